@@ -217,12 +217,14 @@ function resolve(parameter: Parameter | Reference, { components }: Document): Pa
   return found;
 }
 
-/** The parameters of the path or the query, as one field; nothing when there are none. */
+/** The parameters of the path or the query, as one field, which is there where one of them must be; nothing when there are none. */
 function parametersPart(where: 'path' | 'query', parameters: Parameter[]): Part[] {
-  const parts = parameters
-    .filter((one) => one.in === where)
-    .map(({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeText(schema, '')}`);
-  return parts.length > 0 ? [{ before: `${where}: `, parts }] : [];
+  const own = parameters.filter((one) => one.in === where);
+  const field = own.some(({ required }) => required) ? where : `${where}?`;
+  const parts = own.map(
+    ({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeText(schema, '')}`,
+  );
+  return parts.length > 0 ? [{ before: `${field}: `, parts }] : [];
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {

@@ -135,7 +135,7 @@ describe('the lists of an account in the console', { timeout: 120_000 }, () => {
     await own.dialog('Add an address').getByRole('button', { name: 'Add the address' }).click();
     await own.row('198.51.100.200').waitFor();
     expect(await own.button('Remove all …').count()).toBe(0);
-    await visit.row('198.51.100.200').getByText('proxy-billing').waitFor();
+    await visit.row('198.51.100.200').getByText('proxy-billing', { exact: true }).waitFor();
     expect(own.problems).toEqual([]);
     await own.end();
   });

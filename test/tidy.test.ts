@@ -142,6 +142,12 @@ const joins: Record<string, Record<string, string>> = {
     users: 'as above; an entry is shown with its user',
     port_schemes: 'a claim is shown with the name of its port scheme',
   },
+  'authlist/page_store.ts': {
+    users: 'a page is filtered and sorted by the users of its entries',
+  },
+  'overrides/page_store.ts': {
+    servers: 'a page is filtered and sorted by the servers of its entries',
+  },
   'overrides/store.ts': {
     servers: 'the status of an entry derives from the applied revision of its server',
     contract_servers: 'and from the change that put the server on the contract',

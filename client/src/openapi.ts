@@ -307,7 +307,7 @@ export interface Operations {
     response: Contract;
   };
   list_authlist_entries: {
-    given: { query: { ip?: string; user?: string } };
+    given: { query?: { ip?: string; user?: string } };
     response: AuthlistEntry[];
   };
   create_authlist_entry: {
@@ -331,7 +331,7 @@ export interface Operations {
     response: undefined;
   };
   list_overrides: {
-    given: { query: { ip?: string; server?: string } };
+    given: { query?: { ip?: string; server?: string } };
     response: Override[];
   };
   create_override: {
@@ -355,15 +355,15 @@ export interface Operations {
     response: undefined;
   };
   list_contract_servers: {
-    given: { query: { detail?: string; server?: string } };
+    given: { query?: { detail?: string; server?: string } };
     response: ContractServer[];
   };
   get_contract_server: {
-    given: { path: { server: string }; query: { detail?: string } };
+    given: { path: { server: string }; query?: { detail?: string } };
     response: ContractServer;
   };
   list_whitelist_entries: {
-    given: { query: { ip?: string; user?: string } };
+    given: { query?: { ip?: string; user?: string } };
     response: AuthlistEntry[];
   };
   create_whitelist_entry: {
@@ -387,7 +387,7 @@ export interface Operations {
     response: undefined;
   };
   list_servers: {
-    given: { query: { detail?: string } };
+    given: { query?: { detail?: string } };
     response: NetworkServer[];
   };
   list_users: {

@@ -116,6 +116,13 @@ export interface AccountUserChanges {
   };
 }
 
+export interface AddedAddresses {
+  /** Entries that were added; of a dry run: that would be. */
+  added: number;
+  /** What came, or would come, of each line that holds an address. */
+  lines: PastedLine[];
+}
+
 export interface AnyServer {
   /** Server short name. */
   server: string;
@@ -183,6 +190,16 @@ export interface CallerAddress {
   ip: string;
 }
 
+export interface ChangedEntries {
+  /** How many entries. */
+  changed: number;
+}
+
+export interface ChosenEntries {
+  /** Which entries, each once: at most 1000. */
+  ids: number[];
+}
+
 export interface Connection {
   /** Port of the proxy that it comes in on. */
   port: number;
@@ -239,6 +256,8 @@ export interface ConsoleAuthlistEntryChanges {
   user?: string;
   /** When the entry expires, epoch seconds; at most 10 years from now. */
   expiry?: number;
+  /** What the entry is for. */
+  note?: string;
 }
 
 export interface ConsoleContract {
@@ -329,6 +348,14 @@ export interface ConsoleOverride {
   status: 'pending' | 'active' | 'expiring' | 'expired';
   /** Whether its server is on the contract. */
   on_contract: boolean;
+  /** What the entry is for; empty when nobody said. */
+  note: string;
+  /** Who added it: account (an API token), user or operator; null: not known. */
+  added_by_kind: string | null;
+  /** Its name, as in the audit log; null: not known. */
+  added_by: string | null;
+  /** When it was added; null: not known. */
+  added_at: number | null;
   /** The nodes of its server while the entry waits for them: pending, or expiring. Else none. */
   nodes: NodeOfEntry[];
 }
@@ -342,6 +369,8 @@ export interface ConsoleOverrideChanges {
   ip?: string;
   /** When the entry expires, epoch seconds; at most 10 years from now. */
   expiry?: number;
+  /** What the entry is for. */
+  note?: string;
 }
 
 export interface ConsoleUserChanges {
@@ -467,6 +496,18 @@ export interface Doctor {
     /** The command that mends it; null when all is well. */
     remedy: string | null;
   }[];
+}
+
+export interface EntryExpiries {
+  /** Which entries, each once, and when each is to expire: at most 1000. */
+  entries: EntryExpiry[];
+}
+
+export interface EntryExpiry {
+  /** Id of an entry. */
+  id: number;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
 }
 
 export interface EntryNode {
@@ -871,15 +912,6 @@ export interface NewAccountUser {
   };
 }
 
-export interface NewAuthlistEntry {
-  /** IP address; the one that the request comes from when omitted. */
-  ip?: string;
-  /** Username that connections from the address are assigned to. */
-  user: string;
-  /** When the entry expires, epoch seconds; at most 10 years from now. */
-  expiry: number;
-}
-
 export interface NewConsoleProxyToken {
   /** User name. The user must have the proxy flag. */
   user: string;
@@ -894,12 +926,18 @@ export interface NewInvite {
   lifetime_seconds?: number;
 }
 
-export interface NewOperatorToken {
-  /** Who will hold it. */
-  name: string;
+export interface NewNotedAuthlistEntry {
+  /** IP address; the one that the request comes from when omitted. */
+  ip?: string;
+  /** Username that connections from the address are assigned to. */
+  user: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+  /** What the entry is for. */
+  note?: string;
 }
 
-export interface NewOverride {
+export interface NewNotedOverride {
   /** Short name of a server that is on the contract. */
   server: string;
   /** Hostname to override. */
@@ -908,6 +946,13 @@ export interface NewOverride {
   ip: string;
   /** When the entry expires, epoch seconds; at most 10 years from now. */
   expiry: number;
+  /** What the entry is for. */
+  note?: string;
+}
+
+export interface NewOperatorToken {
+  /** Who will hold it. */
+  name: string;
 }
 
 export interface NewOwnToken {
@@ -1045,6 +1090,14 @@ export interface OperatorAuthlistEntry {
   proof: 'proven' | 'unproven' | 'waits' | null;
   /** When it last let a connection in, to the minute; null: no node told of any. */
   last_used_at: number | null;
+  /** What the entry is for; empty when nobody said. */
+  note: string;
+  /** Who added it: account (an API token), user or operator; null: not known. */
+  added_by_kind: string | null;
+  /** Its name, as in the audit log; null: not known. */
+  added_by: string | null;
+  /** When it was added; null: not known. */
+  added_at: number | null;
 }
 
 export interface OperatorAuthlistEntryChanges {
@@ -1054,6 +1107,8 @@ export interface OperatorAuthlistEntryChanges {
   user?: string;
   /** When the entry expires, epoch seconds; at most 10 years from now. */
   expiry?: number;
+  /** What the entry is for. */
+  note?: string;
   /** Whether the entry is proven, by your word. */
   proven?: boolean;
 }
@@ -1084,6 +1139,14 @@ export interface OverrideOnNodes {
   status: 'pending' | 'active' | 'expiring' | 'expired';
   /** Whether its server is on the contract. */
   on_contract: boolean;
+  /** What the entry is for; empty when nobody said. */
+  note: string;
+  /** Who added it: account (an API token), user or operator; null: not known. */
+  added_by_kind: string | null;
+  /** Its name, as in the audit log; null: not known. */
+  added_by: string | null;
+  /** When it was added; null: not known. */
+  added_at: number | null;
   /** The nodes of its server. */
   nodes: EntryNode[];
 }
@@ -1208,6 +1271,94 @@ export interface PasswordChange {
   password: string;
 }
 
+export interface PastedAddresses {
+  /** One address on each line, at most 1000. Blank lines do not count; what stands behind # is the note of the entry. */
+  addresses: string;
+  /** Username that connections from the address are assigned to. */
+  user: string;
+  /** When the entry expires, epoch seconds; at most 10 years from now. */
+  expiry: number;
+  /** What the entry is for. */
+  note?: string;
+  /** Only says what would come of each line, and adds nothing. */
+  dry_run?: boolean;
+}
+
+export interface PastedLine {
+  /** Number of the line. */
+  line: number;
+  /** The address; as it was written, where it is none. */
+  ip: string;
+  /** new: it is added; listed: the user has it already; repeated: a line before says the same; fault: it cannot be added, and so none is. */
+  outcome: 'new' | 'listed' | 'repeated' | 'fault';
+  /** Id of an entry. */
+  id?: number;
+  /** What is wrong, for programs: one word, which stays as it is. */
+  code?:
+    | 'bad_request'
+    | 'invalid_field'
+    | 'body_too_large'
+    | 'headers_too_large'
+    | 'request_timeout'
+    | 'unauthorized'
+    | 'forbidden'
+    | 'not_found'
+    | 'method_not_allowed'
+    | 'conflict'
+    | 'precondition_failed'
+    | 'too_many_requests'
+    | 'internal_error'
+    | 'unavailable'
+    | 'other_session'
+    | 'session_ended'
+    | 'wrong_password'
+    | 'wrong_code'
+    | 'code_used_up'
+    | 'second_factor_required'
+    | 'password_needed'
+    | 'throttled'
+    | 'origin_rejected'
+    | 'flag_needed'
+    | 'contract_suspended'
+    | 'contract_expired'
+    | 'address_taken'
+    | 'hostname_taken'
+    | 'list_full'
+    | 'unknown_user'
+    | 'server_not_on_contract'
+    | 'removal_gone'
+    | 'name_taken'
+    | 'last_admin'
+    | 'port_taken'
+    | 'unknown_port_scheme'
+    | 'port_scheme_in_use'
+    | 'port_scheme_missing'
+    | 'unknown_server'
+    | 'server_in_use'
+    | 'not_viewable'
+    | 'last_token'
+    | 'inventory_invalid'
+    | 'inventory_conflict'
+    | 'invite_unknown'
+    | 'node_token_unknown'
+    | 'snapshot_needed'
+    | 'row_invalid'
+    | 'held_usage_full'
+    | 'question_over'
+    | 'no_live_node'
+    | 'token_missing'
+    | 'token_unknown'
+    | 'token_expired'
+    | 'token_read_only'
+    | 'other_variant'
+    | 'rate_limited'
+    | 'too_many_streams'
+    | 'maintenance'
+    | 'idempotency_mismatch';
+  /** Of a fault: what is wrong. */
+  message?: string;
+}
+
 export interface PendingSecondFactor {
   /** For the authenticator app, in base 32; shown only here. */
   secret: string;
@@ -1241,6 +1392,8 @@ export interface Removal {
   entries: number;
   /** When. */
   at: number;
+  /** Whether it took entries that were chosen, not all. */
+  chosen: boolean;
 }
 
 export interface RemovedEntries {
@@ -1676,7 +1829,10 @@ export const operations = {
   console_list_audit: { method: 'GET', path: '/console/audit' },
   console_list_authlist: { method: 'GET', path: '/console/authlist' },
   console_create_authlist_entry: { method: 'POST', path: '/console/authlist' },
+  console_change_authlist_expiries: { method: 'PATCH', path: '/console/authlist' },
   console_remove_all_authlist_entries: { method: 'DELETE', path: '/console/authlist' },
+  console_add_addresses: { method: 'POST', path: '/console/authlist/add' },
+  console_remove_authlist_entries: { method: 'POST', path: '/console/authlist/remove' },
   console_restore_authlist: { method: 'POST', path: '/console/authlist/restore' },
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
@@ -1688,7 +1844,9 @@ export const operations = {
   console_list_network: { method: 'GET', path: '/console/network' },
   console_list_overrides: { method: 'GET', path: '/console/overrides' },
   console_create_override: { method: 'POST', path: '/console/overrides' },
+  console_change_override_expiries: { method: 'PATCH', path: '/console/overrides' },
   console_remove_all_overrides: { method: 'DELETE', path: '/console/overrides' },
+  console_remove_overrides: { method: 'POST', path: '/console/overrides/remove' },
   console_restore_overrides: { method: 'POST', path: '/console/overrides/restore' },
   console_get_override: { method: 'GET', path: '/console/overrides/{id}' },
   console_change_override: { method: 'PATCH', path: '/console/overrides/{id}' },
@@ -1734,9 +1892,18 @@ export const operations = {
     method: 'POST',
     path: '/admin/accounts/{account}/authlist',
   },
+  admin_change_account_authlist_expiries: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/authlist',
+  },
   admin_remove_all_account_authlist_entries: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/authlist',
+  },
+  admin_add_account_addresses: { method: 'POST', path: '/admin/accounts/{account}/authlist/add' },
+  admin_remove_account_authlist_entries: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/authlist/remove',
   },
   admin_restore_account_authlist: {
     method: 'POST',
@@ -1755,9 +1922,17 @@ export const operations = {
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
   admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
+  admin_change_account_override_expiries: {
+    method: 'PATCH',
+    path: '/admin/accounts/{account}/overrides',
+  },
   admin_remove_all_account_overrides: {
     method: 'DELETE',
     path: '/admin/accounts/{account}/overrides',
+  },
+  admin_remove_account_overrides: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/overrides/remove',
   },
   admin_restore_account_overrides: {
     method: 'POST',
@@ -1866,7 +2041,7 @@ export interface Operations {
   };
   console_list_audit: {
     given: {
-      query: {
+      query?: {
         search?: string;
         actor?: string;
         action?: string;
@@ -1879,15 +2054,38 @@ export interface Operations {
     response: AuditEntry[];
   };
   console_list_authlist: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'ip' | 'user' | 'expiry' | 'last_used_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        user?: string;
+        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+      };
+    };
     response: OperatorAuthlistEntry[];
   };
   console_create_authlist_entry: {
-    given: { body: NewAuthlistEntry };
+    given: { body: NewNotedAuthlistEntry };
     response: OperatorAuthlistEntry;
+  };
+  console_change_authlist_expiries: {
+    given: { body: EntryExpiries };
+    response: ChangedEntries;
   };
   console_remove_all_authlist_entries: {
     given: object;
+    response: RemovedEntries;
+  };
+  console_add_addresses: {
+    given: { body: PastedAddresses };
+    response: AddedAddresses;
+  };
+  console_remove_authlist_entries: {
+    given: { body: ChosenEntries };
     response: RemovedEntries;
   };
   console_restore_authlist: {
@@ -1927,15 +2125,34 @@ export interface Operations {
     response: AnyServer[];
   };
   console_list_overrides: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'hostname' | 'ip' | 'server' | 'expiry';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        server?: string;
+        state?: 'pending' | 'active' | 'expiring' | 'expired' | 'current';
+      };
+    };
     response: ConsoleOverride[];
   };
   console_create_override: {
-    given: { body: NewOverride };
+    given: { body: NewNotedOverride };
     response: ConsoleOverride;
+  };
+  console_change_override_expiries: {
+    given: { body: EntryExpiries };
+    response: ChangedEntries;
   };
   console_remove_all_overrides: {
     given: object;
+    response: RemovedEntries;
+  };
+  console_remove_overrides: {
+    given: { body: ChosenEntries };
     response: RemovedEntries;
   };
   console_restore_overrides: {
@@ -2040,7 +2257,7 @@ export interface Operations {
   };
   console_get_usage: {
     given: {
-      query: {
+      query?: {
         from?: number;
         to?: number;
         by?: 'hour' | 'day' | 'server' | 'user';
@@ -2087,7 +2304,7 @@ export interface Operations {
     response: VpnProfile;
   };
   admin_list_accounts: {
-    given: { query: { after?: string; limit?: number } };
+    given: { query?: { after?: string; limit?: number } };
     response: Account[];
   };
   admin_create_account: {
@@ -2105,7 +2322,7 @@ export interface Operations {
   admin_list_account_audit: {
     given: {
       path: { account: string };
-      query: {
+      query?: {
         search?: string;
         actor?: string;
         action?: string;
@@ -2118,15 +2335,39 @@ export interface Operations {
     response: AuditEntry[];
   };
   admin_list_account_authlist: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'ip' | 'user' | 'expiry' | 'last_used_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        user?: string;
+        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+      };
+    };
     response: OperatorAuthlistEntry[];
   };
   admin_create_account_authlist_entry: {
-    given: { path: { account: string }; body: NewAuthlistEntry };
+    given: { path: { account: string }; body: NewNotedAuthlistEntry };
     response: OperatorAuthlistEntry;
+  };
+  admin_change_account_authlist_expiries: {
+    given: { path: { account: string }; body: EntryExpiries };
+    response: ChangedEntries;
   };
   admin_remove_all_account_authlist_entries: {
     given: { path: { account: string } };
+    response: RemovedEntries;
+  };
+  admin_add_account_addresses: {
+    given: { path: { account: string }; body: PastedAddresses };
+    response: AddedAddresses;
+  };
+  admin_remove_account_authlist_entries: {
+    given: { path: { account: string }; body: ChosenEntries };
     response: RemovedEntries;
   };
   admin_restore_account_authlist: {
@@ -2154,15 +2395,35 @@ export interface Operations {
     response: AnyServer[];
   };
   admin_list_account_overrides: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'hostname' | 'ip' | 'server' | 'expiry';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        server?: string;
+        state?: 'pending' | 'active' | 'expiring' | 'expired' | 'current';
+      };
+    };
     response: ConsoleOverride[];
   };
   admin_create_account_override: {
-    given: { path: { account: string }; body: NewOverride };
+    given: { path: { account: string }; body: NewNotedOverride };
     response: ConsoleOverride;
+  };
+  admin_change_account_override_expiries: {
+    given: { path: { account: string }; body: EntryExpiries };
+    response: ChangedEntries;
   };
   admin_remove_all_account_overrides: {
     given: { path: { account: string } };
+    response: RemovedEntries;
+  };
+  admin_remove_account_overrides: {
+    given: { path: { account: string }; body: ChosenEntries };
     response: RemovedEntries;
   };
   admin_restore_account_overrides: {
@@ -2220,7 +2481,7 @@ export interface Operations {
   admin_get_account_usage: {
     given: {
       path: { account: string };
-      query: {
+      query?: {
         from?: number;
         to?: number;
         by?: 'hour' | 'day' | 'server' | 'user';
@@ -2276,7 +2537,7 @@ export interface Operations {
   };
   admin_list_audit: {
     given: {
-      query: {
+      query?: {
         account?: string;
         search?: string;
         actor?: string;
@@ -2303,7 +2564,7 @@ export interface Operations {
   };
   admin_list_geo_statuses: {
     given: {
-      query: { server?: string; status?: 'ok' | 'warn' | 'crit'; after?: string; limit?: number };
+      query?: { server?: string; status?: 'ok' | 'warn' | 'crit'; after?: string; limit?: number };
     };
     response: GeoStatus[];
   };
@@ -2333,7 +2594,7 @@ export interface Operations {
   };
   admin_import_inventory: {
     given: {
-      query: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
+      query?: { dry_run?: 'true' | 'false'; remove_missing?: 'true' | 'false' };
       body: Inventory;
     };
     response: InventoryOutcome;
@@ -2439,7 +2700,7 @@ export interface Operations {
     response: undefined;
   };
   admin_list_usage: {
-    given: { query: { after?: string; limit?: number } };
+    given: { query?: { after?: string; limit?: number } };
     response: AccountUsage[];
   };
 }

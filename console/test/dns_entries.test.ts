@@ -1,6 +1,6 @@
 // The words that people read about a custom DNS entry on its way.
 import { describe, expect, test } from 'vitest';
-import { awaited, type DnsEntry, filtered, newsOf } from '../src/dns/entries.ts';
+import { awaited, type DnsEntry, holderOf, newsOf } from '../src/dns/entries.ts';
 
 const node = (name: string, state: 'applied' | 'behind' | 'away') => ({
   name,
@@ -17,6 +17,7 @@ function entry(given: Partial<DnsEntry> = {}): DnsEntry {
     expiry: 2_000_000_000,
     status: 'pending',
     on_contract: true,
+    ...{ note: '', added_by_kind: null, added_by: null, added_at: null },
     nodes: [node('fra1-a', 'applied'), node('fra1-b', 'behind')],
     ...given,
   };
@@ -71,27 +72,9 @@ describe('the news', () => {
   });
 });
 
-describe('the filter', () => {
-  const entries = [
-    entry({ id: 1, hostname: 'b.example', status: 'expired' }),
-    entry({ id: 2, hostname: 'a.example', server: 'zrh1' }),
-    entry({ id: 3, hostname: 'a.example', ip: '2001:db8::7', status: 'active' }),
-  ];
-  const ids = (filter: Partial<Parameters<typeof filtered>[1]>) =>
-    filtered(entries, { text: '', server: '', state: '', ...filter }).map(({ id }) => id);
-
-  test('lets all through in the order of hostnames and servers', () => {
-    expect(ids({})).toEqual([3, 2, 1]);
-  });
-
-  test('takes a part of a hostname or of an address, in any case', () => {
-    expect(ids({ text: ' B.EX' })).toEqual([1]);
-    expect(ids({ text: '2001:DB8' })).toEqual([3]);
-  });
-
-  test('takes a server, a state, or all but expired entries', () => {
-    expect(ids({ server: 'zrh1' })).toEqual([2]);
-    expect(ids({ state: 'expired' })).toEqual([1]);
-    expect(ids({ state: 'current' })).toEqual([3, 2]);
-  });
+test('the holder of a hostname is found in any spelling of it, on its server alone', () => {
+  const entries = [entry({ id: 7, hostname: 'xn--mller-kva.example' }), entry({ id: 8 })];
+  const of = (hostname: string, server = 'fra1') => holderOf(entries, { server, hostname })?.id;
+  expect(of('Müller.example.')).toBe(7);
+  expect(of('shop.example.com', 'ams1')).toBeUndefined();
 });

@@ -288,6 +288,12 @@ function success(
       ? ['Preference-Applied']
       : []),
     ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
+    ...(!isV0 &&
+    method === 'get' &&
+    /}?\/(authlist|overrides)$/.test(path) &&
+    path !== '/admin/authlist'
+      ? ['Exitward-Total', 'Exitward-Found']
+      : []),
     'X-Request-Id',
   ];
   const references = Object.fromEntries(

@@ -17,6 +17,16 @@ const headers: Document['components']['headers'] = {
     schema: { $ref: '#/components/schemas/ErrorCode' },
     example: 'not_found',
   },
+  'Exitward-Found': {
+    description: 'Of a first page: how many entries fit what is asked for.',
+    schema: { type: 'integer' },
+    example: 63,
+  },
+  'Exitward-Total': {
+    description: 'Of a first page: how many entries the list has.',
+    schema: { type: 'integer' },
+    example: 100_000,
+  },
   Link: {
     description: 'Where the next page is, when there is more.',
     schema: text,

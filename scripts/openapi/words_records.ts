@@ -8,6 +8,10 @@ const throttled = 'Too many attempts; `Retry-After` says how long to wait.';
 const claimed =
   'The address is on the authlist already, the user is not part of the account, or the list is full.';
 
+const noSuchEntry = 'One of the entries is not there, as `field` says; nothing was done.';
+const unchangeable =
+  'The server of an entry is not on the contract, or an expired one has lost its hostname; nothing was done.';
+
 /** Those that only people have. */
 const ofPeople: Record<string, OperationWords> = {
   'get /console/events': {
@@ -127,7 +131,7 @@ const shared: Record<string, OperationWords> = {
   'post /console/authlist': {
     id: 'console_create_authlist_entry',
     record: 'OperatorAuthlistEntry',
-    body: 'NewAuthlistEntry',
+    body: 'NewNotedAuthlistEntry',
     statuses: { 403: notAlone, 409: claimed },
   },
   'patch /console/authlist/{id}': {
@@ -146,9 +150,27 @@ const shared: Record<string, OperationWords> = {
     body: 'Restore',
     record: 'RestoreOutcome',
   },
+  'post /console/authlist/remove': {
+    id: 'console_remove_authlist_entries',
+    body: 'ChosenEntries',
+    record: 'RemovedEntries',
+    statuses: { 404: noSuchEntry },
+  },
+  'patch /console/authlist': {
+    id: 'console_change_authlist_expiries',
+    body: 'EntryExpiries',
+    record: 'ChangedEntries',
+    statuses: { 404: noSuchEntry, 409: unchangeable },
+  },
+  'post /console/authlist/add': {
+    id: 'console_add_addresses',
+    body: 'PastedAddresses',
+    record: 'AddedAddresses',
+    statuses: { 403: notAlone, 409: claimed },
+  },
 
   'get /console/overrides': { record: 'ConsoleOverride' },
-  'post /console/overrides': { record: 'ConsoleOverride', body: 'NewOverride' },
+  'post /console/overrides': { record: 'ConsoleOverride', body: 'NewNotedOverride' },
   'patch /console/overrides/{id}': {
     record: 'ConsoleOverride',
     body: 'ConsoleOverrideChanges',
@@ -160,6 +182,18 @@ const shared: Record<string, OperationWords> = {
     id: 'console_restore_overrides',
     body: 'Restore',
     record: 'OverridesRestoreOutcome',
+  },
+  'post /console/overrides/remove': {
+    id: 'console_remove_overrides',
+    body: 'ChosenEntries',
+    record: 'RemovedEntries',
+    statuses: { 404: noSuchEntry },
+  },
+  'patch /console/overrides': {
+    id: 'console_change_override_expiries',
+    body: 'EntryExpiries',
+    record: 'ChangedEntries',
+    statuses: { 404: noSuchEntry, 409: unchangeable },
   },
 };
 
@@ -180,6 +214,11 @@ const operatorIds: Record<string, string> = {
   'delete overrides': 'admin_remove_all_account_overrides',
   'delete overrides/{id}': 'admin_remove_account_override',
   'post overrides/restore': 'admin_restore_account_overrides',
+  'post authlist/remove': 'admin_remove_account_authlist_entries',
+  'patch authlist': 'admin_change_account_authlist_expiries',
+  'post authlist/add': 'admin_add_account_addresses',
+  'post overrides/remove': 'admin_remove_account_overrides',
+  'patch overrides': 'admin_change_account_override_expiries',
 };
 
 /** The same records for operators; statuses that tell of a person's flags and password are not theirs. */
@@ -243,6 +282,8 @@ export const nestedInRecords: Record<string, Record<string, string>> = {
   OwnServer: { location: 'Location', usage: 'Usage', ips: 'OwnExitIp' },
   AnyServer: { location: 'Location' },
   UserSigningIn: { sign_in: 'SignInFacts' },
+  AddedAddresses: { lines: 'PastedLine' },
   ConsoleOverride: { nodes: 'NodeOfEntry' },
+  EntryExpiries: { entries: 'EntryExpiry' },
   OverrideOnNodes: { nodes: 'EntryNode' },
 };

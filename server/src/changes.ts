@@ -104,10 +104,10 @@ export async function recordChange(tx: Transaction, change: NewChange): Promise<
   return revision;
 }
 
-/** For an account (0: the network) whose responses change without anything for the nodes to apply. */
-export async function bumpVersion(tx: Transaction, account_id: number): Promise<void> {
+/** For an account (0: the network) whose responses change without anything for the nodes to apply; returns the revision. */
+export async function bumpVersion(tx: Transaction, account_id: number): Promise<number> {
   tx.markWritten();
-  (await changeGroupOf(tx)).bump(account_id, 'revision');
+  return (await changeGroupOf(tx)).bump(account_id, 'revision');
 }
 
 /** For an account with new usage: only the responses that show usage change by it. */

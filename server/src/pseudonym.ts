@@ -56,6 +56,7 @@ function replace(value: unknown, { user_id, name, pseudonym }: Erased, isTarget:
     'ip',
     'address',
     'browser',
+    'note',
     ...(isNamed ? ['user'] : []),
   ];
   return Object.fromEntries(

@@ -1,12 +1,14 @@
-// Removals: the entries of a list that were removed all at once, kept for seven days so that it can be undone.
+// Removals: entries of a list that were removed at once, all or some that were chosen, kept for seven days so that it can be undone.
 //
-// Their rows stay where they are: a removal names the ranges of ids that it took (removed_ranges.ts), so that it is as short
+// Chosen ones are kept here. The rows of a whole list stay where they are: a removal names the ranges of ids that it took (removed_ranges.ts), so that it is as short
 // for a long list as for a short one. An entry whose address is listed anew meanwhile gives way, and is kept here.
 import { setImmediate } from 'node:timers/promises';
 import { audit } from './audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from './changes.ts';
 import type { Reader, Transaction } from './db/database.ts';
+import { slice } from './db/slices.ts';
 import { conflict } from './errors.ts';
+import { type ErasedAdder, isAddedBy, type Noted } from './notes.ts';
 import {
   countIn,
   endRanges,
@@ -31,9 +33,11 @@ export interface Removal {
   list: RemovableList;
   entries: number;
   at: number;
+  /** 1: of entries that were chosen, which are all kept here; 0: of the whole list. */
+  chosen: number;
 }
 
-/** The outcome of a "remove all". Without `removal_id` there is nothing to undo. */
+/** The outcome of a "remove all", or of a removal of entries that were chosen. Without `removal_id` there is nothing to undo. */
 export interface Removed {
   removal_id: number | null;
   entries: number;
@@ -75,12 +79,8 @@ export async function recordRemoval(
   if (rows === 0) return { removal_id: null, entries: 0 };
   const removal_id = expiry > tx.now ? await nextId(tx, account_id, 'removals') : null;
   const most = removed.length + live.length > mostRanges ? 0 : mostUndoable - 1;
-  const undoable = await keepNewest(
-    tx,
-    account_id,
-    list,
-    removal_id === null ? mostUndoable : most,
-  );
+  const kept = removal_id === null ? mostUndoable : most;
+  const undoable = await keepNewest(tx, account_id, { list, chosen: 0 }, kept);
   const place = { account_id, list, restored_revision: null };
   await writeRanges(tx, account_id, list, [
     ...removed.map((range) => ({
@@ -91,7 +91,8 @@ export async function recordRemoval(
   ]);
   if (removal_id !== null) {
     const counts = { entries: shown, kept: 0, lost: 0 };
-    await tx.insertMany('removals', [{ account_id, removal_id, list, ...counts, at: tx.now }]);
+    const whole = { account_id, removal_id, list, ...counts, at: tx.now, chosen: 0 };
+    await tx.insertMany('removals', [whole]);
   }
   await countHeld(tx, account_id, list, -rows);
   const { cleared, entry } = words[list];
@@ -101,16 +102,44 @@ export async function recordRemoval(
   return outcome;
 }
 
+/**
+ * Keeps entries that were chosen and are removed by who calls. Answers the id of the removal; null where none of them holds
+ * any more.
+ */
+export async function recordChosen(
+  tx: Transaction,
+  account_id: number,
+  list: RemovableList,
+  rows: ReadonlyArray<{ expiry: number }>,
+): Promise<number | null> {
+  if (!rows.some(({ expiry }) => tx.now < expiry)) return null;
+  await keepNewest(tx, account_id, { list, chosen: 1 }, mostUndoable - 1);
+  const removal_id = await nextId(tx, account_id, 'removals');
+  const counts = { entries: rows.length, kept: 0, lost: 0 };
+  const removal = { account_id, removal_id, list, ...counts, at: tx.now, chosen: 1 };
+  await tx.insertMany('removals', [removal]);
+  const slices = Array.from({ length: Math.ceil(rows.length / slice) }, (_, id) =>
+    rows.slice(id * slice, (id + 1) * slice),
+  );
+  const kept = slices.map((some, id) => ({
+    ...{ account_id, removal_id, list, id, at: tx.now, entries: some.length },
+    entry: JSON.stringify(some),
+  }));
+  await tx.insertMany('removed_entries', kept);
+  return removal_id;
+}
+
 /** Makes all removals of a list final but the newest; answers the ids of these. */
 async function keepNewest(
   tx: Transaction,
   account_id: number,
-  list: RemovableList,
+  { list, chosen }: Pick<Removal, 'list' | 'chosen'>,
   most: number,
 ): Promise<Set<number>> {
   const removals = await tx.all<{ removal_id: number }>(
-    'select removal_id from removals where account_id = $1 and list = $2 order by removal_id desc',
-    [account_id, list],
+    `select removal_id from removals where account_id = $1 and list = $2 and chosen = $3
+     order by removal_id desc`,
+    [account_id, list, chosen],
   );
   const ids = removals.map(({ removal_id }) => removal_id);
   for (const removal_id of ids.slice(most)) await forget(tx, account_id, removal_id);
@@ -129,7 +158,7 @@ async function forget(tx: Transaction, account_id: number, removal_id: number): 
 /** The removals of an account that can still be undone, newest first. */
 export function listRemovals(db: Reader, account_id: number, now: number): Promise<Removal[]> {
   return db.all(
-    `select removal_id, list, entries, at from removals
+    `select removal_id, list, entries, at, chosen from removals
      where account_id = $1 and at > $2 order by removal_id desc`,
     [account_id, now - kept_seconds],
   );
@@ -150,12 +179,17 @@ export async function requireRemoval(
   now: number,
 ): Promise<KeptRemoval> {
   const removal = await db.one<KeptRemoval>(
-    `select removal_id, list, entries, at, kept, lost from removals
+    `select removal_id, list, entries, at, chosen, kept, lost from removals
      where account_id = $1 and removal_id = $2 and list = $3 and at > $4`,
     [account_id, removal_id, list, now - kept_seconds],
   );
-  if (removal) return removal;
-  throw conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
+  if (!removal) throw removalGone(list, removal_id);
+  return removal;
+}
+
+/** 409: there is no such removal, or not for this client. */
+export function removalGone(list: RemovableList, removal_id: number) {
+  return conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
     code: 'removal_gone',
     field: 'removal_id',
   });
@@ -192,23 +226,26 @@ export async function keepEntry(
   }
 }
 
-/** Forgets the entries of a user that are kept beside the list; an undo leaves them out. */
-export async function forgetKeptOf(
-  tx: Transaction,
-  account_id: number,
-  user_id: number,
-): Promise<void> {
+/**
+ * Forgets the authlist entries of a user that are kept here; an undo leaves them out. Of the others it forgets that the
+ * user added them.
+ */
+export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promise<void> {
+  const { account_id } = erased;
   const rows = await tx.all<{ removal_id: number; id: number; entry: string }>(
-    "select removal_id, id, entry from removed_entries where account_id = $1 and list = 'authlist'",
+    'select removal_id, id, entry from removed_entries where account_id = $1',
     [account_id],
   );
   for (const { removal_id, id, entry } of rows) {
-    const kept = [JSON.parse(entry)].flat() as Array<{ user_id: number }>;
-    const others = kept.filter((one) => one.user_id !== user_id);
-    if (others.length === kept.length) continue;
+    const kept = [JSON.parse(entry)].flat() as Array<Partial<Noted> & { user_id?: number }>;
+    const others = kept
+      .filter((one) => one.user_id !== erased.id)
+      .map((one) => (isAddedBy(erased, one) ? { ...one, added_by: erased.pseudonym } : one));
+    const text = JSON.stringify(others);
+    if (text === JSON.stringify(kept)) continue;
     await tx.run(
       'update removed_entries set entry = $4 where account_id = $1 and removal_id = $2 and id = $3',
-      [account_id, removal_id, id, JSON.stringify(others)],
+      [account_id, removal_id, id, text],
     );
   }
 }

@@ -84,12 +84,13 @@ export async function* liveSlices(
   db: Reader,
   list: RemovableList,
   account_id: number,
+  rows = slice,
 ): AsyncGenerator<Ids, void, void> {
   for (let from = 0; ; ) {
     const { after_id: after, up_to } = await firstLive(db, list, account_id, from);
     const row = await db.one<{ id: number }>(
       `select id from ${list} where account_id = $1 and id > $2 and id <= $3
-       order by id limit 1 offset ${slice - 1}`,
+       order by id limit 1 offset ${rows - 1}`,
       [account_id, after, up_to ?? Number.MAX_SAFE_INTEGER],
     );
     const to = row?.id ?? up_to ?? Number.MAX_SAFE_INTEGER;

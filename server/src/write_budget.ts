@@ -10,6 +10,8 @@ const kinds: readonly WriteKind[] = ['addition', 'revocation', 'revocation by an
 
 export interface Spending {
   kind: WriteKind;
+  /** As how many writes it counts. */
+  amount: number;
   /** Whether its response is kept for an Idempotency-Key. */
   is_kept: boolean;
   /** The user without the admin flag whose write it is: each has a tenth of the account's, and another for revocations. */
@@ -36,8 +38,8 @@ export class WriteBudget {
   }
 
   /**
-   * Runs `write`; its action calls `spend` when it is about to write. However often the action runs that is one
-   * write, and none when it fails. Errors: those of `write`; `spend` throws 429 when nothing is left of the day's.
+   * Runs `write`; its action calls `spend` when it is about to write. However often the action runs, it counts
+   * once, and not at all when it fails. Errors: those of `write`; `spend` throws 429 when nothing is left of the day's.
    */
   async within<T>(
     account_id: number,
@@ -54,23 +56,27 @@ export class WriteBudget {
     }
   }
 
-  #spend(account_id: number, now: number, { kind, is_kept, user_id }: Spending): () => void {
+  #spend(
+    account_id: number,
+    now: number,
+    { kind, amount, is_kept, user_id }: Spending,
+  ): () => void {
     const spent = this.#ofToday(account_id, now);
     const reserve = Math.ceil(this.#writes_per_day / 10);
     const ofUser = user_id === undefined ? 0 : (spent.of_users.get(user_id) ?? 0);
-    if (ofUser >= reserve * (kind === 'addition' ? 1 : 2)) {
+    if (user_id !== undefined && ofUser + amount > reserve * (kind === 'addition' ? 1 : 2)) {
       throw usedUp(
         now,
-        `You have made the ${reserve} changes that a user without the admin flag may make on a day.`,
+        `${amount > 1 ? `With these ${amount} you would have made more than` : 'You have made'} the ${reserve} changes that a user without the admin flag may make on a day.`,
       );
     }
-    if (spent.writes >= this.#writes_per_day + reserve * kinds.indexOf(kind)) {
+    if (spent.writes + amount > this.#writes_per_day + reserve * kinds.indexOf(kind)) {
       const isReserveLeft = spent.writes < this.#writes_per_day + reserve;
       const still =
         kind === 'addition' && isReserveLeft ? ' Removals and other revocations still pass.' : '';
       throw usedUp(
         now,
-        `The account has made the ${this.#writes_per_day} changes that it may make on a day.${still}`,
+        `${amount > 1 ? `With these ${amount} the account would have made more than` : 'The account has made'} the ${this.#writes_per_day} changes that it may make on a day.${still}`,
       );
     }
     if (is_kept && spent.kept >= this.#keys_per_day) {
@@ -80,17 +86,17 @@ export class WriteBudget {
       );
     }
     const kept = is_kept ? 1 : 0;
-    spent.writes += 1;
+    spent.writes += amount;
     spent.kept += kept;
     const countOfUser = (more: number) => {
       if (user_id === undefined) return;
       spent.of_users.set(user_id, (spent.of_users.get(user_id) ?? 0) + more);
     };
-    countOfUser(1);
+    countOfUser(amount);
     return () => {
-      spent.writes -= 1;
+      spent.writes -= amount;
       spent.kept -= kept;
-      countOfUser(-1);
+      countOfUser(-amount);
     };
   }
 

@@ -194,6 +194,14 @@ describe('against a running server', () => {
         expect([noun, made.status]).toEqual([noun, 201]);
       }
       expect(await json(noun, 'list', 'acme')).toHaveLength(2);
+      expect(await json(noun, 'note', 'acme', '2', 'office Berlin')).toMatchObject({ id: 2 });
+      const sought = ['--search', 'BERLIN', '--sort', 'ip', '--ends-before', '+30y'];
+      expect(await json(noun, 'list', 'acme', ...sought)).toMatchObject([
+        { note: 'office Berlin' },
+      ]);
+      expect(await json(noun, 'extend', 'acme', '1', '2', '--expiry', '+1y')).toEqual({
+        changed: 2,
+      });
       expect(await json(noun, 'remove', 'acme', '1', '--yes')).toEqual({ removed: '1' });
       if (noun === 'authlist') {
         expect(await json(noun, 'find', '192.0.2.1')).toEqual([]);
@@ -202,6 +210,15 @@ describe('against a running server', () => {
         expect(await json(noun, 'unprove', 'acme', '2')).toMatchObject({ proof: 'unproven' });
         const added = ['acme', '192.0.2.9', 'carol', '--expiry', '+1y'];
         expect(await json(noun, 'add', ...added)).toMatchObject({ id: 3, proof: 'proven' });
+        const file = join(cli.data_dir, 'addresses.txt');
+        writeFileSync(file, '# offices\n192.0.2.20 # Zürich\n192.0.2.9\n');
+        const given = ['acme', file, 'carol', '--expiry', '+1y', '--note', 'office'];
+        expect(await json(noun, 'import', ...given, '--dry-run')).toMatchObject({ added: 1 });
+        const outcome = (await json(noun, 'import', ...given)) as { lines: object[] };
+        expect(outcome.lines).toEqual([
+          { line: 2, ip: '192.0.2.20', outcome: 'new', id: 4 },
+          { line: 3, ip: '192.0.2.9', outcome: 'listed' },
+        ]);
       }
       expect(await json(noun, 'clear', 'acme', '--yes')).toEqual({ cleared: 'acme' });
       expect(await json(noun, 'list', 'acme')).toEqual([]);

@@ -45,7 +45,9 @@ eachDatabase((database) => {
     expect(made.status).toBe(201);
     expect(made.headers.get('location')).toBe(`/console/authlist/${made.body.id}`);
     const [shown] = (await app.as(acme).get('/contract/ip-authlist')).body;
-    expect(made.body).toEqual({ ...shown, proof: 'unproven', last_used_at: null });
+    const added = { added_by_kind: 'user', added_by: `${name}/alice`, added_at: app.now() };
+    const beside = { proof: 'unproven', last_used_at: null, note: '', ...added };
+    expect(made.body).toEqual({ ...shown, ...beside });
     expect((await alice.get('/authlist')).body).toEqual([made.body]);
   });
 
@@ -122,7 +124,7 @@ eachDatabase((database) => {
     expect(await idsOf(alice)).toEqual([]);
     const { removal_id } = removed.body;
     expect((await alice.get('/removals')).body).toEqual([
-      { removal_id, list: 'authlist', entries: 2, at: app.now() },
+      { removal_id, list: 'authlist', entries: 2, at: app.now(), chosen: false },
     ]);
     const restored = await alice.post('/authlist/restore', { removal_id });
     expect([restored.status, restored.body]).toEqual([200, { restored: 2, left_out: 0 }]);

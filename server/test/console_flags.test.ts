@@ -11,7 +11,7 @@ interface Route {
   method: string;
   path: string;
   may: Flag[];
-  body?: (person: { name: string; now: number }) => unknown;
+  body?: (person: { name: string; now: number; id: number }) => unknown;
   /** Takes a contract that is neither suspended nor over. */
   record?: true;
 }
@@ -102,11 +102,32 @@ const routes: Route[] = [
   {
     method: 'POST',
     path: '/authlist/restore',
-    may: ['admin'],
+    may: ['admin', 'proxy'],
     body: () => ({ removal_id: 1 }),
     record: true,
   },
   { method: 'GET', path: '/entries?search=7', may: ['admin', 'proxy'] },
+  {
+    method: 'POST',
+    path: '/authlist/remove',
+    may: ['admin', 'proxy'],
+    body: ({ id }) => ({ ids: [id] }),
+    record: true,
+  },
+  {
+    method: 'PATCH',
+    path: '/authlist',
+    may: ['admin', 'proxy'],
+    body: ({ id, now }) => ({ entries: [{ id, expiry: later(now) }] }),
+    record: true,
+  },
+  {
+    method: 'POST',
+    path: '/authlist/add',
+    may: ['admin', 'proxy'],
+    body: ({ name, now }) => ({ addresses: newAddress(), user: name, expiry: later(now) }),
+    record: true,
+  },
   { method: 'GET', path: '/overrides', may: ['admin'] },
   {
     method: 'POST',
@@ -135,6 +156,20 @@ const routes: Route[] = [
     path: '/overrides/restore',
     may: ['admin'],
     body: () => ({ removal_id: 1 }),
+    record: true,
+  },
+  {
+    method: 'POST',
+    path: '/overrides/remove',
+    may: ['admin'],
+    body: ({ id }) => ({ ids: [id] }),
+    record: true,
+  },
+  {
+    method: 'PATCH',
+    path: '/overrides',
+    may: ['admin'],
+    body: ({ id, now }) => ({ entries: [{ id, expiry: later(now) }] }),
     record: true,
   },
 ];
@@ -201,7 +236,7 @@ eachDatabase((database) => {
     id: number,
   ): Promise<number> {
     const target = path.replace('self', name).replace(/\bid$/, String(id));
-    const given = body?.({ name, now: t.now() });
+    const given = body?.({ name, now: t.now(), id });
     return (await browser.send(method, target, given)).status;
   }
 

@@ -52,6 +52,8 @@ eachDatabase((database) => {
     expect(made.body).toEqual({
       ...shown,
       on_contract: true,
+      ...{ note: '', added_by_kind: 'user', added_by: expect.stringMatching(/\/alice$/) },
+      added_at: app.now(),
       nodes: [{ name: 'one', live: true, applied: false }],
     });
     expect(await only()).toEqual(made.body);

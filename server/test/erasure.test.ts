@@ -46,11 +46,22 @@ eachDatabase((database) => {
     await t.user(acme, 'bob', { proxy: true });
     const users = '/accounts/acme/users';
     await t.operator.post(users, { name, display_name, flags: { proxy: true, admin: true } });
-    await t.signIn('acme', name);
+    const person = await t.signIn('acme', name);
     const add = (ip: string | undefined, user: string) =>
       t.as(acme).post('/contract/ip-authlist', { ip, user, expiry: t.now() + 86_400 });
     for (const ip of addresses.slice(0, 2)) expect((await add(ip, name)).status).toBe(201);
     expect((await add('203.0.113.99', 'bob')).status).toBe(201);
+    // Entries of others that the person added stay, without saying so: on the lists, and among those that can be restored.
+    const later = { expiry: t.now() + 86_400, note: 'kept' };
+    const byPerson: number[] = [];
+    for (const ip of ['203.0.113.97', '203.0.113.98']) {
+      const { body } = await person.post('/authlist', { ip, user: 'bob', ...later });
+      byPerson.push(body.id);
+      const entry = { server: 'fra1', hostname: `h${byPerson.length}.example`, ip: '192.0.2.1' };
+      expect((await person.post('/overrides', { ...entry, ...later })).status).toBe(201);
+    }
+    await person.post('/authlist/remove', { ids: byPerson.slice(0, 1) });
+    await person.post('/overrides/remove', { ids: [1] });
     await t.operator.delete('/accounts/acme/authlist');
     expect((await add(addresses[2], name)).status).toBe(201);
     await t.write((tx) =>
@@ -70,6 +81,12 @@ eachDatabase((database) => {
     const after = await dumpOf(t);
     expect(found(after)).toEqual([]);
     expect(after).toContain('203.0.113.99');
+    for (const kept of ['203.0.113.97', '203.0.113.98', 'h1.example', 'h2.example']) {
+      expect(after).toContain(kept);
+    }
+    expect((await t.operator.get('/accounts/acme/overrides')).body).toMatchObject([
+      { hostname: 'h2.example', note: 'kept', added_by: `acme/erased-${id}` },
+    ]);
     expect((await t.operator.get(`${users}/${name}`)).status).toBe(404);
     expect((await t.operator.get(`${users}/erased-${id}`)).body).toMatchObject({
       id,
@@ -89,7 +106,7 @@ eachDatabase((database) => {
     const [removal] = (await t.operator.get('/accounts/acme/removals')).body;
     const { removal_id } = removal;
     const undone = await t.operator.post('/accounts/acme/authlist/restore', { removal_id });
-    expect(undone.body).toMatchObject({ restored: 1, left_out: 2 });
+    expect(undone.body).toMatchObject({ restored: 2, left_out: 2 });
     expect(found(await dumpOf(t))).toEqual([]);
 
     await t.running.stop();

@@ -1,7 +1,8 @@
 // The records that the filters let through as a file, all of them: read page by page, and handed to the browser as they come.
 import { useEffect, useState } from 'preact/hooks';
-import type { ListPage, ResponseOf } from '../api/api.ts';
-import { pageAsShown, queries } from '../api/reading.ts';
+import type { ResponseOf } from '../api/api.ts';
+import { readPage } from '../api/paging.ts';
+import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { csvLines, download } from '../csv.ts';
 import { count } from '../format.ts';
@@ -59,13 +60,14 @@ async function partsOf(
   const { begin, page, end } = formats[format];
   const parts = [new Blob([begin])];
   let read = 0;
-  let next: object | undefined = { ...query, limit: 1000 };
+  let next: { [name: string]: string } | undefined = {};
   while (next) {
-    const given: { query: object } = { query: next };
+    const place: { [name: string]: string } = next;
+    const whole = { ...query, limit: 1000 };
     // The cache keeps nothing of it, but tries again when the server is away.
-    const { rows, next: after }: ListPage<Log['operation']> = await queries.fetchQuery({
-      queryKey: [operation, 'export', given, base],
-      queryFn: () => pageAsShown(operation, given, base, stop),
+    const { rows, next: after } = await queries.fetchQuery({
+      queryKey: [operation, 'export', whole, place, base],
+      queryFn: () => readPage(operation, whole, place, base, stop),
       gcTime: 0,
       staleTime: 0,
     });

@@ -87,35 +87,43 @@ export function showSession(shown: string | undefined): void {
  * session's cookie, those of /admin with the operator token. A Blob as body goes as it is, with its
  * type. Errors: ApiError.
  */
-export const call = async <K extends Operation>(
+export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
   options?: CallOptions,
-): Promise<ResponseOf<K>> => (await send(operation, given, options)).body;
-
-/** A page of a list, and the query of the next one; undefined at the end of the list. */
-export interface ListPage<K extends Operation> {
-  rows: ResponseOf<K>;
-  next: Record<string, string> | undefined;
+): Promise<ResponseOf<K>> {
+  return (await send(operation, given, options)).value;
 }
 
-/** The same for a list that comes in pages: the server says in its Link header where the next one is. */
-export async function callPage<K extends Operation>(
+/** A page of a list: its rows, the query of the next one, and, of a first page, how long the list is and how much of it fits. */
+export interface ListPage<T> {
+  rows: T[];
+  next: Record<string, string> | undefined;
+  total: number;
+  found: number;
+}
+
+/** Calls an operation that answers a list in pages. Errors: ApiError. */
+export async function callForPage<K extends Operation>(
   operation: K,
   given: Given<K>,
   options?: CallOptions,
-): Promise<ListPage<K>> {
-  const { body, headers } = await send(operation, given, options);
-  const query = /<[^>]*\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  const next = query === undefined ? undefined : Object.fromEntries(new URLSearchParams(query));
-  return { rows: body, next };
+): Promise<ListPage<ResponseOf<K> extends Array<infer Row> ? Row : never>> {
+  const { value, headers } = await send(operation, given, options);
+  const [, search] = /\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  return {
+    rows: value as never,
+    next: search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)),
+    total: Number(headers.get('exitward-total')),
+    found: Number(headers.get('exitward-found')),
+  };
 }
 
 async function send<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<{ body: ResponseOf<K>; headers: Headers }> {
+): Promise<{ value: ResponseOf<K>; headers: Headers }> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -146,7 +154,7 @@ async function send<K extends Operation>(
   }
   const value = readJson(text);
   const { status, statusText, headers } = response;
-  if (response.ok) return { body: value as ResponseOf<K>, headers };
+  if (response.ok) return { value: value as ResponseOf<K>, headers };
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }

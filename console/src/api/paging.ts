@@ -1,23 +1,29 @@
 // Lists that the server gives in pages: the pages read so far, kept up to date together.
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
-import type { Given, ListPage, ResponseOf } from './api.ts';
-import { pageAsShown } from './reading.ts';
+import { callForPage, type Given, type ListPage, type ResponseOf } from './api.ts';
+import { asShown } from './reading.ts';
 
-export type Paged =
+type Paged =
   | 'admin_list_accounts'
   | 'admin_list_usage'
   | 'admin_list_audit'
-  | 'console_list_audit';
-type Query<K extends Paged> = Given<K>['query'];
+  | 'console_list_audit'
+  | 'console_list_authlist'
+  | 'console_list_overrides';
+type Query<K extends Paged> = NonNullable<Given<K>['query']>;
 type Row<K extends Paged> = ResponseOf<K>[number];
+type Next = Record<string, string>;
 
 export interface Pages<T> {
   /** As `Loaded` takes them: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; refetch: () => unknown };
+  /** How long the list is, and how many of it fit the query; of lists that tell. */
+  total: number;
+  found: number;
   hasMore: boolean;
   isReading: boolean;
-  /** The rows are those of the query before, while the new one is read. */
+  /** Whether the rows are those of the query before, until those of this one are here. */
   isOld: boolean;
   readMore: () => void;
 }
@@ -29,43 +35,51 @@ interface PagesGiven<K extends Paged> {
   /** Goes on by itself until the end. */
   all?: boolean;
   /** Of a scope, for an operation of accounts. */
-  base?: string | undefined;
+  base?: string;
+}
+
+/** One page: the first of a query, or the one that the page before says. Errors: ApiError. */
+export function readPage<K extends Paged>(
+  operation: K,
+  query: Query<K>,
+  next: Next,
+  base?: string,
+  signal?: AbortSignal,
+): Promise<ListPage<Row<K>>> {
+  const given = { query: { ...query, ...next } } as unknown as Given<K>;
+  const options = { signal, ...(base === undefined ? {} : { base }) };
+  return asShown(callForPage(operation, given, options)) as Promise<ListPage<Row<K>>>;
 }
 
 export function usePages<K extends Paged>(
   operation: K,
   { query, limit = 200, all = false, base }: PagesGiven<K>,
 ): Pages<Row<K>> {
-  const pages = useInfiniteQuery<
-    ListPage<K>,
-    unknown,
-    InfiniteData<ListPage<K>>,
-    readonly unknown[],
-    Record<string, string>
-  >({
+  type Page = ListPage<Row<K>>;
+  const pages = useInfiniteQuery<Page, unknown, InfiniteData<Page>, readonly unknown[], Next>({
     queryKey: [operation, 'pages', query, limit, base],
     initialPageParam: {},
-    queryFn: ({ signal, pageParam }) => {
-      const given = { query: { ...query, limit, ...pageParam } };
-      return pageAsShown(operation, given as unknown as Given<K>, base, signal);
-    },
-    placeholderData: keepPreviousData,
-    // A page may be short, or empty, and have a next one.
+    queryFn: ({ signal, pageParam }) =>
+      readPage(operation, { ...query, limit }, pageParam, base, signal),
     getNextPageParam: ({ next }) => next,
+    placeholderData: keepPreviousData,
   });
   const { hasNextPage, isFetching, fetchNextPage } = pages;
   useEffect(() => {
     if (all && hasNextPage && !isFetching) void fetchNextPage();
   }, [all, hasNextPage, isFetching, fetchNextPage]);
+  const first = pages.data?.pages[0];
   return {
     rows: {
-      data: pages.data?.pages.flatMap(({ rows }) => rows as Row<K>[]),
+      data: pages.data?.pages.flatMap(({ rows }) => rows),
       error: pages.error,
       refetch: pages.refetch,
     },
+    total: first?.total ?? 0,
+    found: first?.found ?? 0,
     hasMore: hasNextPage,
-    isOld: pages.isPlaceholderData,
     isReading: pages.isFetchingNextPage,
+    isOld: pages.isPlaceholderData,
     readMore: () => void fetchNextPage(),
   };
 }

@@ -7,15 +7,7 @@ import {
   useQuery,
 } from '@tanstack/preact-query';
 import type { Operations } from '../openapi.ts';
-import {
-  ApiError,
-  call,
-  callPage,
-  type Given,
-  type ListPage,
-  type Operation,
-  type ResponseOf,
-} from './api.ts';
+import { ApiError, call, type Given, type Operation, type ResponseOf } from './api.ts';
 import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
@@ -99,25 +91,13 @@ export const callAsShown = <K extends Operation>(
   given: Given<K>,
   base?: string,
   signal?: AbortSignal,
-): Promise<ResponseOf<K>> => asShown(call<K>, operation, given, base, signal);
+): Promise<ResponseOf<K>> =>
+  asShown(call(operation, given, { signal, ...(base === undefined ? {} : { base }) }));
 
-/** The same for a page of a list. */
-export const pageAsShown = <K extends Operation>(
-  operation: K,
-  given: Given<K>,
-  base?: string,
-  signal?: AbortSignal,
-): Promise<ListPage<K>> => asShown(callPage<K>, operation, given, base, signal);
-
-async function asShown<K extends Operation, T>(
-  by: (operation: K, given: Given<K>, options: object) => Promise<T>,
-  operation: K,
-  given: Given<K>,
-  base?: string,
-  signal?: AbortSignal,
-): Promise<T> {
+/** Waits for a request, and follows what its failure says about the sign-in. Errors: ApiError. */
+export async function asShown<T>(request: Promise<T>): Promise<T> {
   try {
-    return await by(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+    return await request;
   } catch (error) {
     handleAuthError(error);
     throw error;

@@ -1,6 +1,7 @@
 // The dialog that adds an entry to the IP authlist, or changes one.
 import { useRef, useState } from 'preact/hooks';
-import { call } from '../api/api.ts';
+import { ApiError, call } from '../api/api.ts';
+import { readPage } from '../api/paging.ts';
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
@@ -8,6 +9,7 @@ import { dateTime } from '../format.ts';
 import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
+import { NoteField } from '../forms/note.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, Field, notify, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
@@ -25,14 +27,26 @@ interface AuthlistFormProps {
 
 export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
   const scope = useScope();
-  const seen = useReadIn(scope, 'list_authlist', {}).data;
-  const asked = useRef('');
+  /** The address that was taken, and the entries with it that the reader sees. */
+  const taken = useRef({ ip: '', seen: [] as AuthlistEntry[] });
   const submit = async (fields: FormData) => {
-    const given = { ip: textOf(fields, 'ip'), user: textOf(fields, 'user') };
-    asked.current = given.ip;
+    const [ip, user, note] = ['ip', 'user', 'note'].map((name) => textOf(fields, name)) as [
+      string,
+      string,
+      string,
+    ];
     const expiry = expiryOf(fields);
-    if (entry) await changeEntry(scope, entry, { ...given, expiry });
-    else await addEntry(scope, { ...given, expiry: expiry as number });
+    try {
+      if (entry) await changeEntry(scope, entry, { ip, user, note, expiry });
+      else await addEntry(scope, { ip, user, note, expiry: expiry as number });
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'address_taken' && !scope.flags.admin) {
+        const query = { limit: 100, search: ip };
+        const { rows } = await readPage('console_list_authlist', query, {}, scope.base);
+        taken.current = { ip, seen: rows };
+      }
+      throw error;
+    }
   };
   return (
     <FormDialog
@@ -40,12 +54,15 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       verb={entry ? 'Save the change' : 'Add the address'}
       kind="primary"
       onSubmit={submit}
-      explain={(error) => explainListed(error, asked.current, seen, scope.flags.admin)}
+      explain={(error) =>
+        explainListed(error, taken.current.ip, taken.current.seen, scope.flags.admin)
+      }
       onClose={onClose}
     >
       <AddressField ip={entry?.ip ?? ip} />
       <UserField user={entry?.user} />
       <ExpiryField {...(entry ? { current: entry.expiry } : {})} />
+      <NoteField of={entry} />
     </FormDialog>
   );
 }
@@ -54,6 +71,7 @@ interface Wanted {
   ip: string;
   user: string;
   expiry: number;
+  note: string;
 }
 
 /** Adds an entry and says so. Errors: ApiError. */
@@ -72,12 +90,13 @@ async function changeEntry(
   before: AuthlistEntry,
   wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
 ): Promise<void> {
-  const { id, ip, user, expiry } = before;
-  const body = differing({ ip, user, expiry }, wanted);
+  const { id, ip, user, expiry, note } = before;
+  const earlier = { ip, user, expiry, note };
+  const body = differing(earlier, wanted);
   if (Object.keys(body).length === 0) return;
   const after = await changeIn(scope, 'change_authlist_entry', { path: { id }, body });
   const back = async () => {
-    await changeIn(scope, 'change_authlist_entry', { path: { id }, body: { ip, user, expiry } });
+    await changeIn(scope, 'change_authlist_entry', { path: { id }, body: earlier });
     return `${ip} is as it was.`;
   };
   const about = [...keysOf(before), ...keysOf(after)];
@@ -144,7 +163,7 @@ function AddressField({ ip: first }: { ip: string }) {
 }
 
 /** Admins choose among the active users; other users list addresses for themselves. */
-function UserField({ user }: { user: string | undefined }) {
+export function UserField({ user }: { user: string | undefined }) {
   const scope = useScope();
   const { flags, user: own = '' } = scope;
   const users = useReadIn(scope, 'list_users', {}, { enabled: flags.admin });

@@ -2,36 +2,47 @@
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Since, UntilWithDate } from '../relative_time.tsx';
+import { Since, Until } from '../relative_time.tsx';
 import '../style/lists.css';
 import {
   Badge,
   type Column,
   IconButton,
-  type Listed,
-  LongTable,
   notify,
   notifyError,
+  PagedTable,
+  type PagedTableProps,
 } from '../ui/ui.ts';
-import { type AuthlistEntry, AuthlistForm, keysOf } from './form.tsx';
+import { type AuthlistEntry, keysOf } from './form.tsx';
 
-type AuthlistTableProps = Listed<AuthlistEntry> & { open: OpenDialog };
+interface AuthlistTableProps
+  extends Pick<
+    PagedTableProps<AuthlistEntry>,
+    'pages' | 'rows' | 'sorting' | 'selection' | 'beside'
+  > {
+  /** Opens a dialog by its name. */
+  open: (name: string) => void;
+}
 
 export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
   const { isOperator, account, readOnlyReason } = useScope();
   return (
-    <LongTable
+    <PagedTable
       {...list}
-      caption="Listed addresses, the newest entry first"
+      caption="Listed addresses"
       columns={[
         ...columns,
         // Where no proof is asked for, nothing is to be said of it.
         ...(list.rows.some(({ proof }) => proof !== null) ? [proofColumn] : []),
+        noteColumn,
+        addedColumn,
         ...(isOperator ? [idColumn] : []),
       ]}
       keyOf={({ id }) => id}
+      nameOf={({ ip }) => ip}
       isFaint={({ user_active, proof }) => !user_active || proof === 'waits'}
       actions={(entry) => (
         <>
@@ -46,13 +57,13 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
             icon="edit"
             label={`Change ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open((close) => <AuthlistForm entry={entry} onClose={close} />)}
+            onClick={() => open(`change-${entry.id}`)}
           />
           <IconButton
             icon="remove"
             label={`Remove ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
+            onClick={() => open(`remove-${entry.id}`)}
           />
         </>
       )}
@@ -61,18 +72,28 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
 }
 
 const columns: Column<AuthlistEntry>[] = [
-  { heading: 'Address', names: true, cell: ({ ip }) => <span class="mono address">{ip}</span> },
+  {
+    heading: 'Address',
+    names: true,
+    sort: 'ip',
+    cell: ({ ip }) => <span class="mono address">{ip}</span>,
+  },
   {
     heading: 'User',
+    sort: 'user',
     cell: ({ user, user_active }) => (
       <span class="row authlist-user">
         {user}
-        {!user_active && <Badge tone="warn">not an active proxy user</Badge>}
+        {!user_active && <Badge tone="warn">not active</Badge>}
       </span>
     ),
   },
-  { heading: 'Expires', cell: ({ expiry }) => <UntilWithDate at={expiry} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
+  { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
+  {
+    heading: 'Last used',
+    sort: 'last_used_at',
+    cell: ({ last_used_at }) => <Since at={last_used_at} />,
+  },
 ];
 const proofColumn: Column<AuthlistEntry> = {
   heading: 'Address is',
@@ -82,7 +103,11 @@ const proofColumn: Column<AuthlistEntry> = {
 const proofWords = { unproven: 'unproven', waits: 'unproven: lets nobody in yet' };
 
 /** Operators find entries of the server's log by it. */
-const idColumn: Column<AuthlistEntry> = { heading: 'Id', numeric: true, cell: ({ id }) => id };
+const idColumn: Column<AuthlistEntry> = {
+  heading: 'Id',
+  numeric: true,
+  cell: ({ id }) => id,
+};
 
 /** The operator's word on whose an address is. */
 async function prove(account: string, entry: AuthlistEntry): Promise<void> {
@@ -101,13 +126,13 @@ async function prove(account: string, entry: AuthlistEntry): Promise<void> {
   }
 }
 
-function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
+export function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
   const scope = useScope();
-  const { id, ip, user, expiry } = entry;
+  const { id, ip, user, expiry, note } = entry;
   const remove = async () => {
     await changeIn(scope, 'remove_authlist_entry', { path: { id } });
     const back = async () => {
-      await changeIn(scope, 'create_authlist_entry', { body: { ip, user, expiry } });
+      await changeIn(scope, 'create_authlist_entry', { body: { ip, user, expiry, note } });
       return `${ip} is listed again.`;
     };
     notify(`${ip} is off the list.`, undoBy(back, { about: keysOf(entry), until: expiry }));

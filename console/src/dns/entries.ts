@@ -1,4 +1,4 @@
-// Custom DNS entries in words: what keeps one back, which became active, and which fit a filter.
+// Custom DNS entries in words: what keeps one back, which became active, and which has a hostname already.
 import type { AccountResponse } from '../api/reading.ts';
 
 export type DnsEntry = AccountResponse<'list_overrides'>[number];
@@ -51,35 +51,9 @@ export function holderOf(
   entries: readonly DnsEntry[],
   { server, hostname }: { server: string; hostname: string },
 ): DnsEntry | undefined {
-  // As the server does: lower case, punycode, no dot at the end.
-  const url = URL.parse(`http://${hostname.replace(/\.$/, '')}`);
-  return entries.find((one) => one.server === server && one.hostname === url?.hostname);
+  return entries.find((one) => one.server === server && one.hostname === nameOf(hostname));
 }
 
-export interface DnsFilter {
-  /** Part of a hostname or an address. */
-  text: string;
-  /** Short name; empty for all. */
-  server: string;
-  /** A status, `current` for all but expired, or empty for all. */
-  state: string;
-}
-
-/** The entries that a filter lets through, in the order of their hostnames. */
-export function filtered(
-  entries: readonly DnsEntry[],
-  { text, server, state }: DnsFilter,
-): DnsEntry[] {
-  const wanted = text.trim().toLowerCase();
-  return entries
-    .filter(
-      (entry) =>
-        (entry.hostname.includes(wanted) || entry.ip.includes(wanted)) &&
-        (server === '' || entry.server === server) &&
-        (state === '' ||
-          (state === 'current' ? entry.status !== 'expired' : entry.status === state)),
-    )
-    .sort((a, b) => order(a.hostname, b.hostname) || order(a.server, b.server) || a.id - b.id);
-}
-
-const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+/** A hostname as the server spells it: lower case, punycode, no dot at the end. */
+export const nameOf = (hostname: string) =>
+  URL.parse(`http://${hostname.replace(/\.$/, '')}`)?.hostname ?? hostname;

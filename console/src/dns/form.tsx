@@ -1,41 +1,29 @@
 // The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
 import { useContext, useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
+import { readPage } from '../api/paging.ts';
 import { changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { NoteField } from '../forms/note.tsx';
 import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, FieldFault, notify, SelectField, TextField, textOf } from '../ui/ui.ts';
-import { type DnsEntry, holderOf, isOver } from './entries.ts';
-
-/** Opens the form for a new entry, or to change this one. */
-export function openDnsForm(open: OpenDialog, entry?: DnsEntry): void {
-  open((close) => (
-    <DnsForm
-      key={entry?.id}
-      entry={entry}
-      onClose={close}
-      onChangeOther={(other) => openDnsForm(open, other)}
-    />
-  ));
-}
+import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 
 interface DnsFormProps {
   /** The entry to change; none: a new one. */
-  entry: DnsEntry | undefined;
+  entry?: DnsEntry;
   onClose: () => void;
-  /** Goes on with the entry that has the hostname already. */
-  onChangeOther: (entry: DnsEntry) => void;
+  /** Opens another dialog, to go on with the entry that has the hostname already. */
+  open: (name: string) => void;
 }
 
-function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
+export function DnsForm({ entry, onClose, open }: DnsFormProps) {
   const scope = useScope();
-  const entries = useReadIn(scope, 'list_overrides', {}).data ?? [];
-  const [taken, setTaken] = useState<{ server: string; hostname: string }>();
-  const holder = taken && holderOf(entries, taken);
+  const [holder, setHolder] = useState<DnsEntry>();
   const revives = entry !== undefined && isOver(entry);
   const title = entry
     ? `${revives ? 'Revive' : 'Change'} ${entry.hostname} on ${entry.server}`
@@ -45,15 +33,16 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       server: textOf(fields, 'server'),
       hostname: textOf(fields, 'hostname'),
       ip: textOf(fields, 'ip'),
+      note: textOf(fields, 'note'),
     };
     const expiry = expiryOf(fields);
-    setTaken(undefined);
+    setHolder(undefined);
     try {
       if (entry) await changeEntry(scope, entry, { ...given, expiry });
       else await addEntry(scope, { ...given, expiry: expiry as number });
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'hostname_taken') throw error;
-      setTaken(given);
+      setHolder(await findHolder(scope, given));
       // The server's own sentence names the other entry by its number, which the console does not show.
       throw invalidField(
         'hostname',
@@ -79,7 +68,7 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
         required
         autoFocus
       />
-      {holder && <ChangeOther onClick={() => onChangeOther(holder)} />}
+      {holder && <ChangeOther onClick={() => open(`change-${holder.id}`)} />}
       <TextField
         label="Resolves to"
         name="ip"
@@ -91,8 +80,19 @@ function DnsForm({ entry, onClose, onChangeOther }: DnsFormProps) {
       />
       <ServerField server={entry?.server} />
       <ExpiryField {...(entry && !revives ? { current: entry.expiry } : {})} />
+      <NoteField of={entry} />
     </FormDialog>
   );
+}
+
+/** The entry that has the hostname on the server already. */
+async function findHolder(
+  { base }: Scope,
+  { server, hostname }: Pick<Wanted, 'server' | 'hostname'>,
+): Promise<DnsEntry | undefined> {
+  const query = { server, search: nameOf(hostname), limit: 1000 };
+  const { rows } = await readPage('console_list_overrides', query, {}, base);
+  return holderOf(rows, { server, hostname });
 }
 
 /** Shown for as long as the hostname is said to be overridden already. */
@@ -151,6 +151,7 @@ interface Wanted {
   hostname: string;
   ip: string;
   expiry: number;
+  note: string;
 }
 
 async function addEntry(scope: Scope, body: Wanted): Promise<void> {
@@ -169,8 +170,8 @@ async function changeEntry(
   before: DnsEntry,
   wanted: Omit<Wanted, 'expiry'> & { expiry: number | undefined },
 ): Promise<void> {
-  const { id, server, hostname, ip, expiry } = before;
-  const earlier = { server, hostname, ip, expiry };
+  const { id, server, hostname, ip, expiry, note } = before;
+  const earlier = { server, hostname, ip, expiry, note };
   const body = differing(earlier, wanted);
   if (Object.keys(body).length === 0) return;
   const after = await changeIn(scope, 'change_override', { path: { id }, body });

@@ -1,31 +1,39 @@
 // The custom DNS entries as a table, with the actions on each, and the dialog that removes one.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { UntilWithDate } from '../relative_time.tsx';
+import { Until } from '../relative_time.tsx';
 import '../style/lists.css';
 import {
   Button,
   type Column,
   IconButton,
-  type Listed,
-  LongTable,
   notify,
+  PagedTable,
+  type PagedTableProps,
   Status,
 } from '../ui/ui.ts';
 import { awaited, type DnsEntry, isOver } from './entries.ts';
-import { keysOf, openDnsForm } from './form.tsx';
-import { EntryNodes } from './nodes.tsx';
-import { TryDns } from './try.tsx';
+import { keysOf } from './form.tsx';
 
-export function DnsTable({ open, ...list }: Listed<DnsEntry> & { open: OpenDialog }) {
+interface DnsTableProps
+  extends Pick<PagedTableProps<DnsEntry>, 'pages' | 'rows' | 'sorting' | 'selection' | 'beside'> {
+  /** Opens a dialog by its name. */
+  open: (name: string) => void;
+}
+
+const nameOf = ({ hostname, server }: DnsEntry) => `${hostname} on ${server}`;
+
+export function DnsTable({ open, ...list }: DnsTableProps) {
   return (
-    <LongTable
+    <PagedTable
       {...list}
-      caption="Custom DNS entries, by hostname"
+      caption="Custom DNS entries"
       columns={columns}
       keyOf={({ id }) => id}
+      nameOf={nameOf}
       isFaint={({ status }) => status === 'expired'}
       actions={(entry) => <Actions entry={entry} open={open} />}
     />
@@ -36,26 +44,39 @@ const columns: Column<DnsEntry>[] = [
   {
     heading: 'Hostname',
     names: true,
-    cell: ({ hostname }) => <span class="hostname">{hostname}</span>,
-  },
-  { heading: 'Resolves to', cell: ({ ip }) => <span class="mono address">{ip}</span> },
-  { heading: 'On server', cell: ({ server }) => server },
-  { heading: 'Expires', cell: ({ expiry }) => <UntilWithDate at={expiry} /> },
-  {
-    heading: 'State',
-    cell: (entry) => (
-      <span class="two-lines">
-        <Status status={entry.status} />
-        <span class="note">{awaited(entry)}</span>
+    sort: 'hostname',
+    cell: ({ hostname }) => (
+      <span class="hostname" title={hostname}>
+        {hostname}
       </span>
     ),
   },
+  {
+    heading: 'Resolves to',
+    sort: 'ip',
+    cell: ({ ip }) => <span class="mono address">{ip}</span>,
+  },
+  { heading: 'On server', sort: 'server', cell: ({ server }) => server },
+  { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
+  {
+    heading: 'State',
+    cell: (entry) => (
+      <span class="row dns-state">
+        <Status status={entry.status} />
+        <span class="note" title={awaited(entry)}>
+          {awaited(entry)}
+        </span>
+      </span>
+    ),
+  },
+  noteColumn,
+  { ...addedColumn, minor: true },
 ];
 
-function Actions({ entry, open }: { entry: DnsEntry; open: OpenDialog }) {
+function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => void }) {
   const { isOperator, readOnlyReason } = useScope();
-  const name = `${entry.hostname} on ${entry.server}`;
-  const change = () => openDnsForm(open, entry);
+  const name = nameOf(entry);
+  const change = () => open(`change-${entry.id}`);
   return (
     <>
       {isOperator && (
@@ -63,7 +84,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: OpenDialog }) {
           kind="quiet"
           icon="nodes"
           aria-label={`Nodes of ${name}`}
-          onClick={() => open((close) => <EntryNodes id={entry.id} onClose={close} />)}
+          onClick={() => open(`nodes-${entry.id}`)}
         >
           Nodes
         </Button>
@@ -83,7 +104,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: OpenDialog }) {
             <Button
               kind="quiet"
               aria-label={`Try it: ${name}`}
-              onClick={() => open((close) => <TryDns entry={entry} onClose={close} />)}
+              onClick={() => open(`try-${entry.id}`)}
             >
               Try it
             </Button>
@@ -100,19 +121,19 @@ function Actions({ entry, open }: { entry: DnsEntry; open: OpenDialog }) {
         icon="remove"
         label={`Remove ${name}`}
         disabledReason={readOnlyReason}
-        onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
+        onClick={() => open(`remove-${entry.id}`)}
       />
     </>
   );
 }
 
-function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
+export function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
   const scope = useScope();
-  const { id, server, hostname, ip, expiry } = entry;
+  const { id, server, hostname, ip, expiry, note } = entry;
   const remove = async () => {
     await changeIn(scope, 'remove_override', { path: { id } });
     const back = async () => {
-      await changeIn(scope, 'create_override', { body: { server, hostname, ip, expiry } });
+      await changeIn(scope, 'create_override', { body: { server, hostname, ip, expiry, note } });
       return `${hostname} on ${server} is back.`;
     };
     // An entry that has expired can be revived while it is there; it cannot be made again.

@@ -30,8 +30,7 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   const scope = useScope();
   const servers = useReadIn(scope, 'list_servers', {});
   // As it is now: it may come into force while the dialog is open.
-  const entries = useReadIn(scope, 'list_overrides', {}).data;
-  const shown = entries?.find(({ id }) => id === entry.id) ?? entry;
+  const shown = useReadIn(scope, 'get_override', { path: { id: entry.id } }).data ?? entry;
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} look="wide">
       <Loaded of={servers} what="the server">

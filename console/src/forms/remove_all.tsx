@@ -10,12 +10,14 @@ import { Button, keepFocus, notify, TextField, textOf } from '../ui/ui.ts';
 import { FormDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 
-/** The lists that can be emptied at once, by their name in the record of removals. */
-const lists = {
+/** The lists of which many entries are changed at once, by their name in the record of removals. */
+export const lists = {
   authlist: {
     one: 'authlist entry',
     many: 'authlist entries',
     remove: 'remove_all_authlist_entries',
+    removeMany: 'remove_authlist_entries',
+    changeExpiries: 'change_authlist_expiries',
     restore: 'restore_authlist',
     leftOut: 'expired since, or the address is taken',
   },
@@ -23,12 +25,14 @@ const lists = {
     one: 'custom DNS entry',
     many: 'custom DNS entries',
     remove: 'remove_all_overrides',
+    removeMany: 'remove_overrides',
+    changeExpiries: 'change_override_expiries',
     restore: 'restore_overrides',
     leftOut: 'expired, or the server or the hostname is not free any more',
   },
 } as const;
 
-type List = keyof typeof lists;
+export type List = keyof typeof lists;
 
 /** Above this number the dialog asks for a typed word. */
 const mostWithoutTyping = 20;
@@ -84,8 +88,13 @@ export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) 
   );
 }
 
-const undoRemoval = (scope: Scope, list: List, removal_id: number) =>
-  undoBy(() => restoreRemoval(scope, list, removal_id), { about: [list] });
+/** The way back of a removal; `about`: keys of what it took, all of the list when left out. */
+export const undoRemoval = (
+  scope: Scope,
+  list: List,
+  removal_id: number,
+  about: readonly string[] = [list],
+) => undoBy(() => restoreRemoval(scope, list, removal_id), { about });
 
 /** Puts back the entries that were removed at once; returns the outcome in words. Errors: ApiError. */
 async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
@@ -105,7 +114,7 @@ async function restoreRemoval(scope: Scope, list: List, removal_id: number): Pro
 
 type Removal = AccountResponse<'list_removals'>[number];
 
-/** Tells of the removals of all entries that can still be undone: people of the last one, operators of each. */
+/** Tells of the removals that can still be undone: people of the last one, operators of each. */
 export function LastRemovals({ list }: { list: List }) {
   const scope = useScope();
   const removals = useReadIn(scope, 'list_removals', {}).data ?? [];
@@ -120,7 +129,9 @@ export function LastRemovals({ list }: { list: List }) {
   );
 }
 
-function OneRemoval({ list, of: { removal_id, entries, at } }: { list: List; of: Removal }) {
+function OneRemoval({ list, of }: { list: List; of: Removal }) {
+  const { removal_id, entries, at, chosen } = of;
+  const which = chosen ? '' : entries === 1 ? 'The ' : 'All ';
   const scope = useScope();
   const [busy, setBusy] = useState(false);
   const { one, many } = lists[list];
@@ -135,7 +146,7 @@ function OneRemoval({ list, of: { removal_id, entries, at } }: { list: List; of:
   return (
     <p class="row note">
       <span>
-        {`${entries === 1 ? 'The' : 'All'} ${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
+        {`${which}${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
         <Since at={at} />.
       </span>
       <Button

@@ -38,6 +38,7 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
   const PartPage = pages[shown.part];
   return (
     <Page
+      wide
       title={name}
       note={<Link href={paths.operator.accounts}>All accounts</Link>}
       actions={account.data && <AccountState of={account.data} />}

@@ -6,6 +6,8 @@ interface PageProps {
   title: string;
   note?: ComponentChildren;
   actions?: ComponentChildren;
+  /** Takes the width that there is, as long tables do. */
+  wide?: boolean;
   children: ComponentChildren;
 }
 
@@ -37,7 +39,7 @@ function Part({ title, note, actions, children }: PageProps) {
   );
 }
 
-function WholePage({ title, note, actions, children }: PageProps) {
+function WholePage({ title, note, actions, wide = false, children }: PageProps) {
   const notice = useContext(PageNotice);
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -46,7 +48,7 @@ function WholePage({ title, note, actions, children }: PageProps) {
     hasShown = true;
   }, [title]);
   return (
-    <main class="page" id="main">
+    <main class={wide ? 'page wide' : 'page'} id="main">
       <header class="page-head">
         <div>
           <h1 ref={heading} tabIndex={-1}>

@@ -1,5 +1,7 @@
-// A table on a wide screen, a list of cards on a phone: the same rows, each cell with its heading.
+// A table on a wide screen, a list of cards on a phone: the same rows, each cell with its heading. It can be sorted, and rows chosen.
 import type { ComponentChildren } from 'preact';
+import { AllCheck, RowCheck } from './row_check.tsx';
+import type { Selection } from './selection.ts';
 
 export interface Column<T> {
   heading: string;
@@ -8,6 +10,19 @@ export interface Column<T> {
   numeric?: boolean;
   /** The cell that names the row. */
   names?: boolean;
+  /** Texts that may be long are cut on a wide screen. */
+  long?: boolean;
+  /** Shown on very wide screens, and on the cards of a phone. */
+  minor?: boolean;
+  /** The name of the order by this column, where the table is sorted by who shows it. */
+  sort?: string;
+}
+
+/** The order that the rows have. */
+export interface Sorting {
+  by: string;
+  isDescending: boolean;
+  onSort: (by: string) => void;
 }
 
 export interface TableProps<T> {
@@ -20,19 +35,30 @@ export interface TableProps<T> {
   actions?: (row: T) => ComponentChildren;
   /** Rows that are not in force any more. */
   isFaint?: (row: T) => boolean;
+  sorting?: Sorting | undefined;
+  selection?: Selection | undefined;
+  /** The name of a row, where rows can be chosen. */
+  nameOf?: (row: T) => string;
+  /** Rows of one line. */
+  compact?: boolean;
 }
 
-export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: TableProps<T>) {
+export function Table<T>(props: TableProps<T>) {
+  const { caption, columns, rows, keyOf, actions, isFaint, sorting, selection } = props;
+  const { nameOf = keyOf, compact = false } = props;
   return (
     <div class="table-frame">
-      <table class="table">
+      <table class={compact ? 'table compact' : 'table'}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ heading, numeric }) => (
-              <th key={heading} scope="col" class={numeric ? 'numeric' : undefined}>
-                {heading}
+            {selection && (
+              <th scope="col" class="check-cell">
+                <AllCheck selection={selection} rows={rows.length} />
               </th>
+            )}
+            {columns.map((column) => (
+              <Head key={column.heading} column={column as Column<never>} sorting={sorting} />
             ))}
             {actions && (
               <th scope="col">
@@ -43,15 +69,28 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} class={isFaint?.(row) ? 'faint' : undefined}>
-              {columns.map(({ heading, cell, numeric, names }) => {
+            <tr
+              key={keyOf(row)}
+              class={
+                [isFaint?.(row) && 'faint', selection?.keys.has(keyOf(row)) && 'chosen']
+                  .filter(Boolean)
+                  .join(' ') || undefined
+              }
+            >
+              {selection && (
+                <td class="check-cell">
+                  <RowCheck selection={selection} of={keyOf(row)} label={`Choose ${nameOf(row)}`} />
+                </td>
+              )}
+              {columns.map((column) => {
+                const { heading, cell, names } = column;
                 const Cell = names ? 'th' : 'td';
                 return (
                   <Cell
                     key={heading}
                     data-heading={heading}
                     scope={names ? 'row' : undefined}
-                    class={numeric ? 'numeric' : undefined}
+                    class={classOf(column)}
                   >
                     {cell(row)}
                   </Cell>
@@ -63,5 +102,25 @@ export function Table<T>({ caption, columns, rows, keyOf, actions, isFaint }: Ta
         </tbody>
       </table>
     </div>
+  );
+}
+
+const classOf = ({ numeric, long, minor }: Omit<Column<never>, 'cell'>) =>
+  [numeric && 'numeric', long && 'long', minor && 'minor'].filter(Boolean).join(' ') || undefined;
+
+function Head({ column, sorting }: { column: Column<never>; sorting: Sorting | undefined }) {
+  const { heading, sort } = column;
+  const isSorted = sort !== undefined && sorting?.by === sort;
+  const order = sorting?.isDescending ? 'descending' : 'ascending';
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={isSorted ? order : undefined}>
+      {sorting && sort !== undefined ? (
+        <button type="button" class="sort-button" onClick={() => sorting.onSort(sort)}>
+          {heading}
+        </button>
+      ) : (
+        heading
+      )}
+    </th>
   );
 }

@@ -4,7 +4,7 @@ import { isoDay } from './days.ts';
 
 export type Report = AccountResponse<'get_usage'>;
 /** The days, server and user that are asked for, without the grouping. */
-export type ReportQuery = Omit<AccountGiven<'get_usage'>['query'], 'by'>;
+export type ReportQuery = Omit<NonNullable<AccountGiven<'get_usage'>['query']>, 'by'>;
 
 /** "usage-acme-2026-11-01-2026-11-21.csv": the account, the first and the last day. */
 export function fileName(

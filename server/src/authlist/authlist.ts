@@ -7,18 +7,24 @@
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import type { Ids } from '../db/slices.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { HourlyCap } from '../hourly.ts';
-import type { Use } from '../last_used.ts';
+import { isOfNote, newNote } from '../notes.ts';
 import { quoted } from '../quoted.ts';
 import { keepEntry } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 
+export { type Asking, changeExpiries, removeEntries } from './many.ts';
+export { entryPageSlices, entrySorts, entryStates } from './page_store.ts';
+export {
+  addPasted,
+  examinePasted,
+  pastedLines,
+} from './pasted.ts';
 export {
   canProve,
   type ProofSetting,
@@ -34,11 +40,14 @@ export {
 } from './removal.ts';
 export type { AuthlistEntry, AuthlistRow, EntrySlice } from './store.ts';
 export { authlistOfAccount, findAuthlistRows } from './store.ts';
+export { lastUses, markEntriesUsed, usesOfEntries } from './uses.ts';
 
 export interface NewEntry {
   ip: string;
   user: string;
   expiry: number;
+  /** Its purpose; only people and operators give one, and see it. */
+  note?: string | undefined;
 }
 
 /** `proven`: the operator's word on whose the address is. */
@@ -150,7 +159,8 @@ export async function createEntry(
   }
   const id = await nextId(tx, account_id, 'authlist');
   const proof = newProof(isVouched(ip, rules, asked_from), rules.authlist_proof, tx.now);
-  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof };
+  const noted = newNote(tx, body.note);
+  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof, ...noted };
   const { any_contract } = rules;
   const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
   await countHeld(tx, account_id, 'authlist', 1);
@@ -184,7 +194,7 @@ async function placeAgain(
   return placed;
 }
 
-function unknownUser(name: string) {
+export function unknownUser(name: string) {
   return conflict(`${JSON.stringify(name)} is not part of the account.`, {
     code: 'unknown_user',
     field: 'user',
@@ -202,12 +212,12 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
  * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
  * Errors: 409 while the claim holds, whoever's it is.
  */
-async function freeClaim(
+export async function freeClaim(
   tx: Transaction,
   { id, port_scheme_id }: Account,
   ip: string,
   rules: AuthlistRules,
-  { proven_at }: store.Proof,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
 ): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
@@ -216,8 +226,7 @@ async function freeClaim(
     return;
   }
   if (tx.now < holder.expiry) {
-    const isWeaker = proven_at !== null && holder.proven_at === null && holder.account_id !== id;
-    if (!isWeaker || rules.authlist_proof === 'off') {
+    if (!isWeaker(holder, id, { proven_at }, rules)) {
       rules.conflicts?.count(id, tx.now);
       throw addressTaken(ip);
     }
@@ -225,6 +234,18 @@ async function freeClaim(
   }
   await removeRow(tx, holder);
 }
+
+/** Whether a claim that holds gives way to one of an account, by its proof. */
+export const isWeaker = (
+  holder: store.AuthlistRow,
+  account_id: number,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
+  { authlist_proof }: AuthlistRules,
+): boolean =>
+  authlist_proof !== 'off' &&
+  proven_at !== null &&
+  holder.proven_at === null &&
+  holder.account_id !== account_id;
 
 /** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
 export async function giveWay(
@@ -249,7 +270,7 @@ async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow)
 }
 
 /** One message for an own and a foreign claim: an answer tells nothing about another account. */
-function addressTaken(ip: string) {
+export function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
@@ -263,7 +284,7 @@ export async function removeRow(
 }
 
 /**
- * Changes any of ip, user and expiry. Errors: 404; 403; 400 for nothing to change; 409 as on create.
+ * Changes any of ip, user, expiry and note, of which nodes are not told. Errors: 404; 403; 400 for nothing to change; 409 as on create.
  */
 export async function changeEntry(
   tx: Transaction,
@@ -291,12 +312,17 @@ export async function changeEntry(
     (isMoved ? isVouched(ip, rules, asked_from) : before.proven_at !== null || asked_from === ip);
   const isKept = !isMoved && isProven === (before.proven_at !== null);
   const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
-  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at, waits });
+  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at });
   const expiry = changes.expiry ?? before.expiry;
-  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits };
+  const { note = before.note } = changes;
+  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };
   await store.update(tx, row);
   const { active, proxy } = user;
-  const entry = await entryChanged(tx, { ...row, user: user.name, active, proxy });
+  const changed = { ...row, user: user.name, active, proxy };
+  const isTold = !isOfNote(changes) || waits !== before.waits;
+  const entry = isTold
+    ? await entryChanged(tx, changed)
+    : { ...changed, revision: await bumpVersion(tx, account_id) };
   await audit(tx, {
     account_id,
     action: 'authlist.change',
@@ -307,9 +333,11 @@ export async function changeEntry(
   return entry;
 }
 
-/** Whether an entry is proven, where the operator's word was about that. */
-const told = ({ proven }: EntryChanges, { proven_at }: store.Proof) =>
-  proven === undefined ? {} : { proven: proven_at !== null };
+/** Whether an entry is proven, where the operator's word was about that; its note, where that changes. */
+const told = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
+  ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
+  ...(note === undefined ? {} : { note: entry.note }),
+});
 
 function toRow({
   user: _,
@@ -319,6 +347,12 @@ function toRow({
 }: store.AuthlistEntry): store.AuthlistRow {
   return row;
 }
+
+/** An entry that is gone, for the audit log. */
+export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
+  ...{ ip, user, expiry },
+  ...(note === '' ? {} : { note }),
+});
 
 /** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
 export async function removeEntry(
@@ -336,36 +370,8 @@ export async function removeEntry(
     account_id,
     action: 'authlist.remove',
     target: `authlist/${before.id}`,
-    before: { ip: before.ip, user: before.user, expiry: before.expiry },
+    before: shownInLog(before),
   });
-}
-
-/**
- * Writes when entries last let a connection in, to the minute. A use of no entry is left out. No change:
- * neither nodes nor responses of /v0 show it.
- */
-export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
-  return store.putLastUsed(
-    tx,
-    uses.map(({ account_id, id, at }) => ({ account_id, entry_id: id, used_at: at - (at % 60) })),
-  );
-}
-
-/** Those of the uses whose entry there is: a node may tell of entries that never were. */
-export async function usesOfEntries(db: Reader, uses: readonly Use[]): Promise<Use[]> {
-  const nameOf = ({ account_id, id }: Pick<Use, 'account_id' | 'id'>) => `${account_id} ${id}`;
-  const found = new Set((await store.existing(db, uses)).map(nameOf));
-  return uses.filter((use) => found.has(nameOf(use)));
-}
-
-/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of these entries of the account. */
-export async function lastUses(
-  db: Reader,
-  account_id: number,
-  ids: Pick<Ids, 'after' | 'to'> = { after: 0, to: Number.MAX_SAFE_INTEGER },
-): Promise<Map<number, number>> {
-  const uses = await store.lastUsedOfAccount(db, account_id, ids);
-  return new Map(uses.map(({ entry_id, used_at }) => [entry_id, used_at]));
 }
 
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */

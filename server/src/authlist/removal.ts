@@ -4,13 +4,16 @@ import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
+import { type ErasedAdder, isAddedBy, noteOf } from '../notes.ts';
 import {
   forgetKeptOf,
+  type KeptRemoval,
   keptEntries,
   type Removed,
   type Restored,
   recordRemoval,
   recordRestore,
+  removalGone,
   requireRemoval,
   requireRoom,
 } from '../removals.ts';
@@ -37,22 +40,24 @@ export async function removeAllEntries(
 }
 
 /**
- * Undoes a "remove all": puts back the entries that still hold and whose address is free, under their
+ * Undoes a removal: puts back the entries that still hold and whose address is free, under their
  * old ids; the others are left out. Each address that is taken counts as being told so once. Errors: 409 when there is
  * no such removal, and when the list has no room for all that would come back; 429 when the account would be told of
  * too many addresses that they are taken, or has brought back too many entries. Then none comes back, and it can be
- * undone later.
+ * undone later. `only_user_id`: a removal of other users' entries is not there for the client.
  */
 export async function restoreEntries(
   tx: Transaction,
   account: Account,
   removal_id: number,
   rules: Pick<AuthlistRules, 'max_authlist_entries' | 'conflicts' | 'restored'>,
+  only_user_id?: number,
 ): Promise<Restored> {
   const { id: account_id, port_scheme_id } = account;
   rules.restored?.rejectTooMany(account_id, tx.now);
   const which = { list: 'authlist', removal_id } as const;
   const removal = await requireRemoval(tx, account_id, which, tx.now);
+  if (only_user_id !== undefined) await requireOwn(tx, account_id, removal, only_user_id);
   const ranges = await rangesOf(tx, account_id, 'authlist');
   const own = ranges.filter((range) => range.removal_id === removal_id);
   const others = ranges.filter((range) => !own.includes(range) && range.restored_revision === null);
@@ -69,7 +74,7 @@ export async function restoreEntries(
   const putBack = async (some: readonly store.RemovedRow[]) => {
     const wanted = some
       .filter(({ expiry }) => tx.now < expiry)
-      .map((row) => ({ proven_at: null, waits: 0, ...row, port_scheme_id }));
+      .map((row) => ({ proven_at: null, waits: 0, ...row, ...noteOf(row), port_scheme_id }));
     const ips = wanted.map(({ ip }) => ip);
     const claims = ips.length > 0 ? await store.claimsOnAny(tx, port_scheme_id, ips) : [];
     const taken = new Set<string>();
@@ -106,11 +111,29 @@ export async function restoreEntries(
     await store.putBack(tx, some);
     await setImmediate();
   }
-  const revision =
-    restored > 0 ? await recordChange(tx, { kind: 'authlist', account_id }) : undefined;
+  // Of few entries nodes are told one by one; else they are sent the whole list.
+  const told = removal.chosen === 1 ? back.map(({ id }) => id) : restored > 0 ? [null] : [];
+  let revision: number | undefined;
+  for (const record_id of told) {
+    revision = await recordChange(tx, { kind: 'authlist', account_id, record_id });
+  }
   rules.restored?.count(account_id, tx.now, restored);
   for (let told = 0; told < removal.lost; told += 1) rules.conflicts?.count(account_id, tx.now);
   return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
+}
+
+/** Errors: 409, as if it were not there, unless all that the removal took are entries of this user. */
+async function requireOwn(
+  tx: Transaction,
+  account_id: number,
+  removal: KeptRemoval,
+  user_id: number,
+): Promise<void> {
+  let isOwn = removal.chosen === 1;
+  for await (const some of keptEntries<store.RemovedRow>(tx, account_id, removal)) {
+    isOwn &&= some.every((row) => row.user_id === user_id);
+  }
+  if (!isOwn) throw removalGone('authlist', removal.removal_id);
 }
 
 /** Whether the account has got another port scheme since: the removed entries' claims are none on the present one. */
@@ -126,22 +149,25 @@ async function isOnAnotherScheme(
 }
 
 /**
- * Forgets the entries of a user who is erased, those too that an undo would bring back: it leaves them out. Looks at a slice
- * of the list behind an id; answers the last id of it, undefined at the end.
+ * Forgets the entries of a user who is erased, those too that an undo would bring back: it leaves them out. Of the others it
+ * forgets that the user added them. Looks at a slice of the list behind an id; answers the last id of it, undefined at the end.
  */
 export async function forgetEntriesOf(
   tx: Transaction,
-  { account_id, id }: { account_id: number; id: number },
+  erased: ErasedAdder,
   after_id: number,
 ): Promise<number | undefined> {
-  if (after_id === 0) await forgetKeptOf(tx, account_id, id);
+  const { account_id, id, pseudonym } = erased;
+  if (after_id === 0) await forgetKeptOf(tx, erased);
   const removed = (await rangesOf(tx, account_id, 'authlist')).filter(
     ({ restored_revision }) => restored_revision === null,
   );
   const behind = { account_id, after_id, up_to: Number.MAX_SAFE_INTEGER };
   for await (const rows of store.rowsIn(tx, [behind])) {
-    for (const row of rows.filter(({ user_id }) => user_id === id)) {
-      if (isWithin(removed, row.id)) await store.remove(tx, account_id, row.id);
+    for (const row of rows) {
+      if (row.user_id !== id) {
+        if (isAddedBy(erased, row)) await store.update(tx, { ...row, added_by: pseudonym });
+      } else if (isWithin(removed, row.id)) await store.remove(tx, account_id, row.id);
       else await removeRow(tx, row);
     }
     return rows.at(-1)?.id;

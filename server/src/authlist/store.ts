@@ -1,12 +1,12 @@
 // The SQL of the IP authlist.
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
+import { type Noted, noteColumns, noteOf } from '../notes.ts';
 import { type IdRange, isRemoved, liveRanges, liveSlices } from '../removed_ranges.ts';
 
-export interface AuthlistRow {
+export interface AuthlistRow extends Noted {
   account_id: number;
   id: number;
   port_scheme_id: number;
@@ -28,8 +28,8 @@ export interface StoredRow extends AuthlistRow {
   removed: number;
 }
 
-/** As a removal keeps it; one of before the proofs knows of none. */
-export type RemovedRow = Omit<AuthlistRow, keyof Proof> & Partial<Proof>;
+/** As a removal keeps it; one of before the proofs or the notes knows of none. */
+export type RemovedRow = Omit<AuthlistRow, keyof Proof | keyof Noted> & Partial<Proof & Noted>;
 
 /** An entry with what the answer shows of its user. */
 export interface AuthlistEntry extends AuthlistRow {
@@ -39,7 +39,7 @@ export interface AuthlistEntry extends AuthlistRow {
 }
 
 const key = ['account_id', 'id'] as const;
-const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits'] as const;
+const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits', 'note', 'added_by'] as const;
 const removed = isRemoved('authlist', 'a');
 const selectStored = `select a.*, case when ${removed} then 1 else 0 end as removed from authlist a`;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
@@ -107,8 +107,56 @@ export function find(
   );
 }
 
+/** Those of these entries that hold. */
+export async function findMany(
+  db: Reader,
+  account_id: number,
+  ids: readonly number[],
+  now: number,
+): Promise<(id: number) => AuthlistEntry | undefined> {
+  const keys = ids.map((id): Key => [account_id, id]);
+  const find = await findByKeys<AuthlistEntry>(
+    keys,
+    (row) => [row.account_id, row.id],
+    (some) => {
+      const { list, values } = listOfKeys(some);
+      const isOn = `a.expiry > $${values.length + 1} and not ${removed}`;
+      return db.all(`${select} where (a.account_id, a.id) in ${list} and ${isOn}`, [
+        ...values,
+        now,
+      ]);
+    },
+  );
+  return (id) => find(account_id, id);
+}
+
+/** Sets the expiry of each of these entries, by id. */
+export async function updateExpiries(
+  tx: Transaction,
+  account_id: number,
+  expiries: ReadonlyArray<readonly [id: number, expiry: number]>,
+): Promise<void> {
+  for (let at = 0; at < expiries.length; at += slice) {
+    const { list, values } = listOfKeys(expiries.slice(at, at + slice));
+    await tx.run(
+      `update authlist set expiry = v.column2 from ${list} as v
+       where authlist.account_id = $${values.length + 1} and authlist.id = v.column1`,
+      [...values, account_id],
+    );
+  }
+}
+
+/** Also forgets when they were used. */
+export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += slice) {
+    const { list, values } = listOfKeys(keys.slice(at, at + slice));
+    await tx.run(`delete from authlist where (account_id, id) in ${list}`, values);
+    await tx.run(`delete from authlist_uses where (account_id, entry_id) in ${list}`, values);
+  }
+}
+
 /** The fields of a new entry; the user by name. */
-export interface NewRow extends Proof {
+export interface NewRow extends Proof, Noted {
   account_id: number;
   id: number;
   ip: string;
@@ -132,14 +180,14 @@ export async function insert(
   const ofUser = (column: string) =>
     `(select u.${column} from users u where u.account_id = authlist.account_id and u.id = authlist.user_id) as ${column}`;
   const rows = await tx.put<Placed>(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits)
-     select a.id, $2, a.port_scheme_id, $3, u.id, $5, $8, $9
+    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ${noteColumns})
+     select a.id, $2, a.port_scheme_id, $3, u.id, $5, $8, $9, $10, $11, $12, $13
      from accounts a join users u on u.account_id = a.id and u.name = $4
      where a.id = $1 and ($7 = 1 or (a.suspended = 0 and a.expiry > $6))
      on conflict do nothing returning port_scheme_id, user_id, ${ofUser('active')}, ${ofUser('proxy')}`,
     [
       ...[row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
-      ...[row.proven_at, row.waits],
+      ...[row.proven_at, row.waits, ...noteColumns.map((column) => row[column])],
     ],
   );
   return rows[0];
@@ -149,9 +197,12 @@ export async function insert(
 export function putBack(tx: Transaction, rows: readonly AuthlistRow[]): Promise<void> {
   return tx.insertMany(
     'authlist',
-    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits }) => ({
-      ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
-    })),
+    rows.map(
+      ({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ...row }) => ({
+        ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
+        ...noteOf(row),
+      }),
+    ),
   );
 }
 
@@ -332,69 +383,4 @@ export function unprovenThat(db: Reader, waits: number, most: number): Promise<S
 
 export function updateProof(tx: Transaction, row: AuthlistRow): Promise<number> {
   return updateRow(tx, 'authlist', key, ['proven_at', 'waits'], row);
-}
-
-/** When an entry last let a connection in. */
-export interface LastUsed {
-  account_id: number;
-  entry_id: number;
-  /** Epoch seconds. */
-  used_at: number;
-}
-
-/** One statement for any number: the rest of it is filled up with what is no entry. */
-const rowsOfStatement = 100;
-const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
-const existingStatement = `select a.account_id, a.id from (values ${Array.from(
-  { length: rowsOfStatement },
-  (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
-)}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2`;
-
-/** Those of the named entries that there are. */
-export async function existing(
-  db: Reader,
-  named: ReadonlyArray<Pick<AuthlistRow, 'account_id' | 'id'>>,
-): Promise<Array<Pick<AuthlistRow, 'account_id' | 'id'>>> {
-  const found: Array<Pick<AuthlistRow, 'account_id' | 'id'>> = [];
-  for (let at = 0; at < named.length; at += rowsOfStatement) {
-    const values = named
-      .slice(at, at + rowsOfStatement)
-      .flatMap(({ account_id, id }) => [account_id, id]);
-    const rest = Array<number>(2 * rowsOfStatement - values.length).fill(0);
-    found.push(...(await db.all<AuthlistRow>(existingStatement, [...values, ...rest])));
-    await turn();
-  }
-  return found;
-}
-const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
-  select v.column1, v.column2, v.column3 from (values ${Array.from(
-    { length: rowsOfStatement },
-    (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
-  )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
-  on conflict (account_id, entry_id) do update set used_at = excluded.used_at
-    where authlist_uses.used_at < excluded.used_at`;
-
-/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
-export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
-  for (let at = 0; at < entries.length; at += rowsOfStatement) {
-    const some = entries.slice(at, at + rowsOfStatement);
-    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
-    await tx.run(
-      putLastUsedStatement,
-      rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
-    );
-  }
-}
-
-export function lastUsedOfAccount(
-  db: Reader,
-  account_id: number,
-  { after, to }: Pick<Ids, 'after' | 'to'>,
-): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
-  return db.all(
-    `select s.entry_id, s.used_at from authlist_uses s
-       join authlist a on a.account_id = s.account_id and a.id = s.entry_id
-     where s.account_id = $1 and s.entry_id > $2 and s.entry_id <= $3 and not ${removed}`,
-    [account_id, after, to],
-  );
 }

@@ -1,17 +1,45 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
+import { readFileSync } from 'node:fs';
 import { listAt, removeAt } from './actions.ts';
-import type { Noun, Verb } from './command.ts';
-import { type Column, expiry, lastUsed, record } from './output.ts';
-import { time } from './values.ts';
+import { type Choice, Failure, type Noun, type Verb } from './command.ts';
+import { type Column, expiry, lastUsed, type Row, record, table } from './output.ts';
+import { time, whole } from './values.ts';
 
-/** The verbs of both lists: show all, remove one, remove all. */
-function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
+/** The verbs of both lists: show all or some, extend many, say what one is for, remove one, remove all. */
+function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choice[]): Verb[] {
   const path = `/accounts/<account>/${list}`;
   return [
     {
       usage: 'list <account>',
-      summary: 'list the entries of an account',
-      run: listAt(path, columns),
+      summary: 'list the entries of an account, or those that fit',
+      options: [
+        ['--search <text>', 'only entries that hold this text, in a note too', 'search'],
+        ...filters,
+        ['--ends-before <time>', 'only entries that end before', 'ends_before', time],
+        ['--sort <column>', 'what they are sorted by: id, ip, expiry, …', 'sort'],
+      ],
+      run: async (given, api) => {
+        const page = given.query() === '' ? '' : `${given.query()}&limit=1000`;
+        return table(await api.list(`${given.path(path)}${page}`), columns);
+      },
+    },
+    {
+      usage: 'extend <account> <ids...>',
+      summary: 'give entries another expiry, all or none',
+      required: [['--expiry <time>', 'when they end', 'expiry', time]],
+      run: async (given, api) => {
+        const entries = given.parsedAll('ids', whole).map((id) => ({ id, ...given.fields }));
+        const value = await api.patch(given.path(path), { entries });
+        return record(value, ['changed']);
+      },
+    },
+    {
+      usage: 'note <account> <id> <text>',
+      summary: 'say what an entry is for; nodes and /v0 are not told',
+      run: async (given, api) => {
+        const body = { note: given.word('text') };
+        return record(await api.patch(given.path(`${path}/<id>`), body), columns);
+      },
     },
     {
       usage: 'remove <account> <id>',
@@ -35,7 +63,13 @@ const find: Verb = {
   summary: 'show who holds an address, on each port scheme',
   run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry, 'proof']),
 };
-const authlistColumns: Column[] = ['id', 'ip', 'user', 'user_active', expiry, 'proof', lastUsed];
+const authlistColumns: Column[] = [
+  ...['id', 'ip', 'user', 'user_active'],
+  expiry,
+  'proof',
+  lastUsed,
+  'note',
+];
 
 /** The operator's word on whose an address is. */
 function sayWhether(proven: boolean, verb: string, summary: string): Verb {
@@ -54,6 +88,7 @@ const add: Verb = {
   summary:
     'list an address for a user by your word: the entry is proven, and takes an unproven one',
   required: [['--expiry <time>', 'when the entry ends', 'expiry', time]],
+  options: [['--note <text>', 'what it is for', 'note']],
   run: async (given, api) => {
     const body = { ip: given.word('ip'), user: given.word('user'), ...given.fields };
     return record(
@@ -63,19 +98,54 @@ const add: Verb = {
   },
 };
 
+interface Imported {
+  added: number;
+  lines: Row[];
+}
+
+const importLines: Verb = {
+  usage: 'import <account> <file> <user>',
+  summary: 'list the addresses of a file, one on each line, or of stdin (-); all or none',
+  required: [['--expiry <time>', 'when the entries end', 'expiry', time]],
+  options: [
+    ['--note <text>', 'what those are for that have no note of their own behind #', 'note'],
+    ['--dry-run', 'only tell what would come of each line'],
+  ],
+  run: async (given, api) => {
+    const addresses = readText(given.word('file'));
+    const dry_run = given.has('dryRun');
+    const body = { addresses, user: given.word('user'), ...given.fields, dry_run };
+    const value = await api.post<Imported>(given.path('/accounts/<account>/authlist/add'), body);
+    const sentence = `${dry_run ? 'Would add' : 'Added'} ${value.added} of ${value.lines.length}.`;
+    return { ...table(value.lines, ['line', 'ip', 'outcome', 'message']), value, sentence };
+  },
+};
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? process.stdin.fd : file, 'utf8');
+  } catch (error) {
+    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
 export const authlistNoun: Noun = {
   name: 'authlist',
   summary: 'addresses that accounts have listed',
   verbs: [
-    ...verbs('authlist', authlistColumns),
+    ...verbs('authlist', authlistColumns, [
+      ['--user <user>', 'only entries of this user', 'user'],
+      ['--state <state>', 'only proven, unproven, waits or inactive_user', 'state'],
+    ]),
     find,
     add,
+    importLines,
     sayWhether(true, 'prove', 'say that the address belongs to the account of this entry'),
     sayWhether(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
   ],
 };
 
-const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry];
+const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry, 'note'];
 
 interface EntryOnNodes {
   server: string;
@@ -122,5 +192,15 @@ const show: Verb = {
 export const overrideNoun: Noun = {
   name: 'override',
   summary: 'custom DNS entries of accounts',
-  verbs: [...verbs('overrides', overrideColumns), show],
+  verbs: [
+    ...verbs('overrides', overrideColumns, [
+      ['--server <server>', 'only entries on this server', 'server'],
+      [
+        '--state <state>',
+        'only pending, active, expiring, expired, or current: not expired',
+        'state',
+      ],
+    ]),
+    show,
+  ],
 };

@@ -19,6 +19,8 @@ import { drainedNodes } from './migrations/0019_drained_nodes.ts';
 import { hashKeys } from './migrations/0020_hash_keys.ts';
 import { auditByMonth } from './migrations/0021_audit_by_month.ts';
 import { vpnHealth } from './migrations/0022_vpn_health.ts';
+import { notes } from './migrations/0023_notes.ts';
+import { listsInPages } from './migrations/0024_lists_in_pages.ts';
 
 interface Migration {
   id: number;
@@ -46,6 +48,8 @@ const migrations: Migration[] = [
   { id: 20, name: 'hash_keys', statements: hashKeys },
   { id: 21, name: 'audit_by_month', statements: auditByMonth },
   { id: 22, name: 'vpn_health', statements: vpnHealth },
+  { id: 23, name: 'notes', statements: notes },
+  { id: 24, name: 'lists_in_pages', statements: listsInPages },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -2,6 +2,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
+import { ipOrder } from './ip_order.ts';
 
 /** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
@@ -61,6 +62,7 @@ export class Connection implements Reader {
     const needed = `journal_mode=wal synchronous=${synchronous} wal_autocheckpoint=0`;
     if (found !== needed) throw new Error(`SQLite runs with ${found}; Exitward needs ${needed}`);
     db.exec(`pragma busy_timeout = ${wait_milliseconds}`);
+    db.function('ip_order', { deterministic: true }, ipOrder);
     return db;
   }
 

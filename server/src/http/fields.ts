@@ -108,17 +108,17 @@ export function words(field: string, text: string | undefined): string[] | undef
 
 const longest_seconds = 10 * 365.25 * 86_400;
 
-/** An entry's expiry: now < expiry <= now + 10 years. Errors: 400. */
-export function checkExpiry(expiry: number, now: number): void {
+/** An entry's expiry: now < expiry <= now + 10 years. Errors: 400 naming the field. */
+export function checkExpiry(expiry: number, now: number, field = 'expiry'): void {
   if (expiry > now && expiry <= now + longest_seconds) return;
   if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
     throw invalidField(
-      'expiry',
+      field,
       `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
     );
   }
   throw invalidField(
-    'expiry',
+    field,
     expiry <= now
       ? `${expiry} is not in the future; expected epoch seconds after ${now}.`
       : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,

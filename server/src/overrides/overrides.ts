@@ -7,16 +7,26 @@
 import { requireWritable } from '../accounts/accounts.ts';
 import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import { parseHostname } from '../hostname.ts';
 import type { HourlyCap } from '../hourly.ts';
+import type { PageAsked, PageSlice } from '../list_pages.ts';
+import { isOfNote, newNote, noteOf } from '../notes.ts';
 import { keepEntry } from '../removals.ts';
+import { type OverrideFilter, type OverrideSort, pageSlicesOf } from './page_store.ts';
 import * as store from './store.ts';
 
-export { purgeRemovedOverrides, removeAllOverrides, restoreOverrides } from './removal.ts';
+export { changeOverrideExpiries, removeOverrides } from './many.ts';
+export { type OverrideSort, overrideSorts, overrideStates } from './page_store.ts';
+export {
+  forgetAdder,
+  purgeRemovedOverrides,
+  removeAllOverrides,
+  restoreOverrides,
+} from './removal.ts';
 export type { Override, OverrideRow, OverrideSlice, ServerNode } from './store.ts';
 export {
   findOverrideRows,
@@ -35,6 +45,8 @@ export interface NewOverride {
   hostname: string;
   ip: string;
   expiry: number;
+  /** Its purpose; only people and operators give one, and see it. */
+  note?: string | undefined;
 }
 
 /** The operator's settings for this list, and what its client may do. */
@@ -52,14 +64,9 @@ export interface OverrideRules {
  * have acknowledged). Nothing of it is stored.
  */
 export function statusOf(override: store.Override, now: number): OverrideStatus {
-  const { applied_revision, contract_revision, removed_revision } = override;
-  const wanted = now < override.expiry;
-  const applied =
-    contract_revision !== null &&
-    applied_revision >= Math.max(revisionOf(override), contract_revision) &&
-    (removed_revision === null || applied_revision < removed_revision);
-  if (wanted) return applied ? 'active' : 'pending';
-  return applied ? 'expiring' : 'expired';
+  const isApplied = override.applied === 1;
+  if (now < override.expiry) return isApplied ? 'active' : 'pending';
+  return isApplied ? 'expiring' : 'expired';
 }
 
 /** The last change of an entry; that it came back after a "remove all" is one. */
@@ -127,6 +134,17 @@ export function overrideSlices(
   return store.slices(db, account_id, since, { ip, servers, part: part?.toLowerCase() });
 }
 
+/** The slices that a page of them is made of, filtered and sorted. */
+export function overridePageSlices(
+  db: Reader,
+  account_id: number,
+  filter: OverrideFilter,
+  page: PageAsked<OverrideSort>,
+  now: number,
+): AsyncGenerator<PageSlice<store.Override>, void, void> {
+  return pageSlicesOf(db, account_id, filter, page, { since: now - retention_seconds, now });
+}
+
 /** The same in one go, for who holds up nobody by it. */
 export async function listOverrides(
   ...asked: Parameters<typeof overrideSlices>
@@ -168,21 +186,30 @@ export async function createOverride(
     expiry: body.expiry,
     revision: 0,
     removed_revision: null,
+    ...newNote(tx, body.note),
   };
   row.revision = await overrideChanged(tx, row);
   await store.insert(tx, row);
   await countHeld(tx, account_id, 'overrides', 1);
-  const shown = { server: body.server, hostname, ip, expiry: row.expiry };
+  const { expiry, note } = row;
   await audit(tx, {
     account_id,
     action: 'override.create',
     target: `overrides/${row.id}`,
-    after: shown,
+    after: shownInLog({ server: body.server, hostname, ip, expiry, note }),
   });
   return requireOverride(tx, account_id, row.id, tx.now);
 }
 
-function overrideChanged(
+type Logged = Pick<store.Override, 'server' | 'hostname' | 'ip' | 'expiry' | 'note'>;
+
+/** An entry that is new or gone, for the audit log. */
+export const shownInLog = ({ server, hostname, ip, expiry, note }: Logged) => ({
+  ...{ server, hostname, ip, expiry },
+  ...(note === '' ? {} : { note }),
+});
+
+export function overrideChanged(
   tx: Transaction,
   { account_id, server_id, id }: store.OverrideRow,
 ): Promise<number> {
@@ -209,13 +236,22 @@ async function freeHostname(
     return;
   }
   if (tx.now < holder.expiry) {
-    throw conflict(
-      `${hostname} is already overridden on ${server}, by entry ${holder.id}.${otherwise}`,
-      { code: 'hostname_taken', field: 'hostname' },
-    );
+    throw hostnameTaken(hostname, server, holder.id, otherwise);
   }
   await endOverride(tx, holder);
 }
+
+export const hostnameTaken = (
+  hostname: string,
+  server: string,
+  id: number,
+  otherwise: string,
+  { field } = { field: 'hostname' },
+) =>
+  conflict(`${hostname} is already overridden on ${server}, by entry ${id}.${otherwise}`, {
+    code: 'hostname_taken',
+    field,
+  });
 
 /** Frees the hostname of an entry that a "remove all" took; an undo knows what became of it. */
 export async function giveWay(
@@ -227,7 +263,7 @@ export async function giveWay(
 }
 
 /** Tells the nodes that an entry is no longer wanted. */
-async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
+export async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
   await store.update(tx, { ...row, removed_revision: await overrideChanged(tx, row) });
 }
 
@@ -253,6 +289,8 @@ export async function changeOverride(
       'The body changes nothing; send at least one of server, hostname, ip, expiry.',
     );
   }
+  const { note = before.note } = changes;
+  if (isOfNote(changes)) return changeNote(tx, before, note);
   const hostname =
     changes.hostname === undefined ? before.hostname : parseHostname('hostname', changes.hostname);
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
@@ -273,6 +311,7 @@ export async function changeOverride(
     ip,
     expiry,
     removed_revision: null,
+    note,
   };
   row.revision = await overrideChanged(tx, row);
   await store.update(tx, row);
@@ -285,15 +324,39 @@ export async function changeOverride(
       hostname: before.hostname,
       ip: before.ip,
       expiry: before.expiry,
+      ...(changes.note === undefined ? {} : { note: before.note }),
     },
-    after: { server: server.name, hostname, ip, expiry },
+    after: {
+      ...{ server: server.name, hostname, ip, expiry },
+      ...(changes.note === undefined ? {} : { note }),
+    },
   });
   return requireOverride(tx, account_id, row.id, tx.now);
 }
 
-function toRow(override: store.Override): store.OverrideRow {
+/** Nodes are not told of a note: the entry stays as it is, expired or not. */
+async function changeNote(
+  tx: Transaction,
+  before: store.Override,
+  note: string,
+): Promise<store.Override> {
+  const { account_id, id } = before;
+  await store.update(tx, { ...toRow(before), note });
+  await bumpVersion(tx, account_id);
+  await audit(tx, {
+    account_id,
+    action: 'override.change',
+    target: `overrides/${id}`,
+    before: shownInLog(before),
+    after: { ...shownInLog(before), note },
+  });
+  return { ...before, note };
+}
+
+export function toRow(override: store.Override): store.OverrideRow {
   const { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision } = override;
-  return { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision };
+  const row = { account_id, id, server_id, hostname, ip, expiry, revision, removed_revision };
+  return { ...row, ...noteOf(override) };
 }
 
 /** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
@@ -308,12 +371,11 @@ export async function removeOverride(
   await requireWritable(tx, account_id, any_contract);
   requireMatch(before);
   await removeRow(tx, before);
-  const { server, hostname, ip, expiry } = before;
   await audit(tx, {
     account_id,
     action: 'override.remove',
     target: `overrides/${before.id}`,
-    before: { server, hostname, ip, expiry },
+    before: shownInLog(before),
   });
 }
 

@@ -4,6 +4,7 @@ import { type Account, requireWritable } from '../accounts/accounts.ts';
 import { nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
+import { type ErasedAdder, isAddedBy } from '../notes.ts';
 import {
   keptEntries,
   type Removed,
@@ -14,7 +15,7 @@ import {
   requireRoom,
 } from '../removals.ts';
 import { countIn, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
-import { giveWay, type OverrideRules, retention_seconds } from './overrides.ts';
+import { giveWay, type OverrideRules, overrideChanged, retention_seconds } from './overrides.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
@@ -31,7 +32,7 @@ export async function removeAllOverrides(
 }
 
 /**
- * Undoes a "remove all": puts back, under their old ids, the entries that the list still showed, whose server
+ * Undoes a removal: puts back, under their old ids, the entries that the list still showed, whose server
  * is there and whose hostname is free; the others are left out. Errors: 409 when there is no such
  * removal, and when the list has no room for all that would come back; 429 when the account has brought back too many
  * entries. Then none comes back, and it can be undone later.
@@ -70,20 +71,38 @@ export async function restoreOverrides(
   await requireRoom(tx, account_id, 'overrides', restored, { most: rules.max_overrides });
   // Only now is anything written: a refusal disturbs no other action of the group.
   for (const row of inTheWay) await giveWay(tx, row);
-  const revision =
-    restored > 0 ? await recordChange(tx, { kind: 'override', account_id }) : undefined;
-  for (let at = 0; revision !== undefined && at < back.length; at += slice) {
-    const some = back
-      .slice(at, at + slice)
-      .map((row) => ({ ...row, revision, removed_revision: null }));
-    for (const row of some) {
-      if (isWithin(others, row.id)) row.id = await nextId(tx, account_id, 'overrides');
+  // Of few entries nodes are told one by one; else they are sent the whole list.
+  const isChosen = removal.chosen === 1;
+  let revision =
+    restored > 0 && !isChosen
+      ? await recordChange(tx, { kind: 'override', account_id })
+      : undefined;
+  for (let at = 0; at < back.length; at += slice) {
+    const some: store.OverrideRow[] = [];
+    for (const row of back.slice(at, at + slice)) {
+      const isTaken = isWithin(others, row.id);
+      const id = isTaken ? await nextId(tx, account_id, 'overrides') : row.id;
+      if (isChosen) revision = await overrideChanged(tx, { ...row, id });
+      some.push({ ...row, id, revision: revision ?? 0, removed_revision: null });
     }
     await store.putBack(tx, some);
     await setImmediate();
   }
   rules.restored?.count(account_id, tx.now, restored);
   return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
+}
+
+/** Of a slice of the list behind an id it forgets that a user added entries; answers the last id of it, undefined at the end. */
+export async function forgetAdder(
+  tx: Transaction,
+  erased: ErasedAdder,
+  after_id: number,
+): Promise<number | undefined> {
+  const rows = await store.rowsAfter(tx, erased.account_id, after_id);
+  for (const row of rows.filter((one) => isAddedBy(erased, one))) {
+    await store.update(tx, { ...row, added_by: erased.pseudonym });
+  }
+  return rows.at(-1)?.id;
 }
 
 /** Deletes the rows of removals that are final, a batch at a time. */

@@ -1,11 +1,12 @@
 // The SQL of custom DNS entries (hostname overrides).
 import type { Reader, Transaction, Value } from '../db/database.ts';
-import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
-import type { Ids } from '../db/slices.ts';
+import { type Ids, slice } from '../db/slices.ts';
+import { type Noted, noteColumns, noteOf } from '../notes.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
-export interface OverrideRow {
+export interface OverrideRow extends Noted {
   account_id: number;
   id: number;
   server_id: number;
@@ -31,16 +32,25 @@ export interface Override extends OverrideRow {
   server: string;
   /** Every change up to this revision is applied by every node of the server. */
   applied_revision: number;
+  /** 1 when its last change is applied by every node of its server, which is on the contract. */
+  applied: number;
   /** The change that put the server on the contract; null when it is not on it. */
   contract_revision: number | null;
 }
 
 const removed = isRemoved('overrides', 'o');
 const selectStored = `select o.*, case when ${removed} then 1 else 0 end as removed from overrides o`;
-const select = `select o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
-    ${restoredRevision('overrides', 'o')} as restored_revision
-  from overrides o join servers s on s.id = o.server_id
+const restored = restoredRevision('overrides', 'o');
+/** SQL: the fact beside the expiry that the status of an entry follows from. */
+export const isApplied = `c.revision is not null and s.applied_revision >= c.revision
+  and s.applied_revision >= o.revision and s.applied_revision >= coalesce(${restored}, 0)
+  and (o.removed_revision is null or s.applied_revision < o.removed_revision)`;
+/** SQL: the columns of an entry, and the tables beside the list that they come from. */
+export const columns = `o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
+  ${restored} as restored_revision, case when ${isApplied} then 1 else 0 end as applied`;
+export const joins = `join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
+const select = `select ${columns} from overrides o ${joins}`;
 
 /** Which entries: of a canonical address, of servers by name, with a part of a hostname or address. */
 export interface Filter {
@@ -125,6 +135,55 @@ export function find(db: Reader, account_id: number, id: number, since: number) 
   );
 }
 
+/** Those of these entries that expire after `since`. */
+export async function findMany(
+  db: Reader,
+  account_id: number,
+  ids: readonly number[],
+  since: number,
+): Promise<(id: number) => Override | undefined> {
+  const keys = ids.map((id): Key => [account_id, id]);
+  const find = await findByKeys<Override>(
+    keys,
+    (row) => [row.account_id, row.id],
+    (some) => {
+      const { list, values } = listOfKeys(some);
+      const isOn = `o.expiry > $${values.length + 1} and not ${removed}`;
+      return db.all(`${select} where (o.account_id, o.id) in ${list} and ${isOn}`, [
+        ...values,
+        since,
+      ]);
+    },
+  );
+  return (id) => find(account_id, id);
+}
+
+/** Has these entries be wanted until an expiry, each as of a change. */
+export async function updateExpiries(
+  tx: Transaction,
+  account_id: number,
+  rows: ReadonlyArray<Pick<OverrideRow, 'id' | 'expiry' | 'revision'>>,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += slice) {
+    const some = rows.slice(at, at + slice);
+    for (const column of ['expiry', 'revision'] as const) {
+      const { list, values } = listOfKeys(some.map((row): Key => [row.id, row[column]]));
+      await tx.run(
+        `update overrides set ${column} = v.column2, removed_revision = null from ${list} as v
+         where overrides.account_id = $${values.length + 1} and overrides.id = v.column1`,
+        [...values, account_id],
+      );
+    }
+  }
+}
+
+export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += slice) {
+    const { list, values } = listOfKeys(keys.slice(at, at + slice));
+    await tx.run(`delete from overrides where (account_id, id) in ${list}`, values);
+  }
+}
+
 export function findOverrideRows(db: Reader, keys: readonly Key[]) {
   const { list, values } = listOfKeys(keys);
   return db.all<OverrideRow>(
@@ -140,6 +199,7 @@ const changeable = [
   'expiry',
   'revision',
   'removed_revision',
+  ...noteColumns,
 ] as const;
 
 /** False when the account has a wanted entry for this server and hostname. */
@@ -182,9 +242,17 @@ export function removeIn(
   );
 }
 
+/** The next rows behind an id, removed or not. */
+export function rowsAfter(db: Reader, account_id: number, after_id: number) {
+  return db.all<OverrideRow>(
+    `select * from overrides where account_id = $1 and id > $2 order by id limit ${slice}`,
+    [account_id, after_id],
+  );
+}
+
 /** Puts entries back. Errors: when a hostname is overridden by another. */
 export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promise<void> {
-  return tx.insertMany('overrides', entries as never);
+  return tx.insertMany('overrides', entries.map((row) => ({ ...row, ...noteOf(row) })) as never);
 }
 
 /** The rows that hold any of these hostnames on a server: not yet ended. */

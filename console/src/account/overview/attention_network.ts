@@ -1,10 +1,10 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
 import { exitFaults, type Item, named } from '../../attention/items.ts';
-import { entryGroups } from '../../authlist/groups.ts';
 import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { isMisplaced } from '../../servers/rows.ts';
+import { day_seconds } from '../../usage/days.ts';
 import type { AuthlistEntry, Known } from './known.ts';
 
 /** Nodes that are there apply an entry within a second. */
@@ -73,17 +73,17 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
 export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
   const items: Item[] = [];
   const label = ({ ip, user }: AuthlistEntry) => `${ip} (${user})`;
-  const idle = list.filter(entryGroups.idle.has);
+  const idle = list.filter(({ user_active }) => !user_active);
   if (idle.length > 0) {
     items.push({
       key: 'idle',
       tone: 'warn',
       sentence: `${count(idle.length, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.map(label))}.`,
-      link: authlistBy({ state: 'idle' }),
+      link: authlistBy({ state: 'inactive_user' }),
     });
   }
   const ending = list
-    .filter((entry) => entryGroups.ending.has(entry, now))
+    .filter(({ expiry }) => expiry - now <= day_seconds)
     .sort((a, b) => a.expiry - b.expiry);
   const [next] = ending;
   if (next) {
@@ -96,7 +96,7 @@ export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
       key: 'entries-ending',
       tone: 'warn',
       sentence: `${when}: ${named(ending.map(label))}.`,
-      link: authlistBy({ ends: '24h' }),
+      link: authlistBy({ ends: String(day_seconds) }),
     });
   }
   return items;

@@ -6,7 +6,7 @@ import { count } from '../../format.ts';
 import { CheckField, Dialog, Field, Form, notify, Table } from '../../ui/ui.ts';
 
 type Outcome = ResponseOf<'admin_import_inventory'>;
-type Query = Required<Given<'admin_import_inventory'>['query']>;
+type Query = Required<NonNullable<Given<'admin_import_inventory'>['query']>>;
 type Body = Given<'admin_import_inventory'>['body'];
 
 const types: Record<string, string> = { json: 'application/json', csv: 'text/csv' };

@@ -102,7 +102,7 @@ export async function change(
         await requireTokenNow(tx, principal);
         const stored = claim && (await findStoredResponse(tx, ctx.secrets, claim));
         if (stored) return stored;
-        spend(tx.now, { kind, is_kept: claim !== undefined });
+        spend(tx.now, { kind, amount: 1, is_kept: claim !== undefined });
         const changed = await action(tx);
         whenApplied = changed.whenApplied;
         const body = changed.status === 204 ? '' : JSON.stringify(changed.value);

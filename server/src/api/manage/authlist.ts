@@ -7,7 +7,10 @@ import {
   changeEntry,
   createEntry,
   type EntrySlice,
+  entryPageSlices,
   entrySlices,
+  entrySorts,
+  entryStates,
   lastUses,
   noSuchEntry,
   proofState,
@@ -35,7 +38,9 @@ import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { earliest } from '../account/response_cache.ts';
 import type { Part } from '../lists.ts';
+import { filterIn, listQuery, pageAsked, readPage } from './list_pages.ts';
 import type { Mount } from './mount.ts';
+import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';
 import { requireSelf, type Scope } from './scope.ts';
 
@@ -56,11 +61,25 @@ const Entry = Strict({
   last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
     description: 'When it last let a connection in, to the minute; null: no node told of any.',
   }),
+  ...noteFields,
 });
+const NotedEntry = Strict({ ...NewEntry.properties, note: Type.Optional(Note) });
+const Query = Strict(
+  listQuery(entrySorts, {
+    user: Type.Optional(User),
+    state: Type.Optional(
+      OneOf(
+        [...entryStates],
+        'Only entries of this proof; inactive_user: of a user who is no active proxy user.',
+      ),
+    ),
+  }),
+);
 const changeable = {
   ip: Type.Optional(Ip),
   user: Type.Optional(User),
   expiry: Type.Optional(Expiry),
+  note: Type.Optional(Note),
 };
 const Changes = Strict(changeable);
 const OperatorChanges = Strict({
@@ -79,7 +98,8 @@ function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
   if (only_user && entry.user_id !== only_user.id) throw noSuchEntry();
 }
 
-export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
+export function authlistRoutes(mount: Mount): void {
+  const { ctx, audience, listOf, routesOf, write } = mount;
   const route = routesOf('lists');
   const { rules } = audience;
   const own = ['admin', 'proxy'] as const;
@@ -94,7 +114,8 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
   const present = (entry: AuthlistEntry, last_used_at: number | null) => {
     const { id, ip, user, expiry } = entry;
     const proof = proofState(entry, rules.authlist_proof);
-    return { id, ip, user, user_active: userIsActive(entry), expiry, proof, last_used_at };
+    const user_active = userIsActive(entry);
+    return { id, ip, user, user_active, expiry, proof, last_used_at, ...shownNote(entry) };
   };
   const shown = async (
     db: Reader,
@@ -108,9 +129,20 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
   route('GET /authlist', {
     may: own,
     summary: 'The entries of the IP authlist that hold',
-    description: 'For a person without the admin flag: those of oneself alone.',
+    description:
+      'For a person without the admin flag: those of oneself alone. With a limit: a page of them, sorted and filtered.',
+    query: Query,
     answer: Type.Array(Entry),
-    handle: async ({ scope: { account_id, only_user } }) => {
+    handle: async ({ scope: { account_id, only_user }, query }, reply) => {
+      const page = pageAsked(query);
+      if (page) {
+        const asked = { ...filterIn(query), user: query.user, state: query.state };
+        const of = only_user?.id ?? 0;
+        const slices = (db: Reader) =>
+          entryPageSlices(db, account_id, of, asked, page, ctx.clock.now());
+        const rows = await readPage(mount, reply, account_id, page, slices);
+        return rows.map((entry) => present(entry, entry.last_used_at));
+      }
       const filter = only_user ? { users: [only_user.name] } : {};
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {
         const slices = entrySlices(db, account_id, filter, ctx.clock.now());
@@ -129,7 +161,7 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     may: own,
     record: true,
     summary: 'Add an entry',
-    body: NewEntry,
+    body: NotedEntry,
     created: Entry,
     errors: [409, 429],
     handle: async (request) => {
@@ -157,17 +189,18 @@ export function authlistRoutes({ ctx, audience, listOf, routesOf, write }: Mount
   });
 
   route('POST /authlist/restore', {
-    may: admins,
+    may: own,
     record: true,
-    summary: 'Undo a removal of all entries',
-    description: 'All or nothing where the list has no room for all that would come back.',
+    summary: 'Undo a removal of all entries, or of many',
+    description:
+      'All or nothing where the list has no room for all that would come back. A person without the admin flag undoes a removal of own entries alone.',
     body: Undo,
     answer: Restored,
     errors: [409, 429],
     handle: (request) =>
-      write(request, async (tx, { account_id }) => {
+      write(request, async (tx, { account_id, only_user }) => {
         const account = await requireWritable(tx, account_id, rules.any_contract);
-        return restoreEntries(tx, account, request.body.removal_id, rules);
+        return restoreEntries(tx, account, request.body.removal_id, rules, only_user?.id);
       }),
   });
 

@@ -156,7 +156,7 @@ export async function requirePassword(
 
 /**
  * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
- * as of this transaction: session and flags may have ended while the body was on its way.
+ * as of this transaction: session and flags may have ended while the body was on its way. It counts as `amount` writes.
  * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken; 429 when
  * the day's writes of the account are used up.
  */
@@ -164,6 +164,7 @@ export function consoleWrite<T>(
   ctx: Context,
   request: FastifyRequest,
   action: (tx: Transaction, person: Person) => Promise<T>,
+  amount = 1,
 ): Promise<T> {
   const { account_name, user_name } = request.person;
   const actor = {
@@ -185,7 +186,8 @@ export function consoleWrite<T>(
         const revocation = flags.admin ? 'revocation by an admin' : 'revocation';
         const kind = isUrgent ? revocation : 'addition';
         if (!isOwnSignIn) {
-          spend(tx.now, { kind, is_kept: false, user_id: flags.admin ? undefined : user_id });
+          const user = flags.admin ? undefined : user_id;
+          spend(tx.now, { kind, amount, is_kept: false, user_id: user });
         }
         return action(tx, person);
       },

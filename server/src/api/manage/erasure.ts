@@ -5,6 +5,7 @@ import { pseudonymise } from '../../audit.ts';
 import { forgetEntriesOf } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Strict } from '../../http/fields.ts';
+import { forgetAdder } from '../../overrides/overrides.ts';
 import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
 import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';
 import type { Mount } from './mount.ts';
@@ -20,7 +21,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
     find: (scope, names) => userOf(ctx.db, scope, names),
     summary: 'Erase a person: a pseudonym takes the place of names and addresses; usage stays',
     description:
-      'Ends all access first, then takes names and addresses out of the authlist, what an undo would bring back, and the audit log. It cannot be undone; when it was interrupted, repeat it.',
+      'Ends all access first, then takes names and addresses out of the lists, what an undo would bring back, and the audit log. It cannot be undone; when it was interrupted, repeat it.',
     params: UserPath,
     answer: Strict({
       pseudonym: Type.String({ description: 'The name of the record from now on.' }),
@@ -36,7 +37,13 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
       const { account_id, account_name } = request.scope;
       const pseudonym = pseudonymOf(user);
       const erased = { ...user, user_id: user.id, account_name, pseudonym };
-      const entries: Walk = (tx, after) => forgetEntriesOf(tx, user, after);
+      const adder = {
+        ...{ account_id, id: user.id },
+        actor: `${account_name}/${user.name}`,
+        pseudonym: `${account_name}/${pseudonym}`,
+      };
+      const entries: Walk = (tx, after) => forgetEntriesOf(tx, adder, after);
+      const overrides: Walk = (tx, after) => forgetAdder(tx, adder, after);
       const records: Walk = (tx, after) => pseudonymise(tx, account_id, after, erased);
       const walk = async (step: Walk) => {
         for (let at = 0; ; await turn()) {
@@ -45,12 +52,13 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
           at = last;
         }
       };
-      const seen = await walk(entries);
-      const walked = await walk(records);
+      const walks: Array<readonly [Walk, number]> = [];
+      for (const step of [entries, overrides, records]) walks.push([step, await walk(step)]);
       // The name goes last: until then the request can be repeated.
       await write(request, async (tx) => {
-        for (let at: number | undefined = seen; at !== undefined; ) at = await entries(tx, at);
-        for (let at: number | undefined = walked; at !== undefined; ) at = await records(tx, at);
+        for (const [step, seen] of walks) {
+          for (let at: number | undefined = seen; at !== undefined; ) at = await step(tx, at);
+        }
         await renameErased(tx, user);
       });
       return { pseudonym };

@@ -5,6 +5,7 @@ import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
 import { Lists, type Part } from '../lists.ts';
+import { LongReads } from '../long_reads.ts';
 import { AccountPath } from '../operator/checks.ts';
 import type { Flag } from './checks.ts';
 import type { Audience, Noun, Scope } from './scope.ts';
@@ -47,6 +48,8 @@ export interface Mount {
     name: string,
     read: (db: Reader) => AsyncIterable<Part>,
   ): Promise<Buffer>;
+  /** For pages of the lists: they wait for no whole list. */
+  longReads: LongReads;
   /** Answers a function that adds a route under this noun. */
   routesOf(noun: Noun): AddManageRoute;
 }
@@ -89,7 +92,8 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
     const versions = await ctx.versions.current(account_id);
     return (await lists.make(account_id, `${prefix} ${name}`, versions, read)).body;
   };
-  return { ctx, audience, listOf, routesOf, write: audience.write };
+  const longReads = new LongReads(ctx.db);
+  return { ctx, audience, listOf, longReads, routesOf, write: audience.write };
 }
 
 /** The path of an operator names the account, too; and the contract may be suspended or over. */

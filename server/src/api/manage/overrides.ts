@@ -10,6 +10,7 @@ import {
   OneOf,
   Removed,
   Strict,
+  Text,
   Timestamp,
 } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
@@ -24,7 +25,10 @@ import {
   nodesOfServers,
   type Override,
   type OverrideStatus,
+  overridePageSlices,
   overrideSlices,
+  overrideSorts,
+  overrideStates,
   removeAllOverrides,
   removeOverride,
   requireOverride,
@@ -36,7 +40,9 @@ import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
 import type { Part } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
+import { filterIn, listQuery, pageAsked, readPage } from './list_pages.ts';
 import type { Mount } from './mount.ts';
+import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';
 import type { Scope } from './scope.ts';
 
@@ -48,6 +54,7 @@ const entryFields = {
   expiry: Timestamp('When the entry expires.'),
   status: OneOf(['pending', 'active', 'expiring', 'expired'], 'Its state.'),
   on_contract: Type.Boolean({ description: 'Whether its server is on the contract.' }),
+  ...noteFields,
 };
 const nodeFields = {
   name: Type.String({ description: 'What the machine calls itself.' }),
@@ -74,7 +81,16 @@ const EntryOnNodes = Strict({
     { description: 'The nodes of its server.' },
   ),
 });
-const Changes = Strict(Type.Partial(NewOverride).properties);
+const NotedOverride = Strict({ ...NewOverride.properties, note: Type.Optional(Note) });
+const Changes = Strict(Type.Partial(NotedOverride).properties);
+const Query = Strict(
+  listQuery(overrideSorts, {
+    server: Type.Optional(Text('Only entries on this server.')),
+    state: Type.Optional(
+      OneOf([...overrideStates], 'Only entries of this state; current: all but expired ones.'),
+    ),
+  }),
+);
 const Restored = Strict({
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer(
@@ -103,6 +119,7 @@ function presentEntry<Node>(
     expiry,
     status,
     on_contract: contract_revision !== null,
+    ...shownNote(entry),
     nodes,
   };
 }
@@ -115,7 +132,8 @@ function presentListed(entry: Override, nodes: ServerNode[], now: number) {
   });
 }
 
-export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
+export function overrideRoutes(mount: Mount): void {
+  const { ctx, audience, listOf, routesOf, write } = mount;
   const route = routesOf('lists');
   const { rules } = audience;
   const may = ['admin'] as const;
@@ -127,17 +145,25 @@ export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount
   route('GET /overrides', {
     may,
     summary: 'The custom DNS entries, including expired and expiring ones',
+    description: 'With a limit: a page of them, sorted and filtered.',
+    query: Query,
     answer: Type.Array(Entry),
-    handle: async ({ scope: { account_id } }) => {
+    handle: async ({ scope: { account_id }, query }, reply) => {
+      const page = pageAsked(query);
       await turnOf(account_id);
       const now = ctx.clock.now();
       // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
       const nodes = Map.groupBy(await nodesOfServers(ctx.db), ({ server_id }) => server_id);
+      const present = (entry: Override) =>
+        presentListed(entry, nodes.get(entry.server_id) ?? [], now);
+      if (page) {
+        const asked = { ...filterIn(query), server: query.server, state: query.state };
+        const slices = (db: Reader) => overridePageSlices(db, account_id, asked, page, now);
+        return (await readPage(mount, reply, account_id, page, slices)).map(present);
+      }
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {
         for await (const { entries, isLast } of overrideSlices(db, account_id, {}, now)) {
-          const values = entries.map((entry) =>
-            presentListed(entry, nodes.get(entry.server_id) ?? [], now),
-          );
+          const values = entries.map(present);
           const valid_until = earliest(entries.map((entry) => nextChangeAt(entry, now)));
           yield { values, isLast, valid_until };
         }
@@ -150,7 +176,7 @@ export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount
     may,
     record: true,
     summary: 'Add an entry',
-    body: NewOverride,
+    body: NotedOverride,
     created: Entry,
     errors: [409],
     handle: async (request) => {
@@ -176,7 +202,7 @@ export function overrideRoutes({ ctx, audience, listOf, routesOf, write }: Mount
   route('POST /overrides/restore', {
     may,
     record: true,
-    summary: 'Undo a removal of all entries',
+    summary: 'Undo a removal of all entries, or of many',
     description: 'All or nothing where the list has no room for all that would come back.',
     body: Undo,
     answer: Restored,

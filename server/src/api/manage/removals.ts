@@ -1,4 +1,4 @@
-// …/removals: the entries that "remove all" took away and that can be put back.
+// …/removals: the entries that were removed at once and that can be put back.
 import { Type } from 'typebox';
 import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { listRemovals } from '../../removals.ts';
@@ -9,6 +9,7 @@ const Removal = Strict({
   list: OneOf(['authlist', 'overrides'], 'Which list.'),
   entries: Integer('How many entries it took away.'),
   at: Timestamp('When.'),
+  chosen: Type.Boolean({ description: 'Whether it took entries that were chosen, not all.' }),
 });
 
 /** The body of an undo, for either list. */
@@ -20,8 +21,11 @@ export function removalRoutes({ ctx, routesOf }: Mount): void {
   const route = routesOf('account');
   route('GET /removals', {
     may: ['admin'],
-    summary: 'What "remove all" took away and can be undone, newest first',
+    summary: 'What removals of all or of many entries took away and can be undone, newest first',
     answer: Type.Array(Removal),
-    handle: ({ scope }) => listRemovals(ctx.db, scope.account_id, ctx.clock.now()),
+    handle: async ({ scope }) => {
+      const removals = await listRemovals(ctx.db, scope.account_id, ctx.clock.now());
+      return removals.map(({ chosen, ...removal }) => ({ ...removal, chosen: chosen === 1 }));
+    },
   });
 }

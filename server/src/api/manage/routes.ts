@@ -10,6 +10,7 @@ import { entryRoutes } from './entries.ts';
 import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
 import { explainRoutes } from './explain.ts';
+import { manyRoutes } from './many.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
@@ -40,6 +41,7 @@ function manageRoutes(mount: Mount): void {
   authlistRoutes(mount);
   overrideRoutes(mount);
   entryRoutes(mount);
+  manyRoutes(mount);
 }
 
 /** /console: for the people of an account. */

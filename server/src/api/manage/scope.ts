@@ -44,9 +44,10 @@ export interface Audience {
   /**
    * Runs a change in one transaction; resolves when it is durable. `action` gets the scope as of this
    * transaction. Errors: those of `action`; 401 or 403 when the client's session, flags or token ended
-   * while the body was on its way; 404 when the account did.
+   * while the body was on its way; 404 when the account did; 429 for a person whose account has no `amount` writes (one,
+   * when omitted) left of the day.
    */
-  write<T>(request: FastifyRequest, action: Action<T>): Promise<T>;
+  write<T>(request: FastifyRequest, action: Action<T>, amount?: number): Promise<T>;
   /** Asks for the password anew, ahead of what a borrowed browser must not do; operators have none. */
   confirmPassword?(request: FastifyRequest, password: string): Promise<void>;
 }
@@ -75,8 +76,8 @@ export function people(ctx: Context, rules: AuthlistRules): Audience {
     lists_own_address: true,
     sees_all_addresses: false,
     scopeOf: async ({ person }) => scopeOfPerson(person),
-    write: (request, action) =>
-      consoleWrite(ctx, request, (tx, person) => action(tx, scopeOfPerson(person))),
+    write: (request, action, amount) =>
+      consoleWrite(ctx, request, (tx, person) => action(tx, scopeOfPerson(person)), amount),
     confirmPassword: (request, password) => requirePassword(ctx, request, password),
   };
 }

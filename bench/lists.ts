@@ -1,0 +1,159 @@
+// Pages of a long list: bytes and milliseconds of a first view, of each filter and sort, and what others wait for meanwhile.
+//   node bench/lists.ts [--entries 100000] [--rounds 9]
+//   node bench/postgres.ts lists.ts [--entries 100000] [--rounds 9]
+// Server and client share the machine: times are told without their waits for a processor, which others may have.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Served } from './server.ts';
+
+const { values } = parseArgs({
+  options: {
+    entries: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '9' },
+  },
+});
+const entries = Number(values.entries);
+const rounds = Number(values.rounds);
+const most_bytes = 100_000;
+const most_milliseconds = 200;
+
+const data_dir = mkdtempSync(join(tmpdir(), 'exitward-lists-'));
+const server = spawn(
+  process.execPath,
+  [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries)],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      EXITWARD_DATA_DIR: data_dir,
+      EXITWARD_LISTEN: '127.0.0.1:0',
+      EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
+      EXITWARD_METRICS_LISTEN: 'off',
+      EXITWARD_LOG_LEVEL: 'error',
+      EXITWARD_MAX_AUTHLIST_ENTRIES: String(entries + 1000),
+    },
+  },
+);
+const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
+const { admin_url, base_url, tokens } = JSON.parse(line) as Served;
+const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim();
+const asOperator = { headers: { authorization: `Bearer ${token}` } };
+const accounts = (await (await fetch(`${admin_url}/admin/accounts`, asOperator)).json()) as Array<{
+  name: string;
+}>;
+const list = `${admin_url}/admin/accounts/${accounts[0]?.name}/authlist`;
+
+/** Milliseconds that the server's thread and this one were ready to run and had no processor. */
+function waited_ms(): number {
+  const of = (pid: number | string | undefined) =>
+    Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  return of(server.pid) + of('self');
+}
+
+/** Milliseconds that a request takes. */
+async function timed(request: () => Promise<unknown>): Promise<number> {
+  const waited = waited_ms();
+  const began = performance.now();
+  await request();
+  const took = performance.now() - began;
+  return Math.max(0, took - (waited_ms() - waited));
+}
+
+const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+
+/** Median milliseconds of a page, its bytes, and what it says of the list. */
+async function page(query: string) {
+  const times: number[] = [];
+  let bytes = 0;
+  let found: string | null = '';
+  let next: string | null = '';
+  for (let round = 0; round < rounds; round++) {
+    const took = await timed(async () => {
+      const response = await fetch(`${list}?${query}`, asOperator);
+      bytes = (await response.arrayBuffer()).byteLength;
+      if (!response.ok) throw new Error(`${query}: ${response.status}`);
+      found = response.headers.get('exitward-found');
+      next = response.headers.get('link');
+    });
+    times.push(took);
+  }
+  return { milliseconds: median(times), bytes, found, next };
+}
+
+let isMissed = false;
+function show(name: string, value: number, unit: string, most: number): void {
+  const isGood = value <= most;
+  isMissed ||= !isGood;
+  console.log(
+    `${name.padEnd(52)}${value.toFixed(1).padStart(9)} ${unit}, asked: <= ${most}${isGood ? '' : '  MISSED'}`,
+  );
+}
+
+const first = await page('limit=100&sort=id&order=desc');
+show(`first view of ${first.found} entries`, first.bytes, 'bytes', most_bytes);
+show('  its time', first.milliseconds, 'ms', most_milliseconds);
+for (const query of [
+  'search=.77',
+  'search=no such text',
+  'user=alice',
+  'state=unproven&sort=expiry',
+  'sort=expiry',
+  'sort=ip&order=desc',
+  'sort=user',
+  'sort=last_used_at&order=desc',
+  'search=1&sort=ip',
+]) {
+  const { milliseconds, found } = await page(`limit=100&${query}`);
+  show(`${query} (${found} found)`, milliseconds, 'ms', most_milliseconds);
+}
+const link = /\?([^>]*)>/.exec(first.next ?? '')?.[1] ?? '';
+show('the next page', (await page(link)).milliseconds, 'ms', most_milliseconds);
+
+/** A thousand entries at once. */
+async function many(method: string, path: string, body: object): Promise<number[]> {
+  let answer: { lines?: Array<{ id: number }> } = {};
+  const headers = { ...asOperator.headers, 'content-type': 'application/json' };
+  const took = await timed(async () => {
+    const response = await fetch(list + path, { method, headers, body: JSON.stringify(body) });
+    answer = (await response.json()) as typeof answer;
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  });
+  show(`1000 entries at once: ${method} ${path || '/'}`, took, 'ms', most_milliseconds);
+  return (answer.lines ?? []).map(({ id }) => id);
+}
+const later = Math.floor(Date.now() / 1000) + 86_400;
+const pasted = Array.from({ length: 1000 }, (_, at) => `2001:db8::${at.toString(16)}`).join('\n');
+const addition = { addresses: pasted, user: 'alice', expiry: later, note: 'pasted' };
+await many('POST', '/add', { ...addition, dry_run: true });
+const ids = await many('POST', '/add', addition);
+await many('PATCH', '', { entries: ids.map((id) => ({ id, expiry: later + 60 })) });
+await many('POST', '/remove', { ids });
+
+/** Another account's reads while one asks for filtered pages without a pause. */
+const own = {
+  headers: { authorization: `Basic ${Buffer.from(`:${tokens[1]}`).toString('base64')}` },
+};
+const waits: number[] = [];
+const stop = new AbortController();
+const asking = (async () => {
+  while (!stop.signal.aborted) await page('limit=100&search=1&sort=ip');
+})();
+for (let times = 0; times < 300; times++) {
+  waits.push(await timed(async () => (await fetch(`${base_url}/v0/contract`, own)).arrayBuffer()));
+  await sleep(5);
+}
+stop.abort();
+await asking;
+waits.sort((a, b) => a - b);
+show('another account’s GET beside it, p99', waits[Math.floor(waits.length * 0.99)] ?? 0, 'ms', 50);
+
+server.kill();
+await once(server, 'exit');
+rmSync(data_dir, { recursive: true, force: true });
+if (isMissed) process.exitCode = 1;

@@ -1,0 +1,123 @@
+// The chosen entries of a list are removed, or given another expiry, all or none; with a way back.
+import { changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { count, dateTime } from '../format.ts';
+import { now } from '../now.ts';
+import { Button, ChosenBar, notify, type Selection } from '../ui/ui.ts';
+import { ExpiryField, expiryOf } from './expiry_field.tsx';
+import { FormDialog } from './form_dialog.tsx';
+import { type List, lists, undoRemoval } from './remove_all.tsx';
+import { undoBy } from './undo.ts';
+
+interface Chosen {
+  id: number;
+  expiry: number;
+}
+
+interface ManyProps {
+  list: List;
+  chosen: readonly Chosen[];
+  selection: Selection;
+  onClose: () => void;
+}
+
+/** The names of the dialogs of chosen entries, in the address. */
+export const manyDialogs = { remove: 'remove-chosen', extend: 'extend-chosen' } as const;
+
+/** The bar of a page whose rows are chosen. */
+export function ManyBar({
+  selection,
+  open,
+}: {
+  selection: Selection;
+  open: (name: string) => void;
+}) {
+  const { readOnlyReason } = useScope();
+  return (
+    <ChosenBar selection={selection}>
+      <Button disabledReason={readOnlyReason} onClick={() => open(manyDialogs.extend)}>
+        Change expiry …
+      </Button>
+      <Button
+        kind="danger"
+        icon="remove"
+        disabledReason={readOnlyReason}
+        onClick={() => open(manyDialogs.remove)}
+      >
+        Remove …
+      </Button>
+    </ChosenBar>
+  );
+}
+
+/** The dialog of this name; none while no row is chosen. */
+export function ManyDialog({ name, ...props }: ManyProps & { name: string }) {
+  if (props.chosen.length === 0) return null;
+  if (name === manyDialogs.remove) return <RemoveMany {...props} />;
+  return name === manyDialogs.extend ? <ExtendMany {...props} /> : null;
+}
+
+const keysOf = (list: List, chosen: readonly Chosen[]) => chosen.map(({ id }) => `${list}/${id}`);
+
+function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
+  const scope = useScope();
+  const { one, many, removeMany } = lists[list];
+  const what = count(chosen.length, one, many);
+  const remove = async () => {
+    const body = { ids: chosen.map(({ id }) => id) };
+    const { removal_id } = await changeIn(scope, removeMany, { body });
+    selection.setAll(false);
+    const about = keysOf(list, chosen);
+    const undo = removal_id === null ? { about } : undoRemoval(scope, list, removal_id, about);
+    notify(`${what} removed.`, undo);
+  };
+  return (
+    <FormDialog
+      title={`Remove ${what}?`}
+      verb={`Remove ${count(chosen.length, 'entry', 'entries')}`}
+      onSubmit={remove}
+      onClose={onClose}
+    >
+      <p>
+        {list === 'authlist'
+          ? 'Connections from these addresses need a username and a proxy access token, and those that are open end.'
+          : 'On the override ports of their servers, these hostnames resolve as they do for everybody else.'}
+      </p>
+      <p class="note">For seven days they can be restored on this page.</p>
+    </FormDialog>
+  );
+}
+
+function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
+  const scope = useScope();
+  const { one, many, changeExpiries } = lists[list];
+  const what = count(chosen.length, one, many);
+  const change = async (fields: FormData) => {
+    const expiry = expiryOf(fields) ?? 0;
+    const entries = chosen.map(({ id }) => ({ id, expiry }));
+    await changeIn(scope, changeExpiries, { body: { entries } });
+    selection.setAll(false);
+    const about = keysOf(list, chosen);
+    const earliest = Math.min(...chosen.map((entry) => entry.expiry));
+    const back = async () => {
+      const before = chosen.map((entry) => ({ id: entry.id, expiry: entry.expiry }));
+      await changeIn(scope, changeExpiries, { body: { entries: before } });
+      return `${what}: the expiry is as it was.`;
+    };
+    // An entry that has expired can be revived, not put back.
+    const isLate = earliest <= now.value;
+    const undo = isLate ? { about } : undoBy(back, { about, until: earliest });
+    notify(`${what} until ${dateTime(expiry)}.`, undo);
+  };
+  return (
+    <FormDialog
+      title={`Change the expiry of ${what}`}
+      verb={`Change ${count(chosen.length, 'entry', 'entries')}`}
+      kind="primary"
+      onSubmit={change}
+      onClose={onClose}
+    >
+      <ExpiryField />
+    </FormDialog>
+  );
+}

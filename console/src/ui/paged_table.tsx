@@ -1,0 +1,71 @@
+// A table of a list that is read in pages: what is shown of how much, more of it, and a bar of what can be done to the chosen rows.
+import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
+import { Empty } from './card.tsx';
+import type { Selection } from './selection.ts';
+import { Table, type TableProps } from './table.tsx';
+
+/** As `usePages` answers it. */
+interface Pages {
+  total: number;
+  found: number;
+  hasMore: boolean;
+  isReading: boolean;
+  isOld: boolean;
+  readMore: () => void;
+}
+
+export interface PagedTableProps<T> extends TableProps<T> {
+  pages: Pages;
+  /** Buttons beside the count. */
+  beside?: ComponentChildren;
+}
+
+export function PagedTable<T>({ pages, beside, ...table }: PagedTableProps<T>) {
+  const { total, found, hasMore, isReading, isOld, readMore } = pages;
+  const { rows } = table;
+  const whole = `${number(total)} ${total === 1 ? 'entry' : 'entries'}`;
+  const fit = found < total ? `${number(found)} found in ${whole}` : whole;
+  return (
+    <div class="paged-table" aria-busy={isOld}>
+      {rows.length > 0 ? <Table compact {...table} /> : <Empty title="No entry matches." />}
+      <div class="row">
+        <p class="note" role="status">
+          {hasMore ? `The first ${number(rows.length)} of ${fit}.` : `${fit}.`}
+        </p>
+        {hasMore && (
+          <Button busy={isReading} onClick={readMore}>
+            Show more
+          </Button>
+        )}
+        {beside}
+      </div>
+    </div>
+  );
+}
+
+interface ChosenBarProps {
+  selection: Selection;
+  /** Buttons of all that can be done to the chosen rows. */
+  children: ComponentChildren;
+}
+
+/** Stays in sight while rows are chosen. */
+export function ChosenBar({ selection, children }: ChosenBarProps) {
+  const { size } = selection.keys;
+  return (
+    <section class="chosen-bar" aria-label="Chosen rows" hidden={size === 0}>
+      <p role="status">{size > 0 && `${number(size)} chosen`}</p>
+      {size > 0 && (
+        <div class="actions">
+          {children}
+          <Button kind="quiet" onClick={() => selection.setAll(false)}>
+            Choose none
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const number = (value: number) => value.toLocaleString('en');

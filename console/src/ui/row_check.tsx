@@ -1,0 +1,64 @@
+// The checkboxes of a table whose rows can be chosen.
+import { useEffect, useRef } from 'preact/hooks';
+import type { RowKey, Selection } from './selection.ts';
+
+/** Chooses all rows that are shown, or none. */
+export function AllCheck({ selection, rows }: { selection: Selection; rows: number }) {
+  const input = useRef<HTMLInputElement>(null);
+  const { size } = selection.keys;
+  const isAll = rows > 0 && size === rows;
+  useEffect(() => {
+    if (input.current) input.current.indeterminate = size > 0 && !isAll;
+  }, [size, isAll]);
+  return (
+    <label class="row-check">
+      <input
+        ref={input}
+        type="checkbox"
+        aria-label="Choose all rows that are shown"
+        checked={isAll}
+        onChange={(event) => selection.setAll(event.currentTarget.checked)}
+      />
+    </label>
+  );
+}
+
+interface RowCheckProps {
+  selection: Selection;
+  of: RowKey;
+  /** The name of the row, for screen readers. */
+  label: string;
+}
+
+/** Space chooses the row, the arrow keys lead to the next, and with shift they choose it, too. */
+export function RowCheck({ selection, of, label }: RowCheckProps) {
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !(event.currentTarget instanceof HTMLInputElement)) return;
+    event.preventDefault();
+    const table = event.currentTarget.closest('table');
+    const all = [...(table?.querySelectorAll<HTMLInputElement>('tbody .row-check input') ?? [])];
+    const next = all[all.indexOf(event.currentTarget) + step];
+    if (!next) return;
+    next.focus();
+    if (!event.shiftKey) return;
+    if (!selection.keys.has(of)) selection.set(of, true, false);
+    selection.set(keyIn(next), true, true);
+  };
+  return (
+    <label class="row-check">
+      <input
+        type="checkbox"
+        aria-label={label}
+        value={JSON.stringify(of)}
+        checked={selection.keys.has(of)}
+        onClick={(event) =>
+          selection.set(of, event.currentTarget.checked, event.shiftKey && event.detail > 0)
+        }
+        onKeyDown={move}
+      />
+    </label>
+  );
+}
+
+const keyIn = ({ value }: HTMLInputElement) => JSON.parse(value) as RowKey;

@@ -1,0 +1,96 @@
+// The pages of an account's lists over HTTP: what a query may ask for, and the Link and the counts of a response.
+import type { FastifyReply } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { invalidField } from '../../errors.ts';
+import { OneOf, Text } from '../../http/fields.ts';
+import { limitIn, pageOf, wholeIn } from '../../http/paging.ts';
+import {
+  type ListPage,
+  type PageAsked,
+  type PageSlice,
+  type Place,
+  pageFrom,
+  type Sorted,
+} from '../../list_pages.ts';
+import type { Mount } from './mount.ts';
+
+/** The query of a list that can be sorted by these, and is filtered by `filters` besides. */
+export function listQuery<S extends string, F extends Record<string, TSchema>>(
+  sorts: readonly S[],
+  filters: F,
+) {
+  return {
+    limit: Type.Optional(
+      Type.String({
+        description: 'Entries in a page: 1 to 1000. Without it the whole list is answered, by id.',
+      }),
+    ),
+    after: Type.Optional(
+      Type.String({ description: 'Where the page begins; the Link of a response has it.' }),
+    ),
+    sort: Type.Optional(OneOf([...sorts], 'What the entries are sorted by; `id` when omitted.')),
+    order: Type.Optional(OneOf(['asc', 'desc'], '`asc` when omitted.')),
+    search: Type.Optional(Text('Only entries that hold this text.', 255, 0)),
+    ends_before: Type.Optional(
+      Type.String({ description: 'Only entries that end before this time, epoch seconds.' }),
+    ),
+    ...filters,
+  };
+}
+
+interface ListQuery<S> {
+  limit?: string;
+  after?: string;
+  sort?: S;
+  order?: 'asc' | 'desc';
+  search?: string;
+  ends_before?: string;
+}
+
+/** The page that a query asks for; undefined: the whole list. Errors: 400. */
+export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 'id'> | undefined {
+  if (query.limit === undefined) {
+    const [field] = Object.keys(query);
+    if (field === undefined) return undefined;
+    throw invalidField(field, 'is for a list in pages; expected a limit as well.');
+  }
+  const { sort = 'id', order = 'asc' } = query;
+  const limit = limitIn(query.limit);
+  return { sort, isDescending: order === 'desc', limit, after: placeIn(query.after) };
+}
+
+/** The filters that every list has. Errors: 400. */
+export function filterIn({ search, ends_before }: ListQuery<string>) {
+  return { search: search?.trim(), ends_before: wholeIn('ends_before', ends_before, 0, 1) };
+}
+
+/** The place that a Link of ours names. Errors: 400. */
+function placeIn(text: string | undefined): Place | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const [value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
+    const isText = typeof value === 'string' && !value.includes('\0') && value.isWellFormed();
+    if ((isText || Number.isSafeInteger(value)) && Number.isSafeInteger(id)) {
+      return { value: value as Place['value'], id: id as number };
+    }
+  } catch {}
+  throw invalidField('after', 'is no place in the list; expected one of the Link of a response.');
+}
+
+const placeText = ({ sort_key, id }: Sorted<unknown>) =>
+  Buffer.from(JSON.stringify([sort_key, id])).toString('base64url');
+
+/** Reads a page beside the other traffic; its Link, and of a first page the counts, are headers of the response. */
+export async function readPage<R>(
+  { longReads }: Pick<Mount, 'longReads'>,
+  reply: FastifyReply,
+  account_id: number,
+  asked: PageAsked,
+  read: Parameters<typeof longReads.collect<PageSlice<R>, ListPage<R>>>[1],
+): Promise<Sorted<R>[]> {
+  const page = await longReads.collect(account_id, read, (slices) => pageFrom(slices, asked));
+  if (!asked.after) {
+    reply.headers({ 'exitward-total': page.total, 'exitward-found': page.found });
+  }
+  return pageOf(reply, page.rows, asked.limit, (last) => ({ after: placeText(last) }));
+}

@@ -1,0 +1,176 @@
+// …/authlist and …/overrides, many entries at once: removed, given other expiries, or added from lines that were pasted; all or none.
+import { Type } from 'typebox';
+import { requireWritable } from '../../accounts/accounts.ts';
+import {
+  type Asking,
+  addPasted,
+  changeExpiries,
+  examinePasted,
+  pastedLines,
+  removeEntries,
+} from '../../authlist/authlist.ts';
+import type { Transaction } from '../../db/database.ts';
+import { invalidField } from '../../errors.ts';
+import { checkExpiry, ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
+import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
+import { Expiry, User } from '../account/authlist.ts';
+import type { Mount } from './mount.ts';
+import { Note } from './notes.ts';
+import { requireSelf, type Scope } from './scope.ts';
+
+const mostAtOnce = 1000;
+const Id = Integer('Id of an entry.', 1);
+
+const Ids = Strict({
+  ids: Type.Array(Id, {
+    description: `Which entries, each once: at most ${mostAtOnce}.`,
+    minItems: 1,
+    maxItems: mostAtOnce,
+    uniqueItems: true,
+  }),
+});
+const Expiries = Strict({
+  entries: Type.Array(Strict({ id: Id, expiry: Expiry }), {
+    description: `Which entries, each once, and when each is to expire: at most ${mostAtOnce}.`,
+    minItems: 1,
+    maxItems: mostAtOnce,
+  }),
+});
+const Changed = Strict({ changed: Integer('How many entries.') });
+
+const Pasted = Strict({
+  addresses: Type.String({
+    description: `One address on each line, at most ${mostAtOnce}. Blank lines do not count; what stands behind # is the note of the entry.`,
+    maxLength: 60_000,
+  }),
+  user: User,
+  expiry: Expiry,
+  note: Type.Optional(Note),
+  dry_run: Type.Optional(
+    Type.Boolean({ description: 'Only says what would come of each line, and adds nothing.' }),
+  ),
+});
+const PastedResult = Strict({
+  added: Integer('Entries that were added; of a dry run: that would be.'),
+  lines: Type.Array(
+    Strict({
+      line: Integer('Number of the line.', 1),
+      ip: Type.String({ description: 'The address; as it was written, where it is none.' }),
+      outcome: OneOf(
+        ['new', 'listed', 'repeated', 'fault'],
+        'new: it is added; listed: the user has it already; repeated: a line before says the same; fault: it cannot be added, and so none is.',
+      ),
+      id: Type.Optional(Id),
+      code: Type.Optional(ErrorCodes),
+      message: Type.Optional(Type.String({ description: 'Of a fault: what is wrong.' })),
+    }),
+    { description: 'What came, or would come, of each line that holds an address.' },
+  ),
+});
+
+interface Expiring {
+  id: number;
+  expiry: number;
+}
+
+/** Errors: 400 naming the field. */
+function checkExpiries(entries: readonly Expiring[], now: number): void {
+  const seen = new Set<number>();
+  for (const [at, { id, expiry }] of entries.entries()) {
+    if (seen.has(id))
+      throw invalidField(`entries.${at}.id`, 'given twice; expected each entry once.');
+    seen.add(id);
+    checkExpiry(expiry, now, `entries.${at}.expiry`);
+  }
+}
+
+export function manyRoutes({ audience, routesOf, write }: Mount): void {
+  const route = routesOf('lists');
+  const { rules } = audience;
+  const { any_contract } = rules;
+  const asking = ({ only_user }: Scope): Asking => ({
+    any_contract,
+    isOwn: ({ user_id }) => !only_user || only_user.id === user_id,
+  });
+  const lists = [
+    {
+      path: 'authlist',
+      may: ['admin', 'proxy'],
+      remove: (tx: Transaction, scope: Scope, ids: readonly number[]) =>
+        removeEntries(tx, scope.account_id, ids, asking(scope)),
+      change: (tx: Transaction, scope: Scope, entries: readonly Expiring[]) =>
+        changeExpiries(tx, scope.account_id, entries, asking(scope)),
+    },
+    {
+      path: 'overrides',
+      may: ['admin'],
+      remove: (tx: Transaction, { account_id }: Scope, ids: readonly number[]) =>
+        removeOverrides(tx, account_id, ids, any_contract),
+      change: (tx: Transaction, { account_id }: Scope, entries: readonly Expiring[]) =>
+        changeOverrideExpiries(tx, account_id, entries, any_contract),
+    },
+  ] as const;
+  for (const { path, may, remove, change } of lists) {
+    route(`POST /${path}/remove`, {
+      may,
+      record: true,
+      summary: 'Remove entries, all or none; it can be undone for seven days',
+      body: Ids,
+      answer: Removed,
+      errors: [404],
+      handle: (request) => {
+        const { ids } = request.body;
+        return write(request, (tx, scope) => remove(tx, scope, ids), ids.length);
+      },
+    });
+
+    route(`PATCH /${path}`, {
+      may,
+      record: true,
+      summary: 'Give entries other expiries, all or none',
+      body: Expiries,
+      answer: Changed,
+      errors: [404, 409],
+      handle: async (request) => {
+        const { entries } = request.body;
+        const changed = entries.length;
+        await write(
+          request,
+          async (tx, scope) => {
+            checkExpiries(entries, tx.now);
+            await change(tx, scope, entries);
+          },
+          changed,
+        );
+        return { changed };
+      },
+    });
+  }
+
+  route('POST /authlist/add', {
+    may: ['admin', 'proxy'],
+    record: true,
+    summary: 'Add the addresses of many lines, all or none',
+    description:
+      'With dry_run it says what would come of each line. An address that the user has already stays as it is.',
+    body: Pasted,
+    answer: PastedResult,
+    errors: [409, 429],
+    handle: async (request) => {
+      const { addresses, dry_run = false, ...body } = request.body;
+      const pasted = { ...body, lines: pastedLines(addresses) };
+      const lines = await write(
+        request,
+        async (tx, scope) => {
+          requireSelf(scope, body.user, 'list addresses for');
+          checkExpiry(body.expiry, tx.now);
+          const account = await requireWritable(tx, scope.account_id, any_contract);
+          const add = dry_run ? examinePasted : addPasted;
+          return add(tx, account, pasted, rules);
+        },
+        dry_run ? 1 : pasted.lines.length,
+      );
+      return { added: lines.filter(({ outcome }) => outcome === 'new').length, lines };
+    },
+  });
+}

@@ -1,0 +1,75 @@
+// The SQL of pages of the IP authlist, filtered and sorted.
+import type { Reader } from '../db/database.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import type { AuthlistEntry } from './store.ts';
+
+const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
+const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.entry_id = a.id';
+
+/** The orders of a page, and the tables that they take. */
+const sorts = {
+  id: ['a.id', ''],
+  ip: ['ip_order(a.ip)', ''],
+  user: ['u.name', users],
+  // A sum, for which no index stands: PostgreSQL would walk over all accounts' rows in the order of their expiry.
+  expiry: ['a.expiry + 0', ''],
+  last_used_at: ['coalesce(s.used_at, 0)', uses],
+} as const;
+
+export type EntrySort = keyof typeof sorts;
+export const entrySorts = Object.keys(sorts) as EntrySort[];
+
+export const entryStates = ['proven', 'unproven', 'waits', 'inactive_user'] as const;
+
+/** Which entries; those that are left out ask for nothing. */
+export interface EntryFilter {
+  /** A part of an address, a note, or a name of a user. */
+  search?: string | undefined;
+  user?: string | undefined;
+  state?: (typeof entryStates)[number] | undefined;
+  /** Epoch seconds: those that end before. */
+  ends_before?: number | undefined;
+}
+
+export interface PagedEntry extends AuthlistEntry {
+  last_used_at: number | null;
+}
+
+/** Users are few: they are looked for once, not with each row. */
+const ofUsers = (condition: string) =>
+  `a.user_id in (select id from users where account_id = $1 and ${condition})`;
+const asked = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
+    or ${ofUsers("lower(name) like $6 escape '\\'")})
+  and ($7 = '' or ${ofUsers('name = $7')})
+  and ($8 = '' or ($8 = 'inactive_user' and ${ofUsers('(active = 0 or proxy = 0)')})
+    or $8 = case when a.proven_at is not null then 'proven' when a.waits = 1 then 'waits' else 'unproven' end)
+  and (cast($9 as bigint) = 0 or a.expiry < cast($9 as bigint))`;
+
+/** The entries that hold at `now`, of one user or (0) of all. */
+export function entryPageSlices(
+  db: Reader,
+  account_id: number,
+  only_user_id: number,
+  { search = '', user = '', state, ends_before = 0 }: EntryFilter,
+  page: PageAsked<EntrySort>,
+  now: number,
+): AsyncGenerator<PageSlice<PagedEntry>, void, void> {
+  const isAsked = search !== '' || user !== '' || state !== undefined || ends_before > 0;
+  const [sort, join] = sorts[page.sort];
+  const sql = {
+    list: 'authlist' as const,
+    row: 'a',
+    from: `authlist a ${join}`,
+    joins: `${users} ${uses}`,
+    columns: 'a.*, u.name as "user", u.active, u.proxy, s.used_at as last_used_at',
+    shown: {
+      sql: 'a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
+      values: [now, only_user_id],
+    },
+    asked: isAsked
+      ? { sql: asked, values: [containing(search), user, state ?? '', ends_before] }
+      : undefined,
+    sort,
+  };
+  return pageSlices(db, account_id, sql, page);
+}

@@ -1,0 +1,179 @@
+// Addresses that were pasted, one on a line: what would come of each, and all of them added, or none.
+import type { Account } from '../accounts/accounts.ts';
+import { parseAddress } from '../address.ts';
+import { audit } from '../audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
+import { ApiError, conflict, type ErrorCode, invalidField } from '../errors.ts';
+import { newNote } from '../notes.ts';
+import { findUserNamed } from '../users/users.ts';
+import {
+  type AuthlistRules,
+  addressTaken,
+  expiredAtOnce,
+  freeClaim,
+  isWeaker,
+  type NewEntry,
+  sweepOwnExpired,
+  unknownUser,
+} from './authlist.ts';
+import { newProof } from './proofs.ts';
+import * as store from './store.ts';
+
+/** As many addresses are added at once. */
+const mostAtOnce = 1000;
+const longestNote = 200;
+
+/** A line that is neither blank nor a comment, from 1. */
+export interface PastedLine {
+  line: number;
+  text: string;
+  /** The text behind # on the line. */
+  note: string;
+}
+
+/** `new`: it is added; `listed`: the user has it already; `repeated`: a line before says the same; `fault`: it cannot be added. */
+export interface LineOutcome {
+  line: number;
+  ip: string;
+  outcome: 'new' | 'listed' | 'repeated' | 'fault';
+  /** Of an entry that was added. */
+  id?: number;
+  /** Of a fault: what is wrong, for programs and for people. */
+  code?: ErrorCode;
+  message?: string;
+}
+
+/** Errors: 400 for no line at all, and for more than may be added at once. */
+export function pastedLines(text: string): PastedLine[] {
+  const lines = text.split(/\r\n|\r|\n/).flatMap((whole, at) => {
+    const [address = '', ...notes] = whole.split('#');
+    const line = { line: at + 1, text: address.trim(), note: notes.join('#').trim() };
+    return line.text === '' ? [] : [line];
+  });
+  if (lines.length === 0) throw invalidField('addresses', 'expected addresses, one on each line.');
+  if (lines.length > mostAtOnce) {
+    throw invalidField(
+      'addresses',
+      `holds ${lines.length} addresses; expected at most ${mostAtOnce} at once.`,
+    );
+  }
+  return lines;
+}
+
+type Pasted = Omit<NewEntry, 'ip'> & { lines: readonly PastedLine[] };
+
+/**
+ * Looks what would come of each line, and writes nothing. Errors: 409 for a user who is not part of the account, and where the list
+ * has no room for all; 429 when the account would be told of too many addresses that they are taken.
+ */
+export async function examinePasted(
+  tx: Transaction,
+  { id: account_id, port_scheme_id }: Account,
+  { lines, user }: Pasted,
+  rules: AuthlistRules,
+): Promise<LineOutcome[]> {
+  const tell = () => rules.conflicts?.rejectTooMany(account_id, tx.now);
+  tell();
+  const named = await findUserNamed(tx, account_id, user);
+  if (!named) throw unknownUser(user);
+  const seen = new Set<string>();
+  const outcomes = lines.map(({ line, text, note }): LineOutcome => {
+    try {
+      const ip = parseAddress('ip', text, rules);
+      if (note.length > longestNote) {
+        throw invalidField('note', `expected at most ${longestNote} characters behind the #.`);
+      }
+      const outcome = seen.has(ip) ? 'repeated' : 'new';
+      seen.add(ip);
+      return { line, ip, outcome };
+    } catch (error) {
+      return faultOf({ line, ip: text }, error);
+    }
+  });
+  const claims = await store.claimsOnAny(tx, port_scheme_id, [...seen]);
+  const claimOn = new Map(claims.map((claim) => [claim.ip, claim]));
+  const examined = outcomes.map((outcome): LineOutcome => {
+    const claim = outcome.outcome === 'new' ? claimOn.get(outcome.ip) : undefined;
+    if (!claim || claim.removed === 1 || tx.now >= claim.expiry) return outcome;
+    if (claim.account_id === account_id && claim.user_id === named.id) {
+      return { ...outcome, outcome: 'listed' };
+    }
+    const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
+    if (isWeaker(claim, account_id, proof, rules)) return outcome;
+    tell();
+    rules.conflicts?.count(account_id, tx.now);
+    return faultOf(outcome, addressTaken(outcome.ip));
+  });
+  const added = examined.filter(({ outcome }) => outcome === 'new').length;
+  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
+  const held = (await heldCount(tx, account_id, 'authlist')) - expired.length;
+  if (added > 0 && held + added > rules.max_authlist_entries) {
+    throw conflict(
+      `The list holds ${held} entries, and ${added} would be added: an account may have ${rules.max_authlist_entries}; remove some first.`,
+      { code: 'list_full' },
+    );
+  }
+  return examined;
+}
+
+function faultOf(line: Pick<LineOutcome, 'line' | 'ip'>, error: unknown): LineOutcome {
+  if (!(error instanceof ApiError)) throw error;
+  const { code, field, message } = error;
+  const sentence = field === undefined ? message : message.slice(`${field}: `.length);
+  return { ...line, outcome: 'fault', code, message: sentence };
+}
+
+/** Adds the addresses of all lines, but those that the user has already. Errors: as above; 400 or 409 when a line has a fault. */
+export async function addPasted(
+  tx: Transaction,
+  account: Account,
+  pasted: Pasted,
+  rules: AuthlistRules,
+): Promise<LineOutcome[]> {
+  const outcomes = await examinePasted(tx, account, pasted, rules);
+  const faults = outcomes.filter(({ outcome }) => outcome === 'fault');
+  if (faults.length > 0) throw faultsOf(faults);
+  const { id: account_id, port_scheme_id } = account;
+  const user = await findUserNamed(tx, account_id, pasted.user);
+  if (!user) throw unknownUser(pasted.user);
+  const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
+  await sweepOwnExpired(tx, account_id);
+  const added = outcomes.filter(({ outcome }) => outcome === 'new');
+  const ips = added.map(({ ip }) => ip);
+  for (const { ip } of await store.claimsOnAny(tx, port_scheme_id, ips)) {
+    await freeClaim(tx, account, ip, rules, proof);
+  }
+  const notes = new Map(pasted.lines.map(({ line, note }) => [line, note]));
+  const rows: store.AuthlistRow[] = [];
+  for (const outcome of added) {
+    const { line, ip } = outcome;
+    const id = await nextId(tx, account_id, 'authlist');
+    outcome.id = id;
+    const noted = newNote(tx, notes.get(line) || pasted.note);
+    const { expiry } = pasted;
+    rows.push({ account_id, id, port_scheme_id, ip, user_id: user.id, expiry, ...proof, ...noted });
+  }
+  await store.putBack(tx, rows);
+  await countHeld(tx, account_id, 'authlist', rows.length);
+  for await (const { id, ip, expiry, note } of inTurns(rows)) {
+    await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
+    await audit(tx, {
+      account_id,
+      action: 'authlist.create',
+      target: `authlist/${id}`,
+      after: { ip, user: user.name, expiry, ...(note === '' ? {} : { note }) },
+    });
+  }
+  return outcomes;
+}
+
+/** The first fault, by its line, and how many there are. */
+function faultsOf(faults: readonly LineOutcome[]): ApiError {
+  const [{ line, code, message } = faults[0] as LineOutcome] = faults;
+  const more = faults.length > 1 ? ` ${faults.length} lines cannot be added.` : '';
+  const sentence = `line ${line}: ${message}${more} Nothing was added.`;
+  if (code === 'invalid_field') return invalidField('addresses', sentence);
+  return conflict(sentence, { code, field: 'addresses' } as { code: ErrorCode; field: string });
+}

@@ -1,0 +1,71 @@
+// The SQL of when authlist entries were last used, a table beside the list.
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Reader, Transaction } from '../db/database.ts';
+import type { Ids } from '../db/slices.ts';
+import { isRemoved } from '../removed_ranges.ts';
+import type { AuthlistRow } from './store.ts';
+
+/** When an entry last let a connection in. */
+export interface LastUsed {
+  account_id: number;
+  entry_id: number;
+  /** Epoch seconds. */
+  used_at: number;
+}
+
+/** One statement for any number: the rest of it is filled up with what is no entry. */
+const rowsOfStatement = 100;
+const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
+const existingStatement = `select a.account_id, a.id from (values ${Array.from(
+  { length: rowsOfStatement },
+  (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
+)}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2`;
+
+/** Those of the named entries that there are. */
+export async function existing(
+  db: Reader,
+  named: ReadonlyArray<Pick<AuthlistRow, 'account_id' | 'id'>>,
+): Promise<Array<Pick<AuthlistRow, 'account_id' | 'id'>>> {
+  const found: Array<Pick<AuthlistRow, 'account_id' | 'id'>> = [];
+  for (let at = 0; at < named.length; at += rowsOfStatement) {
+    const values = named
+      .slice(at, at + rowsOfStatement)
+      .flatMap(({ account_id, id }) => [account_id, id]);
+    const rest = Array<number>(2 * rowsOfStatement - values.length).fill(0);
+    found.push(...(await db.all<AuthlistRow>(existingStatement, [...values, ...rest])));
+    await turn();
+  }
+  return found;
+}
+const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
+  select v.column1, v.column2, v.column3 from (values ${Array.from(
+    { length: rowsOfStatement },
+    (_, at) => `(${[1, 2, 3].map((column) => `cast($${3 * at + column} as bigint)`)})`,
+  )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2
+  on conflict (account_id, entry_id) do update set used_at = excluded.used_at
+    where authlist_uses.used_at < excluded.used_at`;
+
+/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
+export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
+  for (let at = 0; at < entries.length; at += rowsOfStatement) {
+    const some = entries.slice(at, at + rowsOfStatement);
+    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
+    await tx.run(
+      putLastUsedStatement,
+      rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),
+    );
+  }
+}
+
+export function lastUsedOfAccount(
+  db: Reader,
+  account_id: number,
+  { after, to }: Pick<Ids, 'after' | 'to'>,
+): Promise<Array<Pick<LastUsed, 'entry_id' | 'used_at'>>> {
+  return db.all(
+    `select s.entry_id, s.used_at from authlist_uses s
+       join authlist a on a.account_id = s.account_id and a.id = s.entry_id
+     where s.account_id = $1 and s.entry_id > $2 and s.entry_id <= $3 and not ${isRemoved('authlist', 'a')}`,
+    [account_id, after, to],
+  );
+}

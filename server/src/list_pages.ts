@@ -1,0 +1,126 @@
+// Pages of a list: filtered, sorted by a value and then by id, each beginning behind the last row of the one before (keyset). A long
+// list is read a slice of ids at a time, and of each slice only the rows that can be of the page leave the database.
+import type { Reader, Value } from './db/database.ts';
+import { liveSlices, type RemovableList } from './removed_ranges.ts';
+
+/** As many rows are looked at in one turn of the event loop. */
+const sliceOfPage = 10_000;
+
+/** A place in a sorted list: behind the row that has this sort value and id. */
+export interface Place {
+  value: string | number;
+  id: number;
+}
+
+export interface PageAsked<Sort extends string = string> {
+  sort: Sort;
+  isDescending: boolean;
+  /** The page begins behind it; undefined: the first page. */
+  after?: Place | undefined;
+  limit: number;
+}
+
+/** A condition, and its values. */
+interface Condition {
+  sql: string;
+  values: readonly Value[];
+}
+
+/** A list in SQL. `$1` is the account, `$2` and `$3` are ids; the values of the conditions come after them. */
+export interface ListSql {
+  list: RemovableList;
+  /** The name of a row of the list's table in all of it. */
+  row: string;
+  /** Behind `from`: the list's table, with those that conditions and sort look at. */
+  from: string;
+  /** All that is shown of the few rows of a page, and the tables that are joined for it. */
+  columns: string;
+  joins: string;
+  /** Which rows are on the list. */
+  shown: Condition;
+  /** Which of them are asked for; undefined: all. */
+  asked: Condition | undefined;
+  /** The value that the page is sorted by; never null. */
+  sort: string;
+}
+
+export type Sorted<R> = R & { id: number; sort_key: string | number };
+
+/** How many rows are on the list, and how many of them are asked for; of a first page alone. */
+interface Counts {
+  total: number;
+  found: number;
+}
+
+/** A part of the list, and of it the rows that come first. */
+export interface PageSlice<R> extends Counts {
+  isLast: boolean;
+  rows: Sorted<R>[];
+}
+
+export interface ListPage<R> extends Counts {
+  /** One more than the limit, where there is more. */
+  rows: Sorted<R>[];
+}
+
+/** The slices that a page is made of. */
+export async function* pageSlices<R>(
+  db: Reader,
+  account_id: number,
+  sql: ListSql,
+  { after, isDescending, limit }: Omit<PageAsked, 'sort'>,
+): AsyncGenerator<PageSlice<R>, void, void> {
+  const { list, row, from, columns, joins, shown, asked, sort } = sql;
+  const onList = `${row}.account_id = $1 and ${row}.id > $2 and ${row}.id <= $3 and ${shown.sql}`;
+  const wanted = asked ? `${onList} and ${asked.sql}` : onList;
+  const given = 3 + shown.values.length + (asked?.values.length ?? 0);
+  const [direction, beyond] = isDescending ? ['desc', '<'] : ['asc', '>'];
+  const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${given + 2}, $${given + 3})` : '';
+  const inOrder = `order by sort_key ${direction}, ${row}.id ${direction}`;
+  const rowsStatement = `select ${columns} from (select ${row}.*, ${sort} as sort_key from ${from}
+      where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
+  const countStatement = `select count(*) as total, count(case when ${asked?.sql ?? '1 = 1'} then 1 end) as found
+    from ${from} where ${onList}`;
+  for await (const { isLast, ...ids } of liveSlices(db, list, account_id, sliceOfPage)) {
+    const values = [account_id, ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
+    // Only a first page tells the numbers: the next ones need not look at all rows for them.
+    const counted = after ? undefined : await db.one<Counts>(countStatement, values);
+    const { total, found } = counted ?? { total: 0, found: 0 };
+    const place = after ? [after.value, after.id] : [];
+    const rows =
+      after || found > 0
+        ? await db.all<Sorted<R>>(rowsStatement, [...values, limit + 1, ...place])
+        : [];
+    yield { isLast, total, found, rows };
+  }
+}
+
+/** Makes a page of its slices. */
+export async function pageFrom<R>(
+  slices: AsyncIterable<PageSlice<R>>,
+  { isDescending, limit }: Omit<PageAsked, 'sort'>,
+): Promise<ListPage<R>> {
+  const page: ListPage<R> = { rows: [], total: 0, found: 0 };
+  const direction = isDescending ? -1 : 1;
+  for await (const { rows, total, found } of slices) {
+    page.total += total;
+    page.found += found;
+    page.rows = [...page.rows, ...rows]
+      .sort((one, other) => direction * (order(one.sort_key, other.sort_key) || one.id - other.id))
+      .slice(0, limit + 1);
+  }
+  return page;
+}
+
+/** As both databases do: numbers before texts. */
+function order(one: string | number, other: string | number): number {
+  if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1;
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** A text to search for as a pattern of `like … escape '\'`, which both databases compare without regard to case of a to z. */
+export function containing(text: string): string {
+  if (text === '') return '';
+  const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return `%${lower.replace(/[\\%_]/g, '\\$&')}%`;
+}

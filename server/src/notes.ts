@@ -1,0 +1,41 @@
+// Notes: what an entry of a list is for, in a person's words, and who added it when. Neither nodes nor /v0 are told.
+import type { Actor, Transaction } from './db/database.ts';
+
+export interface Noted {
+  /** Empty: none. */
+  note: string;
+  /** As in the audit log; null for entries of before there were notes. */
+  added_by_kind: Actor['kind'] | null;
+  added_by: string | null;
+  /** Epoch seconds. */
+  added_at: number | null;
+}
+
+export const noteColumns = ['note', 'added_by_kind', 'added_by', 'added_at'] as const;
+
+/** For an entry that is added in this transaction. */
+export function newNote({ actor: { kind, name }, now }: Transaction, note = ''): Noted {
+  return { note, added_by_kind: kind, added_by: name, added_at: now };
+}
+
+/** Of an entry as a removal keeps it. */
+export function noteOf(row: Partial<Noted>): Noted {
+  const { note = '', added_by_kind = null, added_by = null, added_at = null } = row;
+  return { note, added_by_kind, added_by, added_at };
+}
+
+/** Somebody in the place of whom, as who added entries, a pseudonym is to stand. */
+export interface ErasedAdder {
+  account_id: number;
+  id: number;
+  /** As the audit log names the user, and the pseudonym. */
+  actor: string;
+  pseudonym: string;
+}
+
+export const isAddedBy = ({ actor }: ErasedAdder, row: Partial<Noted>) =>
+  row.added_by_kind === 'user' && row.added_by === actor;
+
+/** Whether a change is of the note alone. */
+export const isOfNote = ({ note, ...rest }: object & { note?: string | undefined }) =>
+  note !== undefined && Object.values(rest).every((value) => value === undefined);

@@ -1,0 +1,128 @@
+// Many custom DNS entries at once: all that are named, or none. For each, nodes and the audit log hear what they hear of one.
+import { requireWritable } from '../accounts/accounts.ts';
+import { audit } from '../audit.ts';
+import { countHeld } from '../changes.ts';
+import type { Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
+import { conflict, notFound } from '../errors.ts';
+import { type Removed, recordChosen } from '../removals.ts';
+import {
+  endOverride,
+  giveWay,
+  hostnameTaken,
+  overrideChanged,
+  retention_seconds,
+  shownInLog,
+  toRow,
+} from './overrides.ts';
+import * as store from './store.ts';
+
+/** The entries, in the order in which they are named. Errors: 403; 404 naming the first that is not there. */
+async function requireMany(
+  tx: Transaction,
+  account_id: number,
+  ids: readonly number[],
+  fieldOf: (at: number) => string,
+  any_contract: boolean,
+): Promise<store.Override[]> {
+  await requireWritable(tx, account_id, any_contract);
+  const find = await store.findMany(tx, account_id, ids, tx.now - retention_seconds);
+  return ids.map((id, at) => {
+    const entry = find(id);
+    if (entry) return entry;
+    const sentence = `there is no custom DNS entry ${id}; it may have been removed. Nothing was done.`;
+    throw notFound(sentence, { field: fieldOf(at) });
+  });
+}
+
+/** Removes these entries; it can be undone for seven days, but for those that have expired. Errors: 403; 404 naming the entry. */
+export async function removeOverrides(
+  tx: Transaction,
+  account_id: number,
+  ids: readonly number[],
+  any_contract = false,
+): Promise<Removed> {
+  const entries = await requireMany(tx, account_id, ids, (at) => `ids.${at}`, any_contract);
+  await store.removeMany(
+    tx,
+    entries.map(({ id }) => [account_id, id]),
+  );
+  await countHeld(tx, account_id, 'overrides', -entries.length);
+  for await (const entry of inTurns(entries)) {
+    await overrideChanged(tx, entry);
+    await audit(tx, {
+      account_id,
+      action: 'override.remove',
+      target: `overrides/${entry.id}`,
+      before: shownInLog(entry),
+    });
+  }
+  const removal_id = await recordChosen(tx, account_id, 'overrides', entries.map(toRow));
+  return { entries: entries.length, removal_id };
+}
+
+/**
+ * Sets the expiry of each of these entries: they are pending again, and expired ones revive. Errors: 403; 404 naming the entry; 409
+ * for one whose server is not on the contract, or whose hostname is overridden anew.
+ */
+export async function changeOverrideExpiries(
+  tx: Transaction,
+  account_id: number,
+  changes: ReadonlyArray<{ id: number; expiry: number }>,
+  any_contract = false,
+): Promise<void> {
+  const ids = changes.map(({ id }) => id);
+  const entries = await requireMany(tx, account_id, ids, (at) => `entries.${at}.id`, any_contract);
+  const off = entries.find(({ contract_revision }) => contract_revision === null);
+  if (off) {
+    throw conflict(
+      `${off.server}, the server of ${off.hostname}, is not on the contract. Nothing was done.`,
+      { code: 'server_not_on_contract', field: `entries.${entries.indexOf(off)}.id` },
+    );
+  }
+  await freeHostnames(tx, account_id, entries);
+  const rows: Array<Pick<store.OverrideRow, 'id' | 'expiry' | 'revision'>> = [];
+  const numbered = entries.map((entry, at) => ({ entry, to: changes[at]?.expiry }));
+  for await (const { entry, to } of inTurns(numbered)) {
+    const { id } = entry;
+    const expiry = to ?? entry.expiry;
+    rows.push({ id, expiry, revision: await overrideChanged(tx, entry) });
+    await audit(tx, {
+      account_id,
+      action: 'override.change',
+      target: `overrides/${id}`,
+      before: shownInLog(entry),
+      after: shownInLog({ ...entry, expiry }),
+    });
+  }
+  await store.updateExpiries(tx, account_id, rows);
+}
+
+/** An expired entry may have lost its hostname since, and two that revive may want the same one. Errors: 409. */
+async function freeHostnames(
+  tx: Transaction,
+  account_id: number,
+  entries: readonly store.Override[],
+): Promise<void> {
+  const taken = ({ server, hostname }: store.Override, id: number, at: number) =>
+    hostnameTaken(hostname, server, id, ' Nothing was done.', { field: `entries.${at}.id` });
+  const seen = new Map<string, number>();
+  for (const [at, entry] of entries.entries()) {
+    const key = `${entry.server_id} ${entry.hostname}`;
+    const other = seen.get(key);
+    if (other !== undefined) throw taken(entry, other, at);
+    seen.set(key, entry.id);
+  }
+  const ended = entries.filter(({ removed_revision }) => removed_revision !== null);
+  for (const [server_id, of] of Map.groupBy(ended, (entry) => entry.server_id)) {
+    const hostnames = of.map(({ hostname }) => hostname);
+    for (const row of await store.holders(tx, account_id, server_id, hostnames)) {
+      const entry = of.find(({ hostname }) => hostname === row.hostname);
+      if (entry && row.removed === 0 && tx.now < row.expiry) {
+        throw taken(entry, row.id, entries.indexOf(entry));
+      }
+      if (row.removed === 1) await giveWay(tx, row);
+      else await endOverride(tx, row);
+    }
+  }
+}

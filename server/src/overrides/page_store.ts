@@ -1,0 +1,66 @@
+// The SQL of pages of custom DNS entries, filtered and sorted.
+import type { Reader } from '../db/database.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { columns, isApplied, joins, type Override } from './store.ts';
+
+/** The orders of a page; `server` takes the joined tables. */
+const sorts = {
+  id: 'o.id',
+  hostname: 'o.hostname',
+  ip: 'ip_order(o.ip)',
+  server: 's.name',
+  expiry: 'o.expiry + 0',
+} as const;
+
+export type OverrideSort = keyof typeof sorts;
+export const overrideSorts = Object.keys(sorts) as OverrideSort[];
+
+/** `current`: all but the expired ones. */
+export const overrideStates = ['pending', 'active', 'expiring', 'expired', 'current'] as const;
+
+/** Which entries; those that are left out ask for nothing. */
+export interface OverrideFilter {
+  /** A part of a hostname, an address or a note. */
+  search?: string | undefined;
+  /** By name. */
+  server?: string | undefined;
+  state?: (typeof overrideStates)[number] | undefined;
+  /** Epoch seconds: those that are wanted still, and end before. */
+  ends_before?: number | undefined;
+}
+
+const status = `case when o.expiry > $5 then case when ${isApplied} then 'active' else 'pending' end
+  else case when ${isApplied} then 'expiring' else 'expired' end end`;
+const isAsked = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
+    or (o.note <> '' and lower(o.note) like $6 escape '\\'))
+  and ($7 = '' or o.server_id = (select id from servers where name = $7))
+  and (cast($8 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($8 as bigint)))`;
+const isInState = `${isAsked} and (($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
+
+/** The entries that expire after `since`, at `now`. */
+export function pageSlicesOf(
+  db: Reader,
+  account_id: number,
+  { search = '', server = '', state, ends_before = 0 }: OverrideFilter,
+  page: PageAsked<OverrideSort>,
+  { since, now }: { since: number; now: number },
+): AsyncGenerator<PageSlice<Override>, void, void> {
+  const { sort } = page;
+  const values = [now, containing(search), server, ends_before];
+  const asksFor = search !== '' || server !== '' || ends_before > 0;
+  const sql = {
+    list: 'overrides' as const,
+    row: 'o',
+    from: `overrides o ${state || sort === 'server' ? joins : ''}`,
+    columns,
+    joins,
+    shown: { sql: 'o.expiry > $4', values: [since] },
+    asked: state
+      ? { sql: isInState, values: [...values, state] }
+      : asksFor
+        ? { sql: isAsked, values }
+        : undefined,
+    sort: sorts[sort],
+  };
+  return pageSlices(db, account_id, sql, page);
+}

@@ -1,0 +1,245 @@
+// Lists in pages: sorted, filtered, by keyset; each entry that stays as it is is seen once, in order, whatever changes meanwhile.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Row } from '../src/db/database.ts';
+import { ipOrder } from '../src/db/ip_order.ts';
+import type { BuiltAccount } from './builders.ts';
+import { eachDatabase } from './databases.ts';
+import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+
+type Entry = Record<string, string | number> & { id: number };
+type Key = (entry: Entry) => string | number;
+
+const order = (one: string | number, other: string | number) =>
+  one < other ? -1 : one > other ? 1 : 0;
+/** The longest of all is filled with zeros: the order of numbers is that of texts. */
+const padded = (ip: string) => {
+  const value = ipOrder(ip);
+  return typeof value === 'number' ? `4${String(value).padStart(40, '0')}` : `6${value}`;
+};
+const ofAny: Record<string, Key> = {
+  id: ({ id }) => id,
+  ip: ({ ip }) => padded(ip as string),
+  expiry: ({ expiry }) => expiry as number,
+};
+const sorts = {
+  authlist: {
+    ...ofAny,
+    user: ({ user }) => user as string,
+    last_used_at: ({ last_used_at }) => last_used_at ?? 0,
+  },
+  overrides: {
+    ...ofAny,
+    hostname: ({ hostname }) => hostname as string,
+    server: ({ server }) => server as string,
+  },
+} satisfies Record<string, Record<string, Key>>;
+const lists = ['authlist', 'overrides'] as const;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let acme: BuiltAccount;
+  let alice: Browser;
+  let bob: Browser;
+  const many = 10_300;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+    for (const name of ['fra1', 'ams1']) await t.server(name);
+    acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
+    for (const name of ['bob', 'carol']) await t.user(acme, name, { proxy: true });
+    alice = await t.signIn('acme', 'alice');
+    bob = await t.signIn('acme', 'bob');
+    const account_id = acme.account.id;
+    const rows = Array.from({ length: many }, (_, at) => ({
+      ...{ account_id, id: at + 1, expiry: t.now() + 1000 + ((at * 7919) % 97) },
+      ip: at % 5 === 0 ? `2001:db8::${at.toString(16)}` : `10.${at % 13}.${at >> 8}.${at & 255}`,
+      note: at % 50 === 0 ? `Büro 100% ${at}` : '',
+    }));
+    await t.write(async (tx) => {
+      await tx.insertMany(
+        'authlist',
+        rows.map((row): Row => ({ ...row, port_scheme_id: 1, user_id: 1 + (row.id % 3) })),
+      );
+      await tx.insertMany(
+        'authlist_uses',
+        rows
+          .filter(({ id }) => id % 4 === 0)
+          .map(({ id }) => ({ account_id, entry_id: id, used_at: 60 * (id % 40) })),
+      );
+      await tx.insertMany(
+        'overrides',
+        rows.map((row) => ({
+          ...row,
+          ...{ server_id: 1 + (row.id % 2), hostname: `h${(row.id * 31) % many}.example` },
+          revision: 1,
+        })),
+      );
+      for (const list of lists) {
+        await tx.insertMany('counters', [
+          { account_id, list, last: many },
+          { account_id, list: `${list} held`, last: many },
+        ]);
+      }
+    });
+  });
+  afterAll(() => t.stop());
+
+  const query = (of: Record<string, unknown>) =>
+    new URLSearchParams(
+      Object.entries(of)
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]): [string, string] => [name, String(value)]),
+    );
+  const next = ({ headers }: Answer) =>
+    /<\/console([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  /** All pages, with what happens between two of them. */
+  async function pages(path: string, between: (at: number) => Promise<unknown> = async () => {}) {
+    const answers: Answer[] = [];
+    for (let at: string | undefined = path; at !== undefined; ) {
+      const answer = await alice.get(at);
+      expect(answer.status, answer.text).toBe(200);
+      answers.push(answer);
+      at = next(answer);
+      if (at !== undefined) await between(answers.length);
+    }
+    return { answers, rows: answers.flatMap(({ body }) => body as Entry[]) };
+  }
+
+  describe.each(lists)('%s', (list) => {
+    test('each entry that stays as it is is seen once, in order, whatever changes between the pages', async () => {
+      const changes = fc.record({
+        removed: fc.array(fc.nat(many - 1), { maxLength: 3 }),
+        moved: fc.array(fc.nat(many - 1), { maxLength: 3 }),
+        added: fc.integer({ min: 0, max: 1 }),
+      });
+      let added = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.constantFrom(...Object.keys(sorts[list])),
+          fc.boolean(),
+          fc.constantFrom(437, 1000),
+          fc.constantFrom('', '10.3.', 'büro', '100%'),
+          fc.array(changes, { minLength: 5, maxLength: 5 }),
+          async (sort, isDescending, limit, search, between) => {
+            const before = (await alice.get(`/${list}`)).body as Entry[];
+            const touched = new Set<number>();
+            const asked = query({ limit, sort, order: isDescending ? 'desc' : 'asc', search });
+            const { answers, rows } = await pages(`/${list}?${asked}`, async (at) => {
+              const { removed = [], moved = [], added: more = 0 } = between[at - 1] ?? {};
+              const idOf = (index: number) => before[index % before.length]?.id as number;
+              const ids = [...new Set(removed.map(idOf))].filter((id) => !touched.has(id));
+              for (const id of ids) touched.add(id);
+              if (ids.length > 0) {
+                expect((await alice.post(`/${list}/remove`, { ids })).status).toBe(200);
+              }
+              const others = [...new Set(moved.map(idOf))].filter((id) => !touched.has(id));
+              for (const id of others) touched.add(id);
+              const expiry = t.now() + 1000 + ((at * 13) % 97);
+              const entries = others.map((id) => ({ id, expiry }));
+              if (entries.length > 0) {
+                expect((await alice.patch(`/${list}`, { entries })).status).toBe(200);
+              }
+              for (let one = 0; one < more; one += 1) {
+                added += 1;
+                const ip = `10.3.200.${added & 255}`;
+                const body =
+                  list === 'authlist'
+                    ? { ip: `10.3.${200 + (added >> 8)}.${added & 255}`, user: 'carol', expiry }
+                    : { hostname: `new${added}.example`, ip, server: 'fra1', expiry };
+                expect((await alice.post(`/${list}`, body)).status).toBe(201);
+              }
+            });
+            const keyOf = sorts[list][sort as keyof (typeof sorts)[typeof list]] as Key;
+            const fits = ({ ip, note, hostname = '', user = '' }: Entry) =>
+              [ip, note, hostname, user].some((text) =>
+                String(text).toLowerCase().includes(search.toLowerCase()),
+              );
+            const stay = before
+              .filter((entry) => fits(entry) && !touched.has(entry.id))
+              .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * (isDescending ? -1 : 1))
+              .map(({ id }) => id);
+            const known = new Set(stay);
+            expect(rows.map(({ id }) => id).filter((id) => known.has(id))).toEqual(stay);
+            for (const { body } of answers.slice(0, -1)) expect(body.length).toBe(limit);
+            const { headers } = answers[0] as Answer;
+            expect(Number(headers.get('exitward-total'))).toBe(before.length);
+            expect(Number(headers.get('exitward-found'))).toBe(before.filter(fits).length);
+          },
+        ),
+        { numRuns: 4 },
+      );
+    });
+
+    test('without a limit the whole list is answered, and nothing of a page is taken', async () => {
+      const whole = await alice.get(`/${list}`);
+      expect(whole.headers.get('link')).toBe(null);
+      expect(whole.headers.get('exitward-total')).toBe(null);
+      const { rows } = await pages(`/${list}?limit=1000`);
+      expect(rows).toEqual(whole.body);
+      const refused = await alice.get(`/${list}?sort=ip`);
+      expect([refused.status, refused.body.field]).toEqual([400, 'sort']);
+    });
+
+    test.each([
+      ['limit=0', 'limit'],
+      ['limit=1001', 'limit'],
+      ['limit=10&sort=note', 'sort'],
+      ['limit=10&order=up', 'order'],
+      ['limit=10&after=x', 'after'],
+      [`limit=10&after=${Buffer.from('["a\\u0000",1]').toString('base64url')}`, 'after'],
+      ['limit=10&state=gone', 'state'],
+      ['limit=10&ends_before=soon', 'ends_before'],
+      ['limit=10&filter=x', 'filter'],
+    ])('%s is refused by its field', async (asked, field) => {
+      const { status, body } = await alice.get(`/${list}?${asked}`);
+      expect([status, body.field]).toEqual([400, field]);
+    });
+
+    test('what ends before a time is found by it', async () => {
+      const ends_before = t.now() + 1005;
+      const { rows } = await pages(`/${list}?${query({ limit: 1000, ends_before })}`);
+      const all = (await alice.get(`/${list}`)).body as Entry[];
+      expect(rows).toEqual(all.filter(({ expiry }) => (expiry as number) < ends_before));
+      expect(rows.length).toBeGreaterThan(10);
+    });
+  });
+
+  test('a person without the admin flag sees and counts own entries alone, and finds no other', async () => {
+    const own = ((await alice.get('/authlist')).body as Entry[]).filter(
+      ({ user }) => user === 'bob',
+    );
+    const answer = await bob.get('/authlist?limit=1000&sort=expiry');
+    expect(new Set(answer.body.map(({ user }: Entry) => user))).toEqual(new Set(['bob']));
+    expect(answer.headers.get('exitward-total')).toBe(String(own.length));
+    const others = await bob.get('/authlist?limit=10&user=carol');
+    expect([others.body, others.headers.get('exitward-found')]).toEqual([[], '0']);
+  });
+
+  test('entries are found by their state', async () => {
+    const { body } = await alice.get('/authlist?limit=1&state=unproven');
+    expect(body[0].proof).toBe('unproven');
+    await t.operator.patch(`/accounts/acme/authlist/${body[0].id}`, { proven: true });
+    const proven = await alice.get('/authlist?limit=10&state=proven');
+    expect(proven.body.map(({ id }: Entry) => id)).toEqual([body[0].id]);
+    await t.operator.patch('/accounts/acme/users/carol', { active: false });
+    const inactive = await alice.get('/authlist?limit=1000&state=inactive_user');
+    expect(new Set(inactive.body.map(({ user }: Entry) => user))).toEqual(new Set(['carol']));
+  });
+
+  test('custom DNS entries of each state are those that say so', async () => {
+    const node = await t.node('fra1');
+    await node.snapshot();
+    await t.pass(1050);
+    expect(await node.ack()).toBeLessThan(300);
+    const all = (await alice.get('/overrides')).body as Entry[];
+    for (const state of ['pending', 'active', 'expiring', 'expired', 'current']) {
+      const { rows } = await pages(`/overrides?limit=1000&state=${state}`);
+      const fit = all.filter(({ status }) =>
+        state === 'current' ? status !== 'expired' : status === state,
+      );
+      expect(rows, state).toEqual(fit);
+    }
+    const states = new Set(all.map(({ status }) => status));
+    expect(states.size).toBeGreaterThan(2);
+  });
+});
