@@ -22,7 +22,7 @@ export const everything = 'proxy-billing-admin';
 export const passwordOf = (user: string) => `a long password of ${user}`;
 
 /** Builds what the server serves when its sources are newer; one after another, whoever asks. */
-function buildConsole(): void {
+export function buildConsole(): void {
   const lock = new DatabaseSync(join(root, 'node_modules/.console-build.lock'), {
     timeout: 60_000,
   });

@@ -1,5 +1,6 @@
 // Requests to the server that this page came from, typed by its API document.
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
+import { type AsOf, asOfHeaders } from './news.ts';
 import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
@@ -65,12 +66,14 @@ interface Parts {
   body?: unknown;
 }
 
-interface CallOptions {
+export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** The operator token, unless it is the one that was given at the sign-in. */
   token?: string;
   /** Stands in the path in the place of `/console`: the same resource, as an operator reaches it. */
   base?: string;
+  /** Is told how new the response is. */
+  tellAsOf?: (as_of: AsOf | undefined) => void;
 }
 
 const timeout_milliseconds = 30_000;
@@ -90,7 +93,7 @@ export function showSession(shown: string | undefined): void {
 export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
-  { signal, token, base = '/console' }: CallOptions = {},
+  { signal, token, base = '/console', tellAsOf }: CallOptions = {},
 ): Promise<ResponseOf<K>> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
@@ -121,6 +124,7 @@ export async function call<K extends Operation>(
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
+  tellAsOf?.(asOfHeaders(response.headers));
   if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;

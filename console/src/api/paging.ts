@@ -2,7 +2,7 @@
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
 import type { Given, ResponseOf } from './api.ts';
-import { callAsShown } from './reading.ts';
+import { type Read, read } from './reading.ts';
 
 type Paged = 'admin_list_accounts' | 'admin_list_usage' | 'admin_list_audit' | 'console_list_audit';
 type Query<K extends Paged> = Given<K>['query'];
@@ -33,9 +33,9 @@ export function usePages<K extends Paged>(
   { query, after, limit = 200, all = false, base }: PagesGiven<K>,
 ): Pages<Row<K>> {
   const pages = useInfiniteQuery<
-    ResponseOf<K>,
+    Read<ResponseOf<K>>,
     unknown,
-    InfiniteData<ResponseOf<K>>,
+    InfiniteData<Read<ResponseOf<K>>>,
     readonly unknown[],
     Query<K>
   >({
@@ -43,10 +43,10 @@ export function usePages<K extends Paged>(
     initialPageParam: {},
     queryFn: ({ signal, pageParam }) => {
       const given = { query: { ...query, limit, ...(pageParam as Query<K>) } };
-      return callAsShown(operation, given as unknown as Given<K>, base, signal);
+      return read(operation, given as unknown as Given<K>, base, signal);
     },
-    getNextPageParam: (page) => {
-      const rows = page as Row<K>[];
+    getNextPageParam: ({ body }) => {
+      const rows = body as Row<K>[];
       const last = rows.at(-1);
       return last && rows.length === limit ? after(last) : undefined;
     },
@@ -57,7 +57,7 @@ export function usePages<K extends Paged>(
   }, [all, hasNextPage, isFetching, fetchNextPage]);
   return {
     rows: {
-      data: pages.data?.pages.flat() as Row<K>[] | undefined,
+      data: pages.data?.pages.flatMap(({ body }) => body as Row<K>[]),
       error: pages.error,
       refetch: pages.refetch,
     },

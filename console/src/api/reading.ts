@@ -1,13 +1,23 @@
 // Reading and changing records: responses are cached by operation and parameters, and read again when the server tells of a change.
 import { effect } from '@preact/signals';
 import {
+  type InfiniteData,
   keepPreviousData,
+  type Query,
   QueryClient,
   type UseQueryResult,
   useQuery,
 } from '@tanstack/preact-query';
 import type { Operations } from '../openapi.ts';
-import { ApiError, call, type Given, type Operation, type ResponseOf } from './api.ts';
+import {
+  ApiError,
+  type CallOptions,
+  call,
+  type Given,
+  type Operation,
+  type ResponseOf,
+} from './api.ts';
+import { type AsOf, isOutdated } from './news.ts';
 import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
@@ -67,22 +77,52 @@ export const useReadIn = <N extends AccountOperation>(
   options: ReadOptions = {},
 ) => useQueryOf<AccountResponse<N>>(`console_${name}`, given, base, options);
 
+/** A response in the cache, and how new it is. */
+export interface Read<T> {
+  body: T;
+  as_of: AsOf | undefined;
+}
+
 function useQueryOf<T>(
   operation: Operation,
   given: object,
   base: string,
   { enabled = true }: ReadOptions,
 ): UseQueryResult<T, unknown> {
-  return useQuery<T, unknown>({
+  return useQuery<Read<T>, unknown, T>({
     queryKey: [operation, given, base],
-    queryFn: async ({ signal }) => {
-      const response = await callAsShown(operation, given as never, base, signal);
-      // A response without a body would count as missing.
-      return (response ?? null) as T;
-    },
+    queryFn: ({ signal }) =>
+      read(operation, given as never, base, signal) as unknown as Promise<Read<T>>,
+    select: bodyOf,
     placeholderData: keepPreviousData as never,
     enabled,
   });
+}
+
+const bodyOf = <T>({ body }: Read<T>) => body;
+
+/** Reads for the cache, as `isOld` knows it. Errors: ApiError. */
+export async function read<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  base: string | undefined,
+  signal: AbortSignal,
+): Promise<Read<ResponseOf<K>>> {
+  let as_of: AsOf | undefined;
+  const body = await callAsShown(operation, given, base, {
+    signal,
+    tellAsOf: (told) => {
+      as_of = told;
+    },
+  });
+  return { body, as_of };
+}
+
+/** Whether the server has told of something newer than what the cache holds of this query. */
+export function isOld({ queryKey: [operation], state: { data } }: Query): boolean {
+  const held = data as Read<unknown> | InfiniteData<Read<unknown>> | undefined;
+  const reads = held === undefined ? [] : 'pages' in held ? held.pages : [held];
+  return reads.some(({ as_of }) => as_of && isOutdated(operation as Operation, as_of));
 }
 
 /** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
@@ -90,10 +130,10 @@ export async function callAsShown<K extends Operation>(
   operation: K,
   given: Given<K>,
   base?: string,
-  signal?: AbortSignal,
+  options: Pick<CallOptions, 'signal' | 'tellAsOf'> = {},
 ): Promise<ResponseOf<K>> {
   try {
-    return await call(operation, given, { signal, ...(base === undefined ? {} : { base }) });
+    return await call(operation, given, { ...options, ...(base === undefined ? {} : { base }) });
   } catch (error) {
     handleAuthError(error);
     throw error;

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
 import { ApiError, call, type ResponseOf, showSession } from './api.ts';
+import { type AsOf, isOutdated } from './news.ts';
 import { loseOperatorToken } from './operator_token.ts';
 
 export type Session = ResponseOf<'console_get_session'>;
@@ -110,9 +111,19 @@ function loseSession(): void {
   sessionEnded.value = true;
 }
 
+let as_of: AsOf | undefined;
+
+/** The server has told of changes: the session is read anew where they show in it. */
+export function hearOfSession(): void {
+  if (!as_of || isOutdated('console_get_session', as_of)) readSessionAgain();
+}
+
 async function findSession(): Promise<Session | null> {
   try {
-    const found = await call('console_get_session', {});
+    const tellAsOf = (told: AsOf | undefined) => {
+      as_of = told;
+    };
+    const found = await call('console_get_session', {}, { tellAsOf });
     setServerTime(found.now);
     return found;
   } catch (error) {
