@@ -118,7 +118,7 @@ let isAskedAgain = false;
 /** Nothing was heard for a while: everything is read again. */
 let isCut = false;
 
-// What was being read when the server told of a change may have been made before it.
+// A response that was on its way when the server told of a change may have been made before it.
 queries.getQueryCache().subscribe((event) => {
   if (event.type === 'updated' && event.action.type === 'success' && isOld(event.query)) {
     readAgainSoon();
@@ -126,7 +126,7 @@ queries.getQueryCache().subscribe((event) => {
 });
 
 /**
- * What is older than the news is read again. Changes that come together are read together, and the next reading
+ * Responses that are older than the news are read again. Changes that come together are read together, and the next reading
  * waits as long as four of the last one took: a long list, or a slow server, is not asked without a pause.
  */
 function readAgainSoon(): void {
@@ -146,7 +146,7 @@ async function readAgain(): Promise<void> {
   isCut = false;
   await queries.invalidateQueries(
     { predicate: (query) => isAll || isOld(query) },
-    // What is on its way is looked at when it comes.
+    // A response that is on its way is looked at when it comes.
     { cancelRefetch: isAll },
   );
   const took = performance.now() - began;
