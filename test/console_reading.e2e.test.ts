@@ -134,7 +134,7 @@ describe('the requests of the console', { timeout: 120_000 }, () => {
   test('a page of the operator that is opened asks for each thing once', async () => {
     const visit = await signInAsOperator();
     const traffic = await Traffic.of(visit);
-    const parts = ['', '/servers', '/users', '/tokens', '/authlist', '/dns', '/usage', '/activity'];
+    const parts = ['', '/servers', '/users', '/tokens', '/authlist', '/dns', '/usage', '/audit'];
     const pages = ['', '/accounts', '/servers', '/nodes', '/usage', '/audit', '/tokens']
       .concat('/servers/fra1')
       .concat(parts.map((part) => `/accounts/acme${part}`));

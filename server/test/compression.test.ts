@@ -1,6 +1,7 @@
 // Compressed responses: the same content in fewer bytes, with a tag of its own; and nothing that shows a secret.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { compressed } from '../src/http/compression.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Browser, basic, startTestApp, type TestApp } from './harness.ts';
@@ -13,6 +14,14 @@ interface Bytes {
 }
 
 const list = '/v0/contract/ip-authlist';
+
+test('equal bytes are compressed once; when too much waits already, a response goes out as it is', async () => {
+  const [one, other] = [Buffer.alloc(40 * 1024 * 1024), Buffer.alloc(40 * 1024 * 1024)];
+  const [first, second] = [compressed(one, 'gzip', 'a'), compressed(one, 'gzip', 'b')];
+  expect(await compressed(other, 'gzip', 'b')).toBeUndefined();
+  expect(await first).toBe(await second);
+  expect(await compressed(other, 'gzip', 'b')).toEqual(await first);
+});
 
 eachDatabase((database) => {
   let t: TestApp;

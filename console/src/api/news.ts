@@ -59,6 +59,8 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   admin_get_account: [...own, 'users'],
   admin_list_accounts: [...own, 'users'],
   admin_list_usage: own,
+  admin_list_servers: ['network', 'nodes', 'contract'],
+  admin_get_server: ['network', 'nodes', 'contract'],
   admin_list_nodes: ['network', 'nodes'],
   admin_list_invites: ['network', 'nodes'],
   admin_list_geo_statuses: ['network'],
