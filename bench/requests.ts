@@ -73,6 +73,12 @@ const etag =
   (await fetch(base_url + list, { headers: { authorization } })).headers.get('etag') ?? '';
 const cases: Case[] = [
   { name: 'GET authlist of 20', path: list, connections: 32, headers: { authorization } },
+  {
+    name: 'GET authlist of 20, br',
+    path: list,
+    connections: 32,
+    headers: { authorization, 'accept-encoding': 'br' },
+  },
   { name: 'GET one entry', path: `${list}/1`, connections: 32, headers: { authorization } },
   {
     name: 'GET 304',
@@ -117,7 +123,7 @@ async function measure(one: Case, target: Target): Promise<Result> {
 
 /** The answer that the floor is to give: what Exitward answers to this case. */
 function probe(one: Case): RequestInit {
-  if (!one.post) return { headers: { authorization } };
+  if (!one.post) return { headers: { authorization, 'accept-encoding': 'identity' } };
   return {
     method: 'POST',
     headers: { ...one.headers, 'content-type': 'application/json' },

@@ -4,9 +4,11 @@ import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv, env, execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { compressFile } from './compressed.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const built = join(root, 'server/console/index.html');
+const folder = join(root, 'server/console');
+const built = join(folder, 'index.html');
 const vite = join(root, 'node_modules/vite/bin/vite.js');
 const folders = ['console/src', 'console/build', 'console/public'];
 const files = ['package.json', 'vite.config.ts', 'index.html'].map((name) => join('console', name));
@@ -18,7 +20,7 @@ export function isConsoleStale() {
   const inFolders = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, name)),
   );
-  return ['package-lock.json', ...files, ...inFolders].some(
+  return ['package-lock.json', 'scripts/compressed.mjs', ...files, ...inFolders].some(
     (path) => statSync(join(root, path)).mtimeMs > made,
   );
 }
@@ -36,6 +38,7 @@ export function buildConsole({ quiet = false } = {}) {
   if (run.status !== 0) {
     throw new Error(`the console could not be built\n${run.stdout ?? ''}${run.stderr ?? ''}`);
   }
+  for (const name of readdirSync(folder, { recursive: true })) compressFile(join(folder, name));
   // A source that changed while it was built counts as newer.
   utimesSync(built, started, started);
 }

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { compressFile } from './compressed.mjs';
 
 const fromServer = createRequire(new URL('../server/package.json', import.meta.url));
 const target = fileURLToPath(new URL('../server/vendor/api-reference.js', import.meta.url));
@@ -16,7 +17,10 @@ const source = () => fileURLToPath(import.meta.resolve('@scalar/fastify-api-refe
 
 /** Whether the copy is missing or older than the installed package. */
 export function isVendorStale() {
-  return !existsSync(target) || statSync(target).mtimeMs < statSync(source()).mtimeMs;
+  return (
+    [target, `${target}.br`].some((path) => !existsSync(path)) ||
+    statSync(target).mtimeMs < statSync(source()).mtimeMs
+  );
 }
 
 /** Writes the copy. Raises an Error when the plugin no longer serves the file where it did. */
@@ -37,6 +41,7 @@ export async function vendor() {
   // Renamed into place: a server that is starting never reads half a file.
   writeFileSync(`${target}.${process.pid}`, answer.rawPayload);
   renameSync(`${target}.${process.pid}`, target);
+  compressFile(target);
 }
 
 if (argv[1] === fileURLToPath(import.meta.url) && isVendorStale()) await vendor();

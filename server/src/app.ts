@@ -19,11 +19,11 @@ import { docsRoutes } from './http/docs.ts';
 import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
-import { type LargeBodies, largeBytes } from './http/large_bodies.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
 import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
+import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
 
@@ -109,7 +109,7 @@ export async function createApp(
   app.setSerializerCompiler(() => JSON.stringify);
   addBodyParser(app);
   addSafetyHooks(app, ctx);
-  sendLargeInSlices(app, account.bodies);
+  addSending(app, account.bodies);
   rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
@@ -175,20 +175,6 @@ function inTurn(connections: Connections, handle: RequestListener): RequestListe
     const start = () => handle(request, response);
     connections.of(request.socket)?.take(request, response, start);
   };
-}
-
-/** A large body goes out as the client reads it. */
-function sendLargeInSlices(app: FastifyInstance, bodies: LargeBodies): void {
-  app.addHook('onSend', (request, reply, payload, done) => {
-    const isBytes = typeof payload === 'string' || Buffer.isBuffer(payload);
-    if (!isBytes || payload.length < largeBytes || request.method === 'HEAD') {
-      done(null, payload);
-      return;
-    }
-    const body = Buffer.isBuffer(payload) ? payload : Buffer.from(payload);
-    reply.header('content-length', body.length);
-    done(null, bodies.read(body, reply.raw));
-  });
 }
 
 /** The HTTP(S) server of an app. */

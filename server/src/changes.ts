@@ -35,11 +35,34 @@ export interface LoggedChange extends Change {
 /** The account id under which the versions of the network itself stand: servers, exit IPs, health. Accounts count from 1. */
 export const networkVersion = 0;
 
+/** The parts of an account that pages show, each with the revision of its last change; `contract` with the API tokens. */
+export type Topic = 'authlist' | 'overrides' | 'users' | 'contract' | 'usage';
+const recordTopics: Topic[] = ['authlist', 'overrides', 'users', 'contract'];
+export const topics: readonly Topic[] = [...recordTopics, 'usage'];
+
+/** The parts in which a change shows. */
+const topicsOf: Record<ChangeKind, Topic[]> = {
+  server: [],
+  keys: [],
+  account: ['contract'],
+  contract: ['contract'],
+  user: ['users'],
+  authlist: ['authlist'],
+  authlist_cleared: ['authlist'],
+  override: ['overrides'],
+  overrides_cleared: ['overrides'],
+  explain: [],
+};
+
 /** The columns of `versions` that a bump raises. */
-type VersionColumn = 'revision' | 'contract_revision' | 'usage_revision';
+type VersionColumn = 'revision' | `${Topic}_revision`;
 type Bumped = Record<VersionColumn, number>;
-const unchanged: Bumped = { revision: 0, contract_revision: 0, usage_revision: 0 };
-const columns = Object.keys(unchanged) as VersionColumn[];
+const columns: VersionColumn[] = ['revision', ...topics.map(columnOf)];
+const unchanged = Object.fromEntries(columns.map((column) => [column, 0])) as Bumped;
+
+function columnOf(topic: Topic): `${Topic}_revision` {
+  return `${topic}_revision`;
+}
 
 /** The revisions that the actions of one group take, and all that is written of them before its commit. */
 class ChangeGroup {
@@ -54,13 +77,23 @@ class ChangeGroup {
     this.revision += 1;
     return this.revision;
   }
-  /** Sets versions of an account (0: the network) to the next revision, and returns it. */
-  bump(account_id: number, ...which: VersionColumn[]): number {
+  /**
+   * Sets versions of an account (0: the network) to the next revision, and returns it. The parts that have changed
+   * are noted of the network too, for those who look at all accounts.
+   */
+  bump(account_id: number, changed: readonly Topic[], isOfRecords = true): number {
     const revision = this.next();
-    const bumped = this.versions.get(account_id) ?? { ...unchanged };
-    for (const column of which) bumped[column] = revision;
-    this.versions.set(account_id, bumped);
+    if (isOfRecords) this.#set(account_id, 'revision', revision);
+    for (const topic of changed) {
+      this.#set(account_id, columnOf(topic), revision);
+      this.#set(networkVersion, columnOf(topic), revision);
+    }
     return revision;
+  }
+  #set(account_id: number, column: VersionColumn, revision: number): void {
+    const bumped = this.versions.get(account_id) ?? { ...unchanged };
+    bumped[column] = revision;
+    this.versions.set(account_id, bumped);
   }
   async write(tx: Transaction): Promise<void> {
     await Promise.all([
@@ -96,31 +129,37 @@ export async function recordChange(tx: Transaction, change: NewChange): Promise<
   tx.markWritten();
   const group = await changeGroupOf(tx);
   const { kind, account_id, server_id = null, record_id = null } = change;
-  const shown: VersionColumn[] =
-    kind === 'contract' ? ['revision', 'contract_revision'] : ['revision'];
   const revision =
-    kind === 'explain' ? group.next() : group.bump(account_id ?? networkVersion, ...shown);
+    kind === 'explain' ? group.next() : group.bump(account_id ?? networkVersion, topicsOf[kind]);
   group.logged.push({ revision, kind, account_id, server_id, record_id, at: tx.now });
   return revision;
 }
 
-/** For an account (0: the network) whose responses change without anything for the nodes to apply; returns the revision. */
-export async function bumpVersion(tx: Transaction, account_id: number): Promise<number> {
+/**
+ * For an account (0: the network) whose responses change without anything for the nodes to apply; returns the revision.
+ * `changed`: the parts of it that show that; none named: all.
+ */
+export async function bumpVersion(
+  tx: Transaction,
+  account_id: number,
+  ...changed: Topic[]
+): Promise<number> {
   tx.markWritten();
-  return (await changeGroupOf(tx)).bump(account_id, 'revision');
+  const isOfAll = changed.length === 0 && account_id !== networkVersion;
+  return (await changeGroupOf(tx)).bump(account_id, isOfAll ? recordTopics : changed);
 }
 
 /** For an account with new usage: only the responses that show usage change by it. */
 export async function bumpUsage(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
-  (await changeGroupOf(tx)).bump(account_id, 'usage_revision');
+  (await changeGroupOf(tx)).bump(account_id, ['usage'], false);
 }
 
 /** For an account whose API tokens change: remembered principals of it end. */
 export async function bumpTokens(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
   (await tokensBumped(tx)).add(account_id);
-  (await changeGroupOf(tx)).bump(account_id, 'revision', 'contract_revision');
+  (await changeGroupOf(tx)).bump(account_id, ['contract']);
 }
 
 /** The accounts whose API tokens have changed in this very group: what it has read of them before is old. */

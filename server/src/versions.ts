@@ -1,6 +1,6 @@
 // Versions: the revisions of an account's last changes, as committed by any process. Whatever is cached holds while they stand.
-import { networkVersion } from './changes.ts';
-import type { Database } from './db/database.ts';
+import { networkVersion, type Topic, topics } from './changes.ts';
+import type { Database, Reader } from './db/database.ts';
 
 export interface Versions {
   /** The history that the revisions belong to: in another one they may stand for something else. */
@@ -16,12 +16,17 @@ export interface Versions {
   maintenance: boolean;
 }
 
+interface CurrentVersions extends Versions {
+  /** The last revision of all: what is read after it is at least as new. */
+  latest: number;
+}
+
 /**
  * Returns the versions that were committed when the request came in, or later: never with less. At
  * once where they are known without asking (SQLite, nothing committed since), else as a promise.
  */
 export interface VersionReader {
-  current(account_id: number): Versions | Promise<Versions>;
+  current(account_id: number): CurrentVersions | Promise<CurrentVersions>;
 }
 
 /** The versions of the accounts that `which` selects, of the network, and (as account -1) maintenance and epoch. */
@@ -29,7 +34,7 @@ const sqlFor = (
   which: string,
 ) => `select account_id, revision, contract_revision, usage_revision, '' as epoch from versions
   where ${which} or account_id = ${networkVersion}
-  union all select -1, maintenance, 0, 0, epoch from network`;
+  union all select -1, maintenance, revision, 0, epoch from network`;
 const sqlForOne = sqlFor('account_id = $1');
 const sqlForMany = sqlFor('account_id = any($1::bigint[])');
 
@@ -41,7 +46,7 @@ interface VersionRow {
   epoch: string;
 }
 
-function toVersions(rows: Map<number, VersionRow>, account_id: number): Versions {
+function toVersions(rows: Map<number, VersionRow>, account_id: number): CurrentVersions {
   const account = rows.get(account_id);
   return {
     epoch: rows.get(-1)?.epoch ?? '',
@@ -50,6 +55,7 @@ function toVersions(rows: Map<number, VersionRow>, account_id: number): Versions
     usage: account?.usage_revision ?? 0,
     network: rows.get(networkVersion)?.revision ?? 0,
     maintenance: rows.get(-1)?.revision === 1,
+    latest: rows.get(-1)?.contract_revision ?? 0,
   };
 }
 
@@ -61,14 +67,14 @@ function byAccount(rows: VersionRow[]): Map<number, VersionRow> {
 class DataVersionReader implements VersionReader {
   readonly #db: Database;
   readonly #version: () => number;
-  readonly #known = new Map<number, Versions>();
+  readonly #known = new Map<number, CurrentVersions>();
   #knownAt = -1;
 
   constructor(db: Database, version: () => number) {
     this.#db = db;
     this.#version = version;
   }
-  current(account_id: number): Versions | Promise<Versions> {
+  current(account_id: number): CurrentVersions | Promise<CurrentVersions> {
     let version: number;
     try {
       version = this.#version();
@@ -82,7 +88,7 @@ class DataVersionReader implements VersionReader {
     }
     return this.#known.get(account_id) ?? this.#load(account_id, version);
   }
-  async #load(account_id: number, version: number): Promise<Versions> {
+  async #load(account_id: number, version: number): Promise<CurrentVersions> {
     const versions = toVersions(
       byAccount(await this.#db.all<VersionRow>(sqlForOne, [account_id])),
       account_id,
@@ -95,14 +101,14 @@ class DataVersionReader implements VersionReader {
 /** PostgreSQL: all requests that wait at the same time share one query, sent after the last of them came in. */
 class BatchedReader implements VersionReader {
   readonly #db: Database;
-  #waiting = new Map<number, Array<PromiseWithResolvers<Versions>>>();
+  #waiting = new Map<number, Array<PromiseWithResolvers<CurrentVersions>>>();
   #asking = false;
 
   constructor(db: Database) {
     this.#db = db;
   }
-  current(account_id: number): Promise<Versions> {
-    const mine = Promise.withResolvers<Versions>();
+  current(account_id: number): Promise<CurrentVersions> {
+    const mine = Promise.withResolvers<CurrentVersions>();
     const others = this.#waiting.get(account_id);
     if (others) others.push(mine);
     else this.#waiting.set(account_id, [mine]);
@@ -130,6 +136,18 @@ class BatchedReader implements VersionReader {
     }
     this.#asking = false;
   }
+}
+
+/** The revisions of the last change of each part of an account (0: of any account). */
+export async function topicRevisions(
+  db: Reader,
+  account_id: number,
+): Promise<Record<Topic, number>> {
+  const row = await db.one<Record<Topic, number>>(
+    `select ${topics.map((topic) => `${topic}_revision as ${topic}`)} from versions where account_id = $1`,
+    [account_id],
+  );
+  return Object.fromEntries(topics.map((topic) => [topic, row?.[topic] ?? 0])) as never;
 }
 
 /** The way of this database's engine. */

@@ -11,6 +11,7 @@ import { unreadAnswer } from './unread_answer.ts';
 import { until } from './waiting.ts';
 
 eachDatabase((database) => {
+  let url: string;
   let t: TestApp;
   let acme: BuiltAccount;
   let alice: Browser;
@@ -32,7 +33,8 @@ eachDatabase((database) => {
   };
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
+    url = await database.url();
+    t = await startTestApp(url);
     await t.server('fra1', { exit_ips: ['198.51.100.10'] });
     acme = await t.account('acme', { servers: ['fra1'] });
     await t.account('other', { servers: ['fra1'] });
@@ -62,7 +64,8 @@ eachDatabase((database) => {
   test('a stream opens with the stamps of the account, and nothing on the way may keep or hold it', async () => {
     const stream = await listen(alice);
     const { account, network } = await t.running.ctx.versions.current(acme.account.id);
-    expect(stream.heard).toEqual([{ account, network }]);
+    expect(stream.heard).toHaveLength(1);
+    expect(stream.heard[0]).toMatchObject({ account, network });
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
     expect(stream.headers.get('cache-control')).toBe('no-store');
     expect(stream.headers.get('x-accel-buffering')).toBe('no');
@@ -81,6 +84,43 @@ eachDatabase((database) => {
     await sleep(250);
     expect(stream.heard).toHaveLength(heard);
     stream.stop();
+  });
+
+  /** The names of the numbers that have risen from one event to a later one, but for those of anything. */
+  const risen = (one: Record<string, number> = {}, other: Record<string, number> = {}) =>
+    Object.keys(other)
+      .filter((name) => !['account', 'revision'].includes(name))
+      .filter((name) => (other[name] ?? 0) > (one[name] ?? 0));
+
+  test('an event names what has changed, on every server of the database; what is read later is as new', async () => {
+    const second = await startTestApp(url, { EXITWARD_DATA_DIR: t.data_dir });
+    const there = `${second.base_url}/console/events`;
+    const elsewhere = await EventStream.open(there, { cookie: alice.cookie });
+    open.push(elsewhere);
+    const [here, operator] = [await listen(alice), await listenAsOperator()];
+    await elsewhere.until(({ heard }) => heard.length > 0);
+    const entry = { ip: '203.0.113.9', user: 'alice', expiry: t.now() + 3600 };
+    const plan = () => t.operator.patch('/accounts/acme', { plan: `Plan ${Math.random()}` });
+    const changes: Array<[string, () => Promise<{ status: number }>]> = [
+      ['authlist', () => alice.post('/authlist', entry)],
+      ['overrides', () => alice.post('/overrides', newOverride())],
+      ['users', () => alice.patch('/users/alice', { display_name: `A ${Math.random()}` })],
+      ['contract', plan],
+      ['contract', () => t.operator.post('/accounts/acme/tokens', { name: 'told' })],
+    ];
+    for (const [name, make] of changes) {
+      const befores = [here, elsewhere, operator].map((stream) => stream.heard.at(-1));
+      expect((await make()).status).toBeLessThan(300);
+      for (const [at, stream] of [here, elsewhere, operator].entries()) {
+        await stream.until(({ heard }) => risen(befores[at], heard.at(-1)).length > 0);
+        expect(risen(befores[at], stream.heard.at(-1)), name).toEqual([name]);
+      }
+      const asOf = (await alice.get('/contract')).headers.get('exitward-as-of');
+      const revision = Number(/^revision=(\d+)$/.exec(asOf ?? '')?.[1]);
+      expect(revision).toBeGreaterThanOrEqual(here.heard.at(-1)?.[name] as number);
+    }
+    for (const stream of [here, elsewhere, operator]) stream.stop();
+    await second.stop();
   });
 
   test('an acknowledgement that makes an entry active is heard', async () => {

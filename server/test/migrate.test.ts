@@ -61,7 +61,11 @@ eachDatabase((database) => {
       'insert into stamps (account_id, revision, contract_revision) values (0, 3, 0), (1, 12, 7)',
     ]);
     expect((await migrate(db))[0]).toBe('versions');
-    expect(await db.all('select * from versions order by account_id')).toEqual([
+    expect(
+      await db.all(
+        'select account_id, revision, contract_revision, usage_revision from versions order by account_id',
+      ),
+    ).toEqual([
       { account_id: 0, revision: 3, contract_revision: 0, usage_revision: 0 },
       { account_id: 1, revision: 12, contract_revision: 7, usage_revision: 0 },
     ]);

@@ -6,6 +6,7 @@ export interface RawAnswer {
   /** Name and value in turn, as they came over the wire. */
   headerLines: string[];
   text: string;
+  bytes: Buffer;
 }
 
 export interface RawRequest {
@@ -44,6 +45,7 @@ export function sendRaw(
         resolve({
           status: response.statusCode ?? 0,
           headerLines: response.rawHeaders,
+          bytes: Buffer.concat(chunks),
           text: Buffer.concat(chunks).toString('utf8'),
         }),
       );

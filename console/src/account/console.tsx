@@ -8,6 +8,7 @@ import { personScope, ScopeContext } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import {
   handleAuthError,
+  hearOfSession,
   readSessionAgain,
   type Session,
   session,
@@ -41,7 +42,7 @@ function OwnConsole() {
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
-    void follow('/console/events', signal, readSessionAgain);
+    void follow('/console/events', signal, hearOfSession);
     const look = () => document.visibilityState === 'visible' && readSessionAgain();
     document.addEventListener('visibilitychange', look, { signal });
     return () => {

@@ -1,5 +1,6 @@
 // Requests to the server that this page came from, typed by its API document.
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
+import { type AsOf, asOfHeaders } from './news.ts';
 import { operatorToken } from './operator_token.ts';
 
 export type Operation = keyof Operations;
@@ -65,7 +66,7 @@ interface Parts {
   body?: unknown;
 }
 
-interface CallOptions {
+export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** The operator token, unless it is the one that was given at the sign-in. */
   token?: string;
@@ -92,12 +93,29 @@ export async function call<K extends Operation>(
   given: Given<K>,
   options?: CallOptions,
 ): Promise<ResponseOf<K>> {
-  return (await send(operation, given, options)).value;
+  return (await callToKeep(operation, given, options)).body;
+}
+
+/** A response as the cache holds it: how new it is, too. */
+export interface Held<T> {
+  body: T;
+  as_of: AsOf | undefined;
+}
+
+/** The same, with how new the response is. Errors: ApiError. */
+export async function callToKeep<K extends Operation>(
+  operation: K,
+  given: Given<K>,
+  options?: CallOptions,
+): Promise<Held<ResponseOf<K>>> {
+  const { body, headers } = await send(operation, given, options);
+  return { body, as_of: asOfHeaders(headers) };
 }
 
 /** A page of a list: its rows, the query of the next one, and, of a first page, how long the list is and how much of it fits. */
 export interface ListPage<T> {
   rows: T[];
+  as_of: AsOf | undefined;
   next: Record<string, string> | undefined;
   total: number;
   found: number;
@@ -109,10 +127,11 @@ export async function callForPage<K extends Operation>(
   given: Given<K>,
   options?: CallOptions,
 ): Promise<ListPage<ResponseOf<K> extends Array<infer Row> ? Row : never>> {
-  const { value, headers } = await send(operation, given, options);
+  const { body, headers } = await send(operation, given, options);
   const [, search] = /\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return {
-    rows: value as never,
+    rows: body as never,
+    as_of: asOfHeaders(headers),
     next: search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)),
     total: Number(headers.get('exitward-total')),
     found: Number(headers.get('exitward-found')),
@@ -123,7 +142,7 @@ async function send<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<{ value: ResponseOf<K>; headers: Headers }> {
+): Promise<{ body: ResponseOf<K>; headers: Headers }> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
@@ -154,7 +173,7 @@ async function send<K extends Operation>(
   }
   const value = readJson(text);
   const { status, statusText, headers } = response;
-  if (response.ok) return { value: value as ResponseOf<K>, headers };
+  if (response.ok) return { body: value as ResponseOf<K>, headers };
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }

@@ -2,7 +2,8 @@
 import { signal } from '@preact/signals';
 import { createParser } from 'eventsource-parser';
 import { credentials } from './api.ts';
-import { queries } from './reading.ts';
+import { hear, type News } from './news.ts';
+import { isOld, queries } from './reading.ts';
 
 /** Whether the server's events arrive; without them pages still read every minute. */
 export const isLive = signal(false);
@@ -16,8 +17,8 @@ const hidden_milliseconds = 5_000;
 
 /**
  * Follows the events at `path` until `stop` says otherwise, and connects again when cut. Read with
- * fetch rather than EventSource, which could not carry the operator's token. `besides`: what else is read
- * again at each change, and after each silence.
+ * fetch rather than EventSource, which could not carry the operator's token. `besides`: what else looks
+ * at each change, and after each silence, whether it is to be read again.
  */
 export async function follow(
   path: string,
@@ -33,7 +34,6 @@ export async function follow(
     try {
       await readEvents(path, AbortSignal.any([stop, attempt.signal]), () => {
         failures = 0;
-        besides();
       });
     } catch {
       failures += 1;
@@ -44,7 +44,8 @@ export async function follow(
     if (stop.aborted) return;
     // The tab is hidden: it is read again, and followed, when it is shown.
     if (attempt.signal.aborted) continue;
-    // The session may be over: reading says so.
+    // The session may be over, and more may have changed than was heard: reading says so.
+    isCut = true;
     readAgainSoon();
     const longest = Math.min(longestWait_milliseconds, 500 * 2 ** failures);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * longest));
@@ -69,8 +70,10 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
     opened();
     isLive.value = true;
     const parser = createParser({
-      onEvent: ({ event }) => {
-        if (event === 'change') readAgainSoon();
+      onEvent: ({ event, data }) => {
+        if (event !== 'change') return;
+        hear(JSON.parse(data) as News);
+        readAgainSoon();
       },
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -112,10 +115,19 @@ function whenHidden(then: () => void): () => void {
 let readBesides: () => void = () => undefined;
 let waits = false;
 let isAskedAgain = false;
+/** Nothing was heard for a while: everything is read again. */
+let isCut = false;
+
+// A response that was on its way when the server told of a change may have been made before it.
+queries.getQueryCache().subscribe((event) => {
+  if (event.type === 'updated' && event.action.type === 'success' && isOld(event.query)) {
+    readAgainSoon();
+  }
+});
 
 /**
- * Changes that come together are read together, and the next reading waits as long as four of the last
- * one took: a long list, or a slow server, is not asked without a pause.
+ * Responses that are older than the news are read again. Changes that come together are read together, and the next reading
+ * waits as long as four of the last one took: a long list, or a slow server, is not asked without a pause.
  */
 function readAgainSoon(): void {
   if (waits) {
@@ -130,7 +142,13 @@ async function readAgain(): Promise<void> {
   isAskedAgain = false;
   const began = performance.now();
   readBesides();
-  await queries.invalidateQueries();
+  const isAll = isCut;
+  isCut = false;
+  await queries.invalidateQueries(
+    { predicate: (query) => isAll || isOld(query) },
+    // A response that is on its way is looked at when it comes.
+    { cancelRefetch: isAll },
+  );
   const took = performance.now() - began;
   await new Promise((resolve) => setTimeout(resolve, Math.min(4 * took, longestWait_milliseconds)));
   waits = false;

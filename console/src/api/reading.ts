@@ -1,13 +1,24 @@
 // Reading and changing records: responses are cached by operation and parameters, and read again when the server tells of a change.
 import { effect } from '@preact/signals';
 import {
+  type InfiniteData,
   keepPreviousData,
+  type Query,
   QueryClient,
   type UseQueryResult,
   useQuery,
 } from '@tanstack/preact-query';
 import type { Operations } from '../openapi.ts';
-import { ApiError, call, type Given, type Operation, type ResponseOf } from './api.ts';
+import {
+  ApiError,
+  call,
+  callToKeep,
+  type Given,
+  type Held,
+  type Operation,
+  type ResponseOf,
+} from './api.ts';
+import { isOutdated } from './news.ts';
 import type { Scope } from './scope.ts';
 import { handleAuthError, type Session, session } from './session.ts';
 
@@ -73,16 +84,27 @@ function useQueryOf<T>(
   base: string,
   { enabled = true }: ReadOptions,
 ): UseQueryResult<T, unknown> {
-  return useQuery<T, unknown>({
+  return useQuery<Held<T>, unknown, T>({
     queryKey: [operation, given, base],
-    queryFn: async ({ signal }) => {
-      const response = await callAsShown(operation, given as never, base, signal);
-      // A response without a body would count as missing.
-      return (response ?? null) as T;
-    },
+    queryFn: ({ signal }) =>
+      asShown(callToKeep(operation, given as never, { signal, base })) as unknown as Promise<
+        Held<T>
+      >,
+    select: bodyOf,
     placeholderData: keepPreviousData as never,
     enabled,
   });
+}
+
+const bodyOf = <T>({ body }: Held<T>) => body;
+
+type Fresh = Pick<Held<unknown>, 'as_of'>;
+
+/** Whether the server has told of something newer than what the cache holds of this query. */
+export function isOld({ queryKey: [operation], state: { data } }: Query): boolean {
+  const held = data as Fresh | InfiniteData<Fresh> | undefined;
+  const reads = held === undefined ? [] : 'pages' in held ? held.pages : [held];
+  return reads.some(({ as_of }) => as_of && isOutdated(operation as Operation, as_of));
 }
 
 /** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */

@@ -1,7 +1,8 @@
 // The session of this page, and the audiences that it is served to: account holders, operators, or both.
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
-import { ApiError, call, type ResponseOf, showSession } from './api.ts';
+import { ApiError, call, callToKeep, type ResponseOf, showSession } from './api.ts';
+import { type AsOf, isOutdated } from './news.ts';
 import { loseOperatorToken } from './operator_token.ts';
 
 export type Session = ResponseOf<'console_get_session'>;
@@ -110,11 +111,19 @@ function loseSession(): void {
   sessionEnded.value = true;
 }
 
+let as_of: AsOf | undefined;
+
+/** The server has told of changes: the session is read anew where they show in it. */
+export function hearOfSession(): void {
+  if (!as_of || isOutdated('console_get_session', as_of)) readSessionAgain();
+}
+
 async function findSession(): Promise<Session | null> {
   try {
-    const found = await call('console_get_session', {});
-    setServerTime(found.now);
-    return found;
+    const found = await callToKeep('console_get_session', {});
+    as_of = found.as_of;
+    setServerTime(found.body.now);
+    return found.body;
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;
     throw error;

@@ -322,7 +322,7 @@ export async function changeEntry(
   const isTold = !isOfNote(changes) || waits !== before.waits;
   const entry = isTold
     ? await entryChanged(tx, changed)
-    : { ...changed, revision: await bumpVersion(tx, account_id) };
+    : { ...changed, revision: await bumpVersion(tx, account_id, 'authlist') };
   await audit(tx, {
     account_id,
     action: 'authlist.change',

@@ -67,6 +67,6 @@ async function changeProof(
 ): Promise<void> {
   const { account_id, id } = row;
   await store.updateProof(tx, { ...row, ...proof });
-  if (row.waits === proof.waits) await bumpVersion(tx, account_id);
+  if (row.waits === proof.waits) await bumpVersion(tx, account_id, 'authlist');
   else await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
 }

@@ -21,6 +21,7 @@ import { auditByMonth } from './migrations/0021_audit_by_month.ts';
 import { vpnHealth } from './migrations/0022_vpn_health.ts';
 import { notes } from './migrations/0023_notes.ts';
 import { listsInPages } from './migrations/0024_lists_in_pages.ts';
+import { topics } from './migrations/0025_topics.ts';
 
 interface Migration {
   id: number;
@@ -50,6 +51,7 @@ const migrations: Migration[] = [
   { id: 22, name: 'vpn_health', statements: vpnHealth },
   { id: 23, name: 'notes', statements: notes },
   { id: 24, name: 'lists_in_pages', statements: listsInPages },
+  { id: 25, name: 'topics', statements: topics },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -1,10 +1,17 @@
-// Entity tags: of a body, and whether those of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
+// Entity tags: of a body, of a compressed one, and whether those of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
 import { hash } from 'node:crypto';
+import type { Encoding } from './compression.ts';
 
 /** The strong ETag of a body. */
 export function etagOf(body: string | Buffer): string {
   return `"${hash('sha1', body, 'base64url')}"`;
 }
+
+/** The strong ETag of a body in an encoding, by that of its content: other bytes, another tag (RFC 9110, 8.8.3). */
+export const encodedTag = (etag: string, encoding: Encoding) => etag.replace(/"$/, `-${encoding}"`);
+
+/** The tag of the content, in whichever encoding it was sent. The tags of `etagOf` do not end so. */
+export const contentTag = (etag: string) => etag.replace(/-(?:br|gzip)"$/, '"');
 
 /** One element of the list, which may be empty, up to its comma or the end. A tag may hold commas. */
 const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;
@@ -12,7 +19,7 @@ const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;
 /**
  * Whether the header's list of tags, or its `*`, matches `etag`.
  * `weak` comparison (If-None-Match) ignores `W/`; `strong` (If-Match) takes no weak tag on either
- * side. An absent or malformed header matches nothing.
+ * side. An absent or malformed header matches nothing. The tag of a compressed response names the version too.
  */
 export function etagMatches(
   header: string | undefined,
@@ -31,7 +38,7 @@ export function etagMatches(
     const found = element.exec(header);
     if (!found) return false;
     const [, weak, tag] = found;
-    if (tag === wanted && (strength === 'weak' || !weak)) matches = true;
+    if (tag && contentTag(tag) === wanted && (strength === 'weak' || !weak)) matches = true;
   }
   return matches;
 }

@@ -1,8 +1,10 @@
 // The API's documentation at /docs: works offline, from our own files, under a strict content policy.
 import { hash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
+import { StaticFile } from './static_file.ts';
 
 const hidden = { schema: { hide: true } };
 const file = (path: string) => new URL(path, import.meta.url);
@@ -23,7 +25,7 @@ const start = `Scalar.createApiReference('#app', {
   metaData: { title: 'Exitward API' },
 });`;
 
-const html = `<!doctype html>
+const html = Buffer.from(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -38,7 +40,7 @@ const html = `<!doctype html>
 <script>${start}</script>
 </body>
 </html>
-`;
+`);
 
 const contentPolicy = [
   "default-src 'none'",
@@ -68,13 +70,16 @@ export function docsRoutes(app: FastifyInstance): void {
   serveFile(app, '/docs/reference.js', script, 'text/javascript; charset=utf-8');
 }
 
-/** Serves the first of the files that is there, read when first asked for. */
+/** Serves the first of the files that is there when it is first asked for. */
 function serveFile(app: FastifyInstance, path: string, sources: string[], type: string): void {
-  let bytes: Buffer | undefined;
-  app.get(path, hidden, async (_request, reply) => {
-    const found = bytes ? undefined : sources.map(file).find((source) => existsSync(source));
-    if (found) bytes = readFileSync(found);
-    if (!bytes) throw notFound(`This installation does not hold ${path}.`);
-    return reply.header('cache-control', 'public, max-age=3600').type(type).send(bytes);
+  let served: StaticFile | undefined;
+  app.get(path, hidden, async (request, reply) => {
+    const found = served ? undefined : sources.map(file).find((source) => existsSync(source));
+    if (found) {
+      const headers = { 'cache-control': 'public, max-age=3600', 'content-type': type };
+      served = new StaticFile(fileURLToPath(found), headers);
+    }
+    if (!served) throw notFound(`This installation does not hold ${path}.`);
+    return served.send(request, reply);
   });
 }

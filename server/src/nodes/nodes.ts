@@ -272,7 +272,7 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
     isLogged && to - from <= mostRevisionsToSearch
       ? await log.accountsChanged(tx, server_id, from, to)
       : await accountsOfServer(tx, server_id);
-  for (const { account_id } of accounts) await bumpVersion(tx, account_id);
+  for (const { account_id } of accounts) await bumpVersion(tx, account_id, 'authlist', 'overrides');
 }
 
 // ---- Reporting ----------------------------------------------------------------------------

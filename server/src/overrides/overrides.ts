@@ -342,7 +342,7 @@ async function changeNote(
 ): Promise<store.Override> {
   const { account_id, id } = before;
   await store.update(tx, { ...toRow(before), note });
-  await bumpVersion(tx, account_id);
+  await bumpVersion(tx, account_id, 'overrides');
   await audit(tx, {
     account_id,
     action: 'override.change',

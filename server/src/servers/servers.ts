@@ -203,7 +203,7 @@ export async function dropServer(
   }
   for (const { account_id, entries } of await store.overridesOf(tx, id)) {
     await countHeld(tx, account_id, 'overrides', -entries);
-    await bumpVersion(tx, account_id);
+    await bumpVersion(tx, account_id, 'overrides', 'contract');
   }
   await store.remove(tx, id);
 }

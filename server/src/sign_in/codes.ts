@@ -53,7 +53,7 @@ async function createCode(
     purpose,
     expiry,
   });
-  await bumpVersion(tx, user.account_id);
+  await bumpVersion(tx, user.account_id, 'users');
   await audit(tx, {
     account_id: user.account_id,
     action: purpose === 'invite' ? 'user.invite' : 'user.sign_in_link',

@@ -151,7 +151,7 @@ export async function setPassword(
 ): Promise<void> {
   await store.changeSignIn(tx, row, { password });
   await store.removeCodesOf(tx, row);
-  await bumpVersion(tx, row.account_id);
+  await bumpVersion(tx, row.account_id, 'users');
   await audit(tx, {
     account_id: row.account_id,
     action: row.password === null ? 'password.set' : 'password.change',

@@ -84,7 +84,7 @@ export async function confirmSecondFactor(
     row,
     codes.map((text) => secrets.hashToken(recoveryText(row, text))),
   );
-  await bumpVersion(tx, row.account_id);
+  await bumpVersion(tx, row.account_id, 'users');
   await audit(tx, {
     account_id: row.account_id,
     action: 'second_factor.set',
@@ -98,7 +98,7 @@ export async function removeSecondFactor(tx: Transaction, row: store.SignInRow):
   if (row.totp_sealed === null) throw conflict('You have no second factor.');
   await store.changeSignIn(tx, row, { totp_sealed: null, totp_pending: null });
   await store.replaceRecoveryCodes(tx, row, []);
-  await bumpVersion(tx, row.account_id);
+  await bumpVersion(tx, row.account_id, 'users');
   await audit(tx, {
     account_id: row.account_id,
     action: 'second_factor.remove',

@@ -102,7 +102,7 @@ export async function createSession(
   const { address, browser, earlier } = visitor;
   if (earlier !== undefined) {
     const whose = await store.removeSessionByHash(tx, secrets.hashesOf(earlier));
-    if (whose !== undefined) await bumpVersion(tx, whose);
+    if (whose !== undefined) await bumpVersion(tx, whose, 'users');
   }
   const id = await nextId(tx, account_id, 'sessions');
   const token = randomBytes(32).toString('base64url');
@@ -119,7 +119,7 @@ export async function createSession(
     browser: browser.slice(0, longest_browser),
   });
   await changeSignIn(tx, { account_id, user_id }, { last_sign_in_at: tx.now });
-  await bumpVersion(tx, account_id);
+  await bumpVersion(tx, account_id, 'users');
   return { id, token, lifetime_seconds: longest_seconds };
 }
 
@@ -170,7 +170,7 @@ export async function endSession(
 ): Promise<void> {
   await requireOwnSession(tx, person, id);
   await store.removeSession(tx, person.account_id, id as number);
-  await bumpVersion(tx, person.account_id);
+  await bumpVersion(tx, person.account_id, 'users');
 }
 
 /** Ends the sessions of a user, but for one; answers how many. */
@@ -180,7 +180,7 @@ export async function endSessions(
   but_id = 0,
 ): Promise<number> {
   const ended = await store.removeSessionsOfUser(tx, account_id, user_id, but_id);
-  if (ended > 0) await bumpVersion(tx, account_id);
+  if (ended > 0) await bumpVersion(tx, account_id, 'users');
   return ended;
 }
 

@@ -186,7 +186,7 @@ export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
   await store.replaceRecoveryCodes(tx, whose, []);
   await store.removeCodesOf(tx, whose);
   const sessions = await endSessions(tx, whose);
-  await bumpVersion(tx, user.account_id);
+  await bumpVersion(tx, user.account_id, 'users');
   await audit(tx, {
     account_id: user.account_id,
     action: 'user.reset_sign_in',

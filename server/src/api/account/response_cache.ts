@@ -1,6 +1,13 @@
 // The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../context.ts';
+import {
+  compressed,
+  type Encoding,
+  leastCompressedBytes,
+  preferredEncoding,
+} from '../../http/compression.ts';
+import { contentTag, encodedTag } from '../../http/conditions.ts';
 import { type LargeBodies, largeBytes } from '../../http/large_bodies.ts';
 import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
@@ -20,14 +27,21 @@ export interface Freshness {
   usage?: boolean;
 }
 
+/** A response as it is sent. */
+interface Ready {
+  body: Buffer | undefined;
+  /** Ready for `writeHead`: the first one is the ETag, the last one the request id. */
+  headers: string[];
+}
+
 /** A 200 response to a GET, as ready bytes. */
 interface CachedResponse extends Required<Freshness> {
-  /** Undefined for one that is too large: then only that it has not changed is told from here. */
-  body: Buffer | undefined;
   etag: string;
-  /** Ready for `writeHead`; the last one is the request id. */
-  headers: string[];
-  headersUnchanged: string[];
+  /** Its body is undefined where it is too large: then only that it has not changed is told from here. */
+  plain: Ready;
+  unchanged: Ready;
+  /** Made for the first client that accepts it; the bytes are counted beforehand. */
+  encoded: Map<Encoding, Ready>;
   versions: Versions;
   valid_until: number;
   /** As the router names it. */
@@ -43,6 +57,8 @@ interface CachedSession extends Session {
 
 const sessionBytes = 1200;
 const responseBytes = 1000;
+/** The bytes of both encodings of a list together, as a share of its own; they take about a fifth. */
+const encodedShare = 0.5;
 /** The time until which a response holds that time alone does not change. */
 export const never = Number.MAX_SAFE_INTEGER;
 
@@ -107,21 +123,22 @@ export class ResponseCache {
     // The bytes of a large one are those that its response is sent from.
     const whole = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
     const body = whole.length > this.#ctx.config.cache_bytes / 8 ? undefined : whole;
-    const headersUnchanged = [
+    const isEncoded = whole.length >= leastCompressedBytes;
+    const headers = [
       ...['etag', response.etag],
       ...['cache-control', 'private, no-cache'],
-      ...['vary', 'authorization'],
+      ...['vary', isEncoded ? 'authorization, accept-encoding' : 'authorization'],
       ...['x-content-type-options', 'nosniff'],
       ...['x-request-id', ''],
     ];
-    const length = ['content-length', String(whole.length)];
-    const bytes = (body?.length ?? 0) + url.length * 2 + responseBytes;
+    const room = body ? Math.ceil(body.length * (isEncoded ? 1 + encodedShare : 1)) : 0;
+    const bytes = room + url.length * 2 + responseBytes;
     const added = bytes - (session.responses.get(url)?.bytes ?? 0);
     session.responses.set(url, {
-      body,
       etag: response.etag,
-      headers: ['content-type', jsonType, ...length, ...headersUnchanged],
-      headersUnchanged,
+      plain: { body, headers: withBody(headers, whole) },
+      unchanged: { body: undefined, headers },
+      encoded: new Map(),
       versions,
       network,
       usage,
@@ -159,24 +176,54 @@ export class ResponseCache {
     const session =
       request.method === 'GET' && authorization ? this.#sessions.get(authorization) : undefined;
     const cached = session?.responses.get(request.url as string);
-    const isUnchanged = request.headers['if-none-match'] === cached?.etag;
+    const held = request.headers['if-none-match'];
+    const isUnchanged = held !== undefined && contentTag(held) === cached?.etag;
     if (
       !session ||
       !cached ||
       !hasPlainCondition(request, cached.etag) ||
-      !(cached.body || isUnchanged)
+      !(cached.plain.body || isUnchanged)
     ) {
       miss();
       return;
     }
     const started = this.#ctx.clock.steady();
+    const send = (ready: Ready) =>
+      this.#send(request, response, session, cached, ready, nextRequestId(), started);
     const finish = (versions: Versions) => {
-      if (!this.#holds(cached, versions) || !this.#isWithinLimit(session, response)) miss();
-      else this.#send(request, response, session, cached, nextRequestId(), started);
+      if (!this.#holds(cached, versions) || !this.#isWithinLimit(session, response)) return miss();
+      if (isUnchanged) {
+        cached.unchanged.headers[1] = held;
+        return send(cached.unchanged);
+      }
+      const ready = this.#inEncoding(request, session, cached);
+      return ready instanceof Promise ? ready.then(send) : send(ready);
     };
     const versions = this.#ctx.versions.current(session.principal.account_id);
     if (versions instanceof Promise) return versions.then(finish, miss);
-    finish(versions);
+    return finish(versions);
+  }
+
+  /** The response as the client accepts it: compressed now, where nobody asked for that before. */
+  #inEncoding(
+    { headers }: IncomingMessage,
+    { principal }: Session,
+    { plain, unchanged, etag, encoded }: CachedResponse,
+  ): Ready | Promise<Ready> {
+    const { body } = plain;
+    if (!body || body.length < leastCompressedBytes) return plain;
+    const encoding = preferredEncoding(headers);
+    if (!encoding) return plain;
+    const known = encoded.get(encoding);
+    if (known) return known;
+    return compressed(body, encoding, String(principal.account_id)).then((bytes) => {
+      if (!bytes) return plain;
+      const others = unchanged.headers.slice(2);
+      const tag = ['etag', encodedTag(etag, encoding), 'content-encoding', encoding];
+      const ready = { body: bytes, headers: withBody([...tag, ...others], bytes) };
+      encoded.set(encoding, ready);
+      return ready;
+    });
   }
 
   #holds(cached: CachedResponse, versions: Versions): boolean {
@@ -203,20 +250,18 @@ export class ResponseCache {
     response: ServerResponse,
     session: CachedSession,
     cached: CachedResponse,
+    { body, headers }: Ready,
     request_id: string,
     started: number,
   ): void {
     const { clock, metrics, lastUsed, config } = this.#ctx;
     const { account_id, account_name, token_id, token_name } = session.principal;
-    const isUnchanged = request.headers['if-none-match'] === cached.etag;
-    const status = isUnchanged ? 304 : 200;
-    const headers = isUnchanged ? cached.headersUnchanged : cached.headers;
+    const status = body ? 200 : 304;
     headers[headers.length - 1] = request_id;
     session.used = true;
     lastUsed.api_tokens.note(account_id, token_id, clock.now());
     metrics.noteHit(cached.route, status);
     response.writeHead(status, headers);
-    const body = isUnchanged ? undefined : cached.body;
     if (!body || body.length < largeBytes) response.end(body);
     else this.#bodies.read(body, response).pipe(response);
     if (config.log_requests !== 'all') return;
@@ -234,6 +279,13 @@ export class ResponseCache {
     response.once('close', note);
   }
 }
+
+/** The headers with those of a body; the request id stays the last. */
+const withBody = (headers: string[], { length }: Buffer) => [
+  ...headers.slice(0, -2),
+  ...['content-type', jsonType, 'content-length', String(length)],
+  ...headers.slice(-2),
+];
 
 /** No condition, the one tag, or one other: the router knows lists of tags, weak ones and `*`. */
 function hasPlainCondition({ headers }: IncomingMessage, etag: string): boolean {

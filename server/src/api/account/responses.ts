@@ -28,8 +28,9 @@ export function respond(
   freshness: Freshness = {},
 ): FastifyReply {
   const list = value instanceof ListJson ? value : undefined;
-  const content = list?.body ?? JSON.stringify(value);
-  const etag = list?.etag ?? etagOf(content as string);
+  // As bytes: those that are cached are those that are compressed.
+  const content = list?.body ?? Buffer.from(JSON.stringify(value));
+  const etag = list?.etag ?? etagOf(content);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
   const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong');
   const isUnchanged = etagMatches(ifNoneMatch, etag, 'weak');

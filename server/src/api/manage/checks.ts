@@ -1,6 +1,7 @@
 // The /console half of a request before its handler: who is signed in, and whether the page may do this.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
+import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
@@ -56,6 +57,9 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     if (!isUnder('/console', request)) return;
     // The records of one person must be stored by no cache on the way.
     reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
+    // Ahead of all that is read for the response: it shows at least this revision.
+    const { latest } = await ctx.versions.current(networkVersion);
+    reply.header('exitward-as-of', `revision=${latest}`);
     const { allow, console: access, find } = request.routeOptions.config;
     const isOpen = access !== undefined && 'open' in access;
     if (!isOpen) {

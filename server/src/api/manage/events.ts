@@ -10,6 +10,7 @@ import {
 } from '../../http/event_streams.ts';
 import { errors } from '../../http/fields.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
+import { topicRevisions } from '../../versions.ts';
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
@@ -21,10 +22,12 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Hear when something has changed, as server-sent events',
         description:
-          'The numbers say that there is something new, not what: read again what you show. It ends with the session.',
+          'The numbers say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response is less. It ends with the session.',
         tags: ['Console: live'],
         response: {
-          200: Events('`{"account": REVISION, "network": REVISION}`'),
+          200: Events(
+            '`{"account": REVISION, "network": REVISION}`, of any change and of servers, exit IPs and health; and by name `authlist`, `overrides`, `users`, `contract` (with servers and API tokens) and `usage`',
+          ),
           ...errors(400, 401, 503),
         },
       },
@@ -35,7 +38,8 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         topic: `account ${account_id}`,
         read: async () => {
           const { account, usage, network } = await ctx.versions.current(account_id);
-          return { account: Math.max(account, usage), network };
+          const parts = await topicRevisions(ctx.db, account_id);
+          return { account: Math.max(account, usage), network, ...parts };
         },
         pause_milliseconds: 100,
         owners: [

@@ -6,6 +6,7 @@ import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
+import { networkMarks } from '../../nodes/nodes.ts';
 import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
 import { isRevocation } from '../revocations.ts';
@@ -49,6 +50,9 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     reply.header('cache-control', 'no-store');
     request.operator = await authenticateOperator(ctx, request.headers.authorization);
     if (request.is404) return;
+    // Ahead of all that is read for the response: it shows at least this revision, and these nodes.
+    const { revision, nodes } = await networkMarks(ctx.db);
+    reply.header('exitward-as-of', `revision=${revision}, nodes=${nodes}`);
     const { allow, find } = request.routeOptions.config;
     rejectNul(request, 'path');
     rejectNul(request, 'query');

@@ -13,6 +13,7 @@ import {
   networkStatus,
   setMaintenance,
 } from '../../operators/operators.ts';
+import { topicRevisions } from '../../versions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -158,10 +159,12 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         summary: 'Hear when something has changed, as server-sent events',
         description:
-          '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change.',
+          '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response is less.',
         tags: ['Operator: network'],
         response: {
-          200: Events('`{"network": REVISION, "revision": REVISION, "nodes": NUMBER}`'),
+          200: Events(
+            '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
+          ),
           ...errors(400, 401, 503),
         },
       },
@@ -172,7 +175,8 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
         topic: 'network',
         read: async () => {
           const { network } = await ctx.versions.current(networkVersion);
-          return { network, ...(await networkMarks(ctx.db)) };
+          const parts = await topicRevisions(ctx.db, networkVersion);
+          return { network, ...(await networkMarks(ctx.db)), ...parts };
         },
         pause_milliseconds: 500,
         owners: [{ name: `operator ${id}`, most: most_per_owner }],

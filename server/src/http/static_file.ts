@@ -1,0 +1,44 @@
+// One file of the installation: read when it is first requested, then held in memory, with what the build compressed beside it.
+import { existsSync, readFileSync } from 'node:fs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Encoding, preferredEncoding } from './compression.ts';
+import { encodedTag, etagMatches, etagOf } from './conditions.ts';
+
+interface Content {
+  identity: Buffer;
+  etag: string;
+  /** None where nothing was compressed ahead: then it is as any other response. */
+  encoded: Record<Encoding, Buffer> | undefined;
+}
+
+export class StaticFile {
+  readonly #path: string;
+  readonly #headers: Record<string, string>;
+  #content: Content | undefined;
+
+  /** `headers` go with each response that has the file or says that it is unchanged. */
+  constructor(path: string, headers: Record<string, string>) {
+    this.#path = path;
+    this.#headers = headers;
+  }
+
+  send(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    this.#content ??= read(this.#path);
+    const { identity, etag, encoded } = this.#content;
+    const encoding = encoded && preferredEncoding(request.headers);
+    reply.removeHeader('vary').headers(this.#headers).header('etag', etag);
+    if (encoded) reply.header('vary', 'accept-encoding');
+    if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();
+    if (!encoding) return reply.send(identity);
+    reply.headers({ 'content-encoding': encoding, etag: encodedTag(etag, encoding) });
+    return reply.send(encoded[encoding]);
+  }
+}
+
+function read(path: string): Content {
+  const identity = readFileSync(path);
+  const encoded = existsSync(`${path}.br`)
+    ? { br: readFileSync(`${path}.br`), gzip: readFileSync(`${path}.gz`) }
+    : undefined;
+  return { identity, etag: etagOf(identity), encoded };
+}
