@@ -1958,7 +1958,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
       };
     };
     response: OperatorAuthlistEntry[];
@@ -2221,7 +2221,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
       };
     };
     response: OperatorAuthlistEntry[];
