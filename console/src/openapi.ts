@@ -2063,7 +2063,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
       };
     };
     response: OperatorAuthlistEntry[];
@@ -2345,7 +2345,7 @@ export interface Operations {
         search?: string;
         ends_before?: string;
         user?: string;
-        state?: 'proven' | 'unproven' | 'waits' | 'inactive_user';
+        state?: 'proven' | 'unproven' | 'waits' | 'idle' | 'acting';
       };
     };
     response: OperatorAuthlistEntry[];

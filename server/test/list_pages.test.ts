@@ -222,8 +222,12 @@ eachDatabase((database) => {
     const proven = await alice.get('/authlist?limit=10&state=proven');
     expect(proven.body.map(({ id }: Entry) => id)).toEqual([body[0].id]);
     await t.operator.patch('/accounts/acme/users/carol', { active: false });
-    const inactive = await alice.get('/authlist?limit=1000&state=inactive_user');
-    expect(new Set(inactive.body.map(({ user }: Entry) => user))).toEqual(new Set(['carol']));
+    const usersIn = async (state: string) => {
+      const { rows } = await pages(`/authlist?limit=1000&state=${state}`);
+      return new Set(rows.map(({ user }) => user));
+    };
+    expect(await usersIn('idle')).toEqual(new Set(['carol']));
+    expect(await usersIn('acting')).toEqual(new Set(['alice', 'bob']));
   });
 
   test('custom DNS entries of each state are those that say so', async () => {

@@ -32,13 +32,14 @@ import { AuthlistTable, RemoveEntry } from './table.tsx';
 
 const rowsOfPage = 100;
 const sorts = ['id', 'ip', 'user', 'expiry', 'last_used_at'] as const;
-const states = ['proven', 'unproven', 'waits', 'inactive_user'] as const;
+const states = ['proven', 'unproven', 'waits', 'idle', 'acting'] as const;
 const stateOptions = optionsIn({
   '': 'All states',
   proven: 'Proven',
   unproven: 'Unproven',
   waits: 'Unproven, waits',
-  inactive_user: 'User not active',
+  idle: 'User not active',
+  acting: 'User active',
 });
 
 export function AuthlistPage() {

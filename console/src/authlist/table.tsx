@@ -57,13 +57,13 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
             icon="edit"
             label={`Change ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open(`change-${entry.id}`)}
+            onClick={() => open(`change:${entry.id}`)}
           />
           <IconButton
             icon="remove"
             label={`Remove ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open(`remove-${entry.id}`)}
+            onClick={() => open(`remove:${entry.id}`)}
           />
         </>
       )}

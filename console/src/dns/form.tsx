@@ -68,7 +68,7 @@ export function DnsForm({ entry, onClose, open }: DnsFormProps) {
         required
         autoFocus
       />
-      {holder && <ChangeOther onClick={() => open(`change-${holder.id}`)} />}
+      {holder && <ChangeOther onClick={() => open(`change:${holder.id}`)} />}
       <TextField
         label="Resolves to"
         name="ip"

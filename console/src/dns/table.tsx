@@ -76,7 +76,7 @@ const columns: Column<DnsEntry>[] = [
 function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => void }) {
   const { isOperator, readOnlyReason } = useScope();
   const name = nameOf(entry);
-  const change = () => open(`change-${entry.id}`);
+  const change = () => open(`change:${entry.id}`);
   return (
     <>
       {isOperator && (
@@ -84,7 +84,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
           kind="quiet"
           icon="nodes"
           aria-label={`Nodes of ${name}`}
-          onClick={() => open(`nodes-${entry.id}`)}
+          onClick={() => open(`nodes:${entry.id}`)}
         >
           Nodes
         </Button>
@@ -104,7 +104,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
             <Button
               kind="quiet"
               aria-label={`Try it: ${name}`}
-              onClick={() => open(`try-${entry.id}`)}
+              onClick={() => open(`try:${entry.id}`)}
             >
               Try it
             </Button>
@@ -121,7 +121,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
         icon="remove"
         label={`Remove ${name}`}
         disabledReason={readOnlyReason}
-        onClick={() => open(`remove-${entry.id}`)}
+        onClick={() => open(`remove:${entry.id}`)}
       />
     </>
   );

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { now } from '../now.ts';
-import type { Sorting } from '../ui/ui.ts';
+import { optionsIn, type Sorting } from '../ui/ui.ts';
 
 const pause_milliseconds = 200;
 
@@ -41,26 +41,33 @@ export function useSorting<S extends string>(sorts: readonly S[], standard: S | 
   return { sorting: { by, isDescending, onSort } satisfies Sorting, query: { sort: by, order } };
 }
 
-/** Options of a filter by what ends soon: seconds from now. */
-export const endingOptions = [
-  { value: '', text: 'At any time' },
-  { value: '3600', text: 'Within an hour' },
-  { value: '86400', text: 'Within 24 hours' },
-  { value: '604800', text: 'Within 7 days' },
-  { value: '2592000', text: 'Within 30 days' },
-];
+/** Seconds from now, by their names in the address. */
+const endings: Record<string, number> = {
+  '1h': 3600,
+  '24h': 86_400,
+  '7d': 7 * 86_400,
+  '30d': 30 * 86_400,
+};
+/** Options of a filter by what ends soon. */
+export const endingOptions = optionsIn({
+  '': 'At any time',
+  '1h': 'Within an hour',
+  '24h': 'Within 24 hours',
+  '7d': 'Within 7 days',
+  '30d': 'Within 30 days',
+});
 
 /** The time before which such entries end, as seen when they were asked for; empty: at any time. */
-export function useEndsBefore(seconds: string): string {
-  return useMemo(
-    () => (/^\d{1,9}$/.test(seconds) ? String(now.peek() + Number(seconds)) : ''),
-    [seconds],
-  );
+export function useEndsBefore(name: string): string {
+  return useMemo(() => {
+    const seconds = endings[name];
+    return seconds === undefined ? '' : String(now.peek() + seconds);
+  }, [name]);
 }
 
-/** The dialog that is open, by its name in the address, with the id of an entry behind it: `change-12`. */
+/** The dialog that is open, by its name in the address, with the id of an entry behind it: `change:12`. */
 export function useDialogName() {
   const [name, open] = useAddressState('dialog');
-  const [, verb = '', id = ''] = /^(.+)-(\d+)$/.exec(name) ?? [];
+  const [, verb = '', id = ''] = /^(.+):(\d+)$/.exec(name) ?? [];
   return { name, verb, id: Number(id), open, close: () => open('') };
 }

@@ -19,7 +19,7 @@ const sorts = {
 export type EntrySort = keyof typeof sorts;
 export const entrySorts = Object.keys(sorts) as EntrySort[];
 
-export const entryStates = ['proven', 'unproven', 'waits', 'inactive_user'] as const;
+export const entryStates = ['proven', 'unproven', 'waits', 'idle', 'acting'] as const;
 
 /** Which entries; those that are left out ask for nothing. */
 export interface EntryFilter {
@@ -41,7 +41,8 @@ const ofUsers = (condition: string) =>
 const asked = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
     or ${ofUsers("lower(name) like $6 escape '\\'")})
   and ($7 = '' or ${ofUsers('name = $7')})
-  and ($8 = '' or ($8 = 'inactive_user' and ${ofUsers('(active = 0 or proxy = 0)')})
+  and ($8 = '' or ($8 = 'idle' and ${ofUsers('(active = 0 or proxy = 0)')})
+    or ($8 = 'acting' and ${ofUsers('active = 1 and proxy = 1')})
     or $8 = case when a.proven_at is not null then 'proven' when a.waits = 1 then 'waits' else 'unproven' end)
   and (cast($9 as bigint) = 0 or a.expiry < cast($9 as bigint))`;
 

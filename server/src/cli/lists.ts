@@ -135,7 +135,7 @@ export const authlistNoun: Noun = {
   verbs: [
     ...verbs('authlist', authlistColumns, [
       ['--user <user>', 'only entries of this user', 'user'],
-      ['--state <state>', 'only proven, unproven, waits or inactive_user', 'state'],
+      ['--state <state>', 'only proven, unproven, waits, idle or acting', 'state'],
     ]),
     find,
     add,

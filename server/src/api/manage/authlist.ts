@@ -70,7 +70,7 @@ const Query = Strict(
     state: Type.Optional(
       OneOf(
         [...entryStates],
-        'Only entries of this proof; inactive_user: of a user who is no active proxy user.',
+        'Only entries of this proof; idle: of a user who is no active proxy user; acting: of one who is.',
       ),
     ),
   }),
