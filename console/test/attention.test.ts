@@ -141,7 +141,7 @@ test('each item leads to the rows that it names, and to no others', () => {
         { ...entry, user_active: false },
       ],
     }),
-  ).toEqual(['/authlist?state=inactive_user', '/authlist?ends=86400']);
+  ).toEqual(['/authlist?state=idle', '/authlist?ends=24h&state=acting']);
   expect(paths({ tokens: [{ name: 'ci', expiry: now + day }] })).toEqual([
     '/tokens?state=ending&search=ci',
   ]);

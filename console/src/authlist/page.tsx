@@ -9,7 +9,7 @@ import {
   useDialogName,
   useEndsBefore,
   useSorting,
-  useTyped,
+  useTypedState,
 } from '../forms/list_state.ts';
 import { ManyBar, ManyDialog } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
@@ -45,7 +45,7 @@ const stateOptions = optionsIn({
 export function AuthlistPage() {
   const scope = useScope();
   const { flags, readOnlyReason, base } = scope;
-  const [text, setText, search] = useTyped('search');
+  const [text, setText, search] = useTypedState('search');
   const [user, setUser] = useAddressState('user');
   const [stateText, setState] = useAddressState('state');
   const [ends, setEnds] = useAddressState('ends');

@@ -10,7 +10,7 @@ import {
   useDialogName,
   useEndsBefore,
   useSorting,
-  useTyped,
+  useTypedState,
 } from '../forms/list_state.ts';
 import { ManyBar, ManyDialog } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
@@ -48,7 +48,7 @@ const stateOptions = optionsIn({
 export function DnsPage() {
   const scope = useScope();
   const { readOnlyReason, base } = scope;
-  const [text, setText, search] = useTyped('search');
+  const [text, setText, search] = useTypedState('search');
   const [server, setServer] = useAddressState('server');
   const [stateText, setState] = useAddressState('state');
   const [ends, setEnds] = useAddressState('ends');

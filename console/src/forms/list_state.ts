@@ -1,31 +1,16 @@
 // The state of a list that the server sorts and filters: all of it in the address of the page.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { now } from '../now.ts';
+import { useTyped } from '../typed.ts';
 import { optionsIn, type Sorting } from '../ui/ui.ts';
 
-const pause_milliseconds = 200;
-
 /** The text of a field that goes into the address when nobody has typed for a moment: the server is not asked at each letter. */
-export function useTyped(
+export function useTypedState(
   name: string,
 ): [text: string, set: (text: string) => void, settled: string] {
   const [settled, settle] = useAddressState(name);
-  const [text, setText] = useState(settled);
-  const known = useRef(settled);
-  useEffect(() => {
-    // A link or "back" has changed the address.
-    if (known.current !== settled) setText(settled);
-    known.current = settled;
-  }, [settled]);
-  useEffect(() => {
-    if (text === settled) return;
-    const timer = setTimeout(() => {
-      known.current = text;
-      settle(text);
-    }, pause_milliseconds);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const [text, setText] = useTyped(settled, settle);
   return [text, setText, settled];
 }
 

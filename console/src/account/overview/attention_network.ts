@@ -15,7 +15,7 @@ const serversBy = (status: string) => ({
   path: addressOf(paths.servers, { status }),
   text: 'Servers',
 });
-const authlistBy = (state: { state: string } | { ends: string }) => ({
+const authlistBy = (state: { state: string; ends?: string }) => ({
   path: addressOf(paths.authlist, state),
   text: 'IP authlist',
 });
@@ -79,11 +79,11 @@ export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
       key: 'idle',
       tone: 'warn',
       sentence: `${count(idle.length, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.map(label))}.`,
-      link: authlistBy({ state: 'inactive_user' }),
+      link: authlistBy({ state: 'idle' }),
     });
   }
   const ending = list
-    .filter(({ expiry }) => expiry - now <= day_seconds)
+    .filter(({ user_active, expiry }) => user_active && expiry - now <= day_seconds)
     .sort((a, b) => a.expiry - b.expiry);
   const [next] = ending;
   if (next) {
@@ -96,7 +96,7 @@ export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
       key: 'entries-ending',
       tone: 'warn',
       sentence: `${when}: ${named(ending.map(label))}.`,
-      link: authlistBy({ ends: String(day_seconds) }),
+      link: authlistBy({ ends: '24h', state: 'acting' }),
     });
   }
   return items;
