@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
+import { awaySince } from './api/outage.ts';
+import { Outage } from './outage.tsx';
 import { nextTheme, theme } from './theme.ts';
 import {
   Brand,
@@ -49,7 +51,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
   }, [isOpen]);
 
   return (
-    <div class="frame">
+    <div class={awaySince.value === undefined ? 'frame' : 'frame away'}>
       <button
         type="button"
         class="button skip visually-hidden"
@@ -104,7 +106,8 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
           </div>
         </div>
       </aside>
-      <Reached.Provider value={isLive.value}>
+      <Outage />
+      <Reached.Provider value={awaySince.value === undefined}>
         <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </Reached.Provider>
       <Toasts />

@@ -1,6 +1,7 @@
 // Requests to the server that this page came from, typed by its API document.
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
 import { operatorToken } from './operator_token.ts';
+import { heard, isOfProxy, notReached } from './outage.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
@@ -118,12 +119,16 @@ export async function call<K extends Operation>(
   } catch (error) {
     if (signal?.aborted) throw error;
     const code = timeout.aborted ? 'timeout' : 'unreachable';
+    // One that is slow is there: its events go on.
+    if (code === 'unreachable') notReached();
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
-  if (response.ok) return value as ResponseOf<K>;
   const { status, statusText, headers } = response;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
+  if (!response.ok && isOfProxy(status, code)) notReached();
+  else heard();
+  if (response.ok) return value as ResponseOf<K>;
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 

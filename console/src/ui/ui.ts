@@ -17,6 +17,7 @@ export * from './long_table.tsx';
 export * from './menu.tsx';
 export * from './meter.tsx';
 export * from './page.tsx';
+export * from './reached.ts';
 export * from './shown_once.tsx';
 export * from './single_card.tsx';
 export * from './starting_focus.tsx';
