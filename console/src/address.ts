@@ -75,14 +75,13 @@ function keepScroll(): void {
 }
 
 function comeBackTo(scroll: number): void {
-  const start = performance.now();
   isBack = true;
+  setTimeout(() => (isBack = false), patience_milliseconds);
   const step = () => {
     if (!isBack) return;
     scrollTo(0, scroll);
-    if (Math.abs(scrollY - scroll) <= 1 || performance.now() - start > patience_milliseconds) {
-      isBack = false;
-    } else requestAnimationFrame(step);
+    if (Math.abs(scrollY - scroll) <= 1) isBack = false;
+    else requestAnimationFrame(step);
   };
   step();
 }

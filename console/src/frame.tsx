@@ -28,10 +28,12 @@ interface FrameProps {
   /** The name of the person who is signed in, in words. */
   who: ComponentChildren;
   onLeave: () => void;
+  /** It looks so that nobody takes it for the console of an account. */
+  isOfOperator?: boolean;
   children: ComponentChildren;
 }
 
-export function Frame({ places, who, onLeave, children }: FrameProps) {
+export function Frame({ places, who, onLeave, isOfOperator = false, children }: FrameProps) {
   const [location] = useLocation();
   const [isOpen, setIsOpen] = useState(false);
   const side = useRef<HTMLElement>(null);
@@ -50,8 +52,20 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
     return () => removeEventListener('keydown', close);
   }, [isOpen]);
 
+  const brand = (
+    <span class="brand-row">
+      <Brand />
+      {isOfOperator && <span class="badge audience">Operator</span>}
+    </span>
+  );
   return (
-    <div class={awaySince.value === undefined ? 'frame' : 'frame away'}>
+    <div
+      class={[
+        'frame',
+        ...(awaySince.value === undefined ? [] : ['away']),
+        ...(isOfOperator ? ['operator'] : []),
+      ].join(' ')}
+    >
       <button
         type="button"
         class="button skip visually-hidden"
@@ -60,7 +74,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
         Skip to the page
       </button>
       <header class="top" ref={opener}>
-        <Brand />
+        {brand}
         <IconButton
           icon="menu"
           label="Menu"
@@ -79,7 +93,7 @@ export function Frame({ places, who, onLeave, children }: FrameProps) {
         />
       )}
       <aside id="side" ref={side} class={isOpen ? 'side open' : 'side'}>
-        <Brand />
+        {brand}
         <nav aria-label="Pages">
           <ul>
             {places.map(({ path, name, icon }) => (
