@@ -121,6 +121,14 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
     await other.end();
   });
 
+  test('is kept for the way back from a server to the list', async () => {
+    await visit.go('/servers?search=geneva');
+    await visit.link('here').click();
+    await visit.heading(/\(here\)$/).waitFor();
+    await visit.link('All servers').click();
+    await expect.poll(() => visit.field('Search').inputValue(), patience).toBe('geneva');
+  });
+
   test('with nonsense in it is taken as one without', async () => {
     await visit.go('/usage?days=never&split=constructor&numbers=');
     await expect.poll(() => visit.field('Days').inputValue(), patience).toBe('period');
