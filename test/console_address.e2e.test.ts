@@ -90,7 +90,7 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
       '/users',
       'search=pro&state=active',
       [
-        ['Name', 'pro'],
+        ['Search', 'pro'],
         ['State', 'active'],
       ],
     ],
