@@ -90,7 +90,7 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
       '/users',
       'search=pro&state=active',
       [
-        ['Name', 'pro'],
+        ['Search', 'pro'],
         ['State', 'active'],
       ],
     ],
@@ -119,6 +119,14 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
     await expect.poll(() => other.field('Search').inputValue(), patience).toBe('geneva');
     expect(await other.page.getByRole('radio', { name: /^All/ }).isChecked()).toBe(true);
     await other.end();
+  });
+
+  test('is kept for the way back from a server to the list', async () => {
+    await visit.go('/servers?search=geneva');
+    await visit.link('aar1').click();
+    await visit.heading(/\(here\)$/).waitFor();
+    await visit.link('All servers').click();
+    await expect.poll(() => visit.field('Search').inputValue(), patience).toBe('geneva');
   });
 
   test('with nonsense in it is taken as one without', async () => {
@@ -184,7 +192,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
 
   test('leads there behind the sign-in', async () => {
     await visit.heading('Nodes').first().waitFor();
-    expect(await visit.field('Node or server').inputValue()).toBe('demo');
+    expect(await visit.field('Node or server').inputValue()).toBe('aar1-a');
   });
 
   test.each<[string, string, Array<[string, string?]>]>([
@@ -209,7 +217,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
       ],
     ],
     ['/operator/servers', 'dialog=add', [['Add a server']]],
-    ['/operator/servers/here', 'dialog=invite', [['Invite a node']]],
+    ['/operator/servers/aar1', 'dialog=invite', [['Invite a node']]],
     [
       '/operator/nodes',
       'search=dem&state=lagging',

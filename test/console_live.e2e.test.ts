@@ -1,6 +1,7 @@
 // The console while things change elsewhere, and while the server is away.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything } from './console/console.ts';
+import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 
 const patience = { timeout: 30_000 };
@@ -93,8 +94,18 @@ describe('an open page of the console', { timeout: 120_000 }, () => {
     visit.mayBeUnreachable = true;
     await t.kill();
     await visit.sees('Connecting …');
-    await visit.sees('The server cannot be reached. This page tries again by itself.');
+    const banner = visit.page.getByRole('status').filter({ hasText: /^The server is away since/ });
+    await banner.getByText('What you see is as of then').waitFor();
     expect(await visit.row('198.51.100.3').count()).toBe(1);
+    // It stays in sight, on a phone too, however far down the page one is.
+    await expectFitsPhone(visit, 'the banner of an outage');
+    await visit.page.setViewportSize({ width: 390, height: 500 });
+    await visit.page.evaluate('scrollTo(0, document.body.scrollHeight)');
+    const { y = -1 } = (await banner.boundingBox()) ?? {};
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y).toBeLessThan(100);
+    await visit.page.setViewportSize({ width: 1280, height: 800 });
+    await expectAccessible(visit, 'the banner of an outage');
     // A change that cannot be sent says so, and what was typed stays.
     await visit.button('Add an address').first().click();
     await visit.field('Address').fill('198.51.100.5');
@@ -107,7 +118,8 @@ describe('an open page of the console', { timeout: 120_000 }, () => {
       .toBe(true);
     await dialog.getByRole('button', { name: 'Add the address' }).click();
     await visit.row('198.51.100.5').waitFor();
-    await visit.page.getByText('What you see may be old').waitFor({ state: 'detached' });
+    await banner.waitFor({ state: 'detached' });
+    expect(await visit.page.getByText('What you see may be old').count()).toBe(0);
     visit.mayBeUnreachable = false;
     const entry = { ip: '198.51.100.6', user: 'proxy', expiry: inAnHour() };
     await t.api.post('/contract/ip-authlist', entry);

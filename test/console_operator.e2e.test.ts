@@ -62,6 +62,39 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     expect(await visit.link(/account’s console/).count()).toBe(0);
   });
 
+  test('it is seen to be the operator’s at a glance, and says which operator is signed in', async () => {
+    const frame = visit.page.locator('.frame');
+    const name = (await t.operator.get('/status')).body.operator;
+    await frame.getByText(name, { exact: true }).waitFor();
+    await frame.locator('.side .audience').waitFor();
+    const accent = (of: Visit) =>
+      of.page.evaluate(`getComputedStyle(document.querySelector('nav a[aria-current]')).color`);
+    const people = await t.visitAs('admin');
+    expect(await accent(visit)).not.toBe(await accent(people));
+    await people.end();
+  });
+
+  test('servers in one place of the map are a ring with their states, and how many are in which', async () => {
+    await visit.go('/operator');
+    const mark = visit.button(/^\d+ here: \d+ × .*no node/).first();
+    const [, many] = /^(\d+) here/.exec((await mark.getAttribute('aria-label')) ?? '') ?? [];
+    expect(await mark.locator('.ring text').textContent()).toBe(many);
+    expect(await mark.locator('.part.neutral').count()).toBe(1);
+    expect(await visit.page.locator('.place .mark.good.ring').count()).toBe(0);
+  });
+
+  test('a node has a page of its own, which the list leads to; one that is gone is told as such', async () => {
+    await visit.go('/operator/nodes');
+    await visit.link('aar1-a').click();
+    await visit.heading('aar1-a of aar1').waitFor();
+    const stat = visit.page.locator('.stat').filter({ hasText: 'Open connections' });
+    await stat.getByText(/^\d+$/).waitFor();
+    for (const path of ['/operator/nodes/99', '/operator/nodes/none']) {
+      await visit.go(path);
+      await visit.sees('The network has no such node.');
+    }
+  });
+
   test.each([
     ['/operator', 'Overview', []],
     ['/operator/accounts', 'Accounts', ['Create an account']],
@@ -76,6 +109,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/servers', 'Servers', ['Add a server', 'Import an inventory …']],
     ['/operator/servers/aar1', 'aar1', ['Remove …', 'Change']],
     ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
+    ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],

@@ -66,6 +66,9 @@ export function useAddressState(name: string, standard = ''): [string, (value: s
   return [state[name] ?? standard, (value) => set({ [name]: value })];
 }
 
+/** The whole state of the view, for a way back to it. */
+export const useAddressSearch = () => parts(fragment.value).search;
+
 // The place on the page is kept with each step of the history. The browser's own way would come before the rows are there.
 const patience_milliseconds = 3_000;
 let isBack = false;

@@ -3,6 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
+import { awaySince } from './api/outage.ts';
+import { Outage } from './outage.tsx';
 import { isMac, type LoadPalette, paletteKeys, useFinder } from './palette/finder.tsx';
 import { nextTheme, theme } from './theme.ts';
 import {
@@ -28,10 +30,13 @@ interface FrameProps {
   who: ComponentChildren;
   onLeave: () => void;
   loadPalette: LoadPalette;
+  /** It looks so that nobody takes it for the console of an account. */
+  isOfOperator?: boolean;
   children: ComponentChildren;
 }
 
-export function Frame({ places, who, onLeave, loadPalette, children }: FrameProps) {
+export function Frame(props: FrameProps) {
+  const { places, who, onLeave, loadPalette, isOfOperator = false, children } = props;
   const [location] = useLocation();
   const [isOpen, setIsOpen] = useState(false);
   const side = useRef<HTMLElement>(null);
@@ -51,8 +56,20 @@ export function Frame({ places, who, onLeave, loadPalette, children }: FrameProp
     return () => removeEventListener('keydown', close);
   }, [isOpen]);
 
+  const brand = (
+    <span class="brand-row">
+      <Brand />
+      {isOfOperator && <span class="badge audience">Operator</span>}
+    </span>
+  );
   return (
-    <div class="frame">
+    <div
+      class={[
+        'frame',
+        ...(awaySince.value === undefined ? [] : ['away']),
+        ...(isOfOperator ? ['operator'] : []),
+      ].join(' ')}
+    >
       <button
         type="button"
         class="button skip visually-hidden"
@@ -61,7 +78,7 @@ export function Frame({ places, who, onLeave, loadPalette, children }: FrameProp
         Skip to the page
       </button>
       <header class="top" ref={opener}>
-        <Brand />
+        {brand}
         <div class="actions">
           <IconButton icon="search" label="Find anything" onClick={find} />
           <IconButton
@@ -83,7 +100,7 @@ export function Frame({ places, who, onLeave, loadPalette, children }: FrameProp
         />
       )}
       <aside id="side" ref={side} class={isOpen ? 'side open' : 'side'}>
-        <Brand />
+        {brand}
         <button
           type="button"
           class="find"
@@ -122,7 +139,8 @@ export function Frame({ places, who, onLeave, loadPalette, children }: FrameProp
           </div>
         </div>
       </aside>
-      <Reached.Provider value={isLive.value}>
+      <Outage />
+      <Reached.Provider value={awaySince.value === undefined}>
         <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </Reached.Provider>
       <Toasts />

@@ -37,6 +37,7 @@ export const paths = {
     servers: '/operator/servers',
     server: (name: string) => `/operator/servers/${encodeURIComponent(name)}`,
     nodes: '/operator/nodes',
+    node: (id: number) => `/operator/nodes/${id}`,
     usage: '/operator/usage',
     audit: '/operator/audit',
     tokens: '/operator/tokens',

@@ -2,7 +2,7 @@
 import { geoNaturalEarth1 } from 'd3-geo';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clusterOf, neighbour } from '../src/map/clusters.ts';
+import { clusterOf, neighbour, ringOf } from '../src/map/clusters.ts';
 import { project } from '../src/map/project.ts';
 
 describe('project', () => {
@@ -102,5 +102,32 @@ describe('neighbour', () => {
   test('at the edge an arrow leads nowhere', () => {
     expect(neighbour(middle, all, 'up')).toBeUndefined();
     expect(neighbour(behind, all, 'left')).toBeUndefined();
+  });
+});
+
+describe('ringOf', () => {
+  const shares = (...many: number[]) =>
+    ringOf(many.map((one, at) => ({ of: at, many: one }))).map(({ share }) => share);
+
+  test('the parts of a ring are the proportions, and fill it', () => {
+    expect(
+      ringOf([
+        { of: 'a', many: 3 },
+        { of: 'b', many: 0 },
+        { of: 'c', many: 1 },
+      ]),
+    ).toEqual([
+      { of: 'a', start: 0, share: 0.75 },
+      { of: 'c', start: 0.75, share: 0.25 },
+    ]);
+    for (const some of [[1], [1, 605], [80, 1], [1, 1, 1, 1], [1, 2, 600]]) {
+      expect(shares(...some).reduce((sum, one) => sum + one)).toBeCloseTo(1);
+    }
+  });
+
+  test('one of hundreds is seen, and does not take them over', () => {
+    const [bad = 0, good = 0] = shares(1, 605);
+    expect(bad).toBeGreaterThan(0.05);
+    expect(good).toBeGreaterThan(0.9);
   });
 });

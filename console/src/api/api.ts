@@ -2,6 +2,7 @@
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
 import { type AsOf, asOfHeaders } from './news.ts';
 import { operatorToken } from './operator_token.ts';
+import { heard, isOfProxy, notReached } from './outage.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
@@ -169,12 +170,16 @@ async function send<K extends Operation>(
   } catch (error) {
     if (signal?.aborted) throw error;
     const code = timeout.aborted ? 'timeout' : 'unreachable';
+    // One that is slow is there: its events go on.
+    if (code === 'unreachable') notReached();
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const value = readJson(text);
   const { status, statusText, headers } = response;
-  if (response.ok) return { body: value as ResponseOf<K>, headers };
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
+  if (!response.ok && isOfProxy(status, code)) notReached();
+  else heard();
+  if (response.ok) return { body: value as ResponseOf<K>, headers };
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 

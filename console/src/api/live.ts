@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import { createParser } from 'eventsource-parser';
 import { credentials } from './api.ts';
 import { hear, type News } from './news.ts';
+import { heard, notReached } from './outage.ts';
 import { isOld, queries } from './reading.ts';
 
 /** Whether the server's events arrive; without them pages still read every minute. */
@@ -56,7 +57,8 @@ export async function follow(
 async function readEvents(path: string, stop: AbortSignal, opened: () => void): Promise<void> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), silence_milliseconds);
-  const heard = () => {
+  const hears = () => {
+    heard();
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), silence_milliseconds);
   };
@@ -65,6 +67,9 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
       headers: { accept: 'text/event-stream', ...credentials(path) },
       cache: 'no-store',
       signal: AbortSignal.any([stop, silence.signal]),
+    }).catch((error: unknown) => {
+      if (!stop.aborted) notReached();
+      throw error;
     });
     if (!response.ok || !response.body) throw new Error(String(response.status));
     opened();
@@ -80,7 +85,7 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      heard();
+      hears();
       parser.feed(value);
     }
   } finally {

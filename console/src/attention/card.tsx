@@ -14,7 +14,7 @@ interface AttentionCardProps {
   items: readonly Item[];
   isReading: boolean;
   faults: readonly unknown[];
-  /** What is missing, in a sentence, where there is nothing yet that could be well. */
+  /** A sentence that takes the place of “All is well” where there is nothing yet that could be. */
   nothingYet?: string | undefined;
 }
 

@@ -54,3 +54,30 @@ export function neighbour<M extends { x: number; y: number }>(
   }
   return best;
 }
+
+export interface Arc<T> {
+  of: T;
+  /** Where it begins on the ring, and how much of it it takes; 0 to 1. */
+  start: number;
+  share: number;
+}
+
+/** Room that even one of a thousand takes on a ring, so that it is seen. */
+const leastShare = 0.08;
+
+/** The proportions of a whole as a ring, in their order; the small ones larger than they are, at the cost of the large. */
+export function ringOf<T>(parts: ReadonlyArray<{ of: T; many: number }>): Arc<T>[] {
+  const some = parts.filter(({ many }) => many > 0);
+  const all = some.reduce((sum, { many }) => sum + many, 0);
+  const isSmall = (many: number) => many / all < leastShare;
+  const small = some.filter(({ many }) => isSmall(many));
+  const large = all - small.reduce((sum, { many }) => sum + many, 0);
+  const room = 1 - small.length * leastShare;
+  let start = 0;
+  return some.map(({ of, many }) => {
+    const share = isSmall(many) ? leastShare : (many / large) * room;
+    const arc = { of, start, share };
+    start += share;
+    return arc;
+  });
+}

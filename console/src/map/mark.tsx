@@ -1,34 +1,28 @@
-// The marks on the map: each tone has a shape of its own, for those who do not tell its colour.
+// The marks on the map: of one point a shape of its own for each tone, for those who do not tell its colour; of several a ring.
 import type { Tone } from '../ui/ui.ts';
+import { ringOf } from './clusters.ts';
 
 /** `faint`: there, and not what the map is about. */
 export type MarkTone = Tone | 'faint';
 
-/** Of several points in one mark the first of these is shown: from the worst, and what is known before what is not. */
+/** From the worst, and what is known before what is not. */
 export const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'good', 'neutral', 'faint'];
 
 interface MarkProps {
   tone: MarkTone;
   /** Half its width, in pixels. */
   size: number;
-  /** How many points it stands for; one goes without a figure. */
-  count?: number;
 }
 
-export function Mark({ tone, size, count = 1 }: MarkProps) {
+export function Mark({ tone, size }: MarkProps) {
   return (
     <svg class={`mark ${tone}`} viewBox="-14 -14 28 28" width="28" height="28" aria-hidden="true">
       <Shape tone={tone} size={size} />
-      {count > 1 && (
-        <text y="0.36em" text-anchor="middle">
-          {count}
-        </text>
-      )}
     </svg>
   );
 }
 
-function Shape({ tone, size }: { tone: MarkTone; size: number }) {
+function Shape({ tone, size }: MarkProps) {
   if (tone === 'bad') {
     const half = size * 0.92;
     return <rect x={-half} y={-half} width={2 * half} height={2 * half} rx="1.5" />;
@@ -38,4 +32,34 @@ function Shape({ tone, size }: { tone: MarkTone; size: number }) {
     return <path d={`M0 ${-half}L${half} 0L0 ${half}L${-half} 0Z`} stroke-linejoin="round" />;
   }
   return <circle r={size} />;
+}
+
+/** Half the width of a ring by the digits of its figure. */
+const ringSizes = [8.5, 8.5, 10, 12.5];
+
+/** Several points: the proportions of their tones around how many they are. The bad part is the thickest. */
+export function RingMark({ counts }: { counts: ReadonlyMap<MarkTone, number> }) {
+  const all = [...counts.values()].reduce((sum, many) => sum + many, 0);
+  const figure = all < 1000 ? String(all) : `${Math.floor(all / 1000)}k`;
+  const size = ringSizes[figure.length] ?? 12.5;
+  const parts = markTones.map((tone) => ({ of: tone, many: counts.get(tone) ?? 0 }));
+  return (
+    <svg class="mark ring" viewBox="-14 -14 28 28" width="28" height="28" aria-hidden="true">
+      <circle class="ground" r={size + 1.5} />
+      {ringOf(parts).map(({ of: tone, start, share }) => (
+        <circle
+          key={tone}
+          class={`part ${tone}`}
+          r={size - 1}
+          pathLength={1}
+          stroke-dasharray={`${share} 1`}
+          stroke-dashoffset={-start}
+          transform="rotate(-90)"
+        />
+      ))}
+      <text y="0.36em" text-anchor="middle">
+        {figure}
+      </text>
+    </svg>
+  );
 }

@@ -3,7 +3,7 @@
 import { center, land, scale, width } from 'virtual:world-map';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Cluster, clusterOf, type Direction, neighbour, type Placed } from './clusters.ts';
-import { Mark, type MarkTone, markTones } from './mark.tsx';
+import { Mark, type MarkTone, markTones, RingMark } from './mark.tsx';
 import { project } from './project.ts';
 
 export interface MapPoint {
@@ -30,7 +30,7 @@ interface WorldMapProps {
 }
 
 /** As far apart as fingers need it, or a mouse. */
-const least_pixels = matchMedia('(pointer: coarse)').matches ? 24 : 17;
+const least_pixels = matchMedia('(pointer: coarse)').matches ? 24 : 20;
 const mostNames = 8;
 /** Drawn from the north down to here: nobody has servers in what is left of the south. */
 const [, shownHeight] = project(0, -58, { scale, center });
@@ -71,6 +71,7 @@ export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
             <MarkButton
               key={idOf(mark)}
               mark={mark}
+              legend={legend}
               isCurrent={idOf(mark) === current}
               onFocus={() => setAt(idOf(mark))}
               onKeyDown={(event) => move(event, mark)}
@@ -94,22 +95,29 @@ export function WorldMap({ label, points, legend, onSelect }: WorldMapProps) {
 
 interface MarkButtonProps {
   mark: Cluster<MapPoint>;
+  legend: WorldMapProps['legend'];
   isCurrent: boolean;
   onFocus: () => void;
   onKeyDown: (event: KeyboardEvent) => void;
   onSelect: () => void;
 }
 
-function MarkButton({ mark, isCurrent, onFocus, onKeyDown, onSelect }: MarkButtonProps) {
+function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: MarkButtonProps) {
   const { points, x, y } = mark;
-  const tones = new Set(points.map(({ tone }) => tone));
-  const tone = markTones.find((one) => tones.has(one)) ?? 'neutral';
+  const counts = new Map(
+    markTones.map((tone) => [tone, points.filter((point) => point.tone === tone).length]),
+  );
+  const faint = counts.get('faint') ?? 0;
   // Faint ones that stand behind others are named and not counted.
-  const shown = points.filter((point) => tone === 'faint' || point.tone !== 'faint');
-  const count = tone === 'faint' ? 1 : shown.length;
-  const size = shown.length === 1 ? points[0].size : tone === 'faint' ? 5 : 8.5;
+  counts.delete('faint');
+  const count = points.length - faint;
+  const [{ tone, size }] = points;
   const sentences = points.slice(0, mostNames).map(({ name, text }) => `${name}: ${text}`);
   if (points.length > mostNames) sentences.push(`and ${points.length - mostNames} more`);
+  const states = legend
+    .filter((one) => counts.get(one.tone))
+    .map((one) => `${counts.get(one.tone)} × ${one.text}`);
+  if (count > 1) sentences.unshift(`${count} here: ${states.join(', ')}`);
   const side = x < width * 0.25 ? 'start' : x > width * 0.75 ? 'end' : 'middle';
   return (
     <button
@@ -121,13 +129,17 @@ function MarkButton({ mark, isCurrent, onFocus, onKeyDown, onSelect }: MarkButto
       }}
       data-id={idOf(mark)}
       tabIndex={isCurrent ? 0 : -1}
-      aria-label={[...(count > 1 ? [String(count)] : []), ...sentences].join('; ')}
+      aria-label={sentences.join('; ')}
       aria-pressed={points.every(({ selected }) => selected)}
       onFocus={onFocus}
       onKeyDown={onKeyDown}
       onClick={onSelect}
     >
-      <Mark tone={tone} size={size} count={count} />
+      {count > 1 ? (
+        <RingMark counts={counts} />
+      ) : (
+        <Mark tone={tone} size={count === 0 && faint > 1 ? 5 : size} />
+      )}
       <span
         class={`place-tip ${side} ${y < shownHeight * 0.35 ? 'below' : 'above'}`}
         aria-hidden="true"

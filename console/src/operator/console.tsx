@@ -1,6 +1,7 @@
 // The operator's console: its pages, for whoever gave an operator token.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Link, Route, Switch, useLocation } from 'wouter-preact';
+import { call } from '../api/api.ts';
 import { follow } from '../api/live.ts';
 import { forgetOperatorToken } from '../api/operator_token.ts';
 import { queries } from '../api/reading.ts';
@@ -31,6 +32,7 @@ const AccountPage = lazy(() => import('./account.tsx').then((page) => page.Accou
 const ServersPage = lazy(() => import('./servers.tsx').then((page) => page.ServersPage));
 const ServerPage = lazy(() => import('./server.tsx').then((page) => page.ServerPage));
 const NodesPage = lazy(() => import('./nodes.tsx').then((page) => page.NodesPage));
+const NodePage = lazy(() => import('./node.tsx').then((page) => page.NodePage));
 const UsagePage = lazy(() => import('./usage.tsx').then((page) => page.UsagePage));
 const AuditPage = lazy(() => import('./audit.tsx').then((page) => page.AuditPage));
 const TokensPage = lazy(() => import('./tokens.tsx').then((page) => page.TokensPage));
@@ -40,6 +42,16 @@ export function OperatorConsole() {
   useEffect(() => {
     const stop = new AbortController();
     void follow('/admin/events', stop.signal);
+    return () => stop.abort();
+  }, []);
+  const [operator_name, setName] = useState('');
+  useEffect(() => {
+    const stop = new AbortController();
+    call('admin_get_status', {}, { signal: stop.signal }).then(
+      ({ operator }) => setName(operator),
+      // The pages say what is wrong.
+      () => undefined,
+    );
     return () => stop.abort();
   }, []);
   // A listener for operators alone begins at "/".
@@ -53,10 +65,13 @@ export function OperatorConsole() {
   };
   return (
     <Frame
+      isOfOperator
       places={places}
       who={
         <>
-          <strong>Operator of the network</strong>
+          <strong>{operator_name || 'Operator'}</strong>
+          <br />
+          Operator of the network
           {facts.value?.audiences.account && (
             <>
               <br />
@@ -81,6 +96,9 @@ export function OperatorConsole() {
           {({ name }: { name: string }) => <ServerPage key={name} name={nameIn(name)} />}
         </Route>
         <Route path={operator.nodes} component={NodesPage} />
+        <Route path={`${operator.nodes}/:id`}>
+          {({ id }: { id: string }) => <NodePage key={id} id={Number(id)} />}
+        </Route>
         <Route path={operator.usage} component={UsagePage} />
         <Route path={operator.audit} component={AuditPage} />
         <Route path={operator.tokens} component={TokensPage} />

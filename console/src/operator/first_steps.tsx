@@ -24,37 +24,42 @@ export function FirstSteps({ status, account }: FirstStepsProps) {
   if (!isNew.current) return null;
   const add = { dialog: 'add' };
   const ofAccount = (part: string, state: Record<string, string>) =>
-    addressOf(account ? operator.account(account, part) : operator.accounts, state);
+    addressOf(operator.account(account ?? '', part), state);
   const steps = [
     {
       title: 'Add a server',
       isDone: servers > 0,
       note: 'A place of the network, with its exit IPs. Many come from one file: “Import an inventory” on the same page.',
+      verb: 'Add a server',
       to: addressOf(operator.servers, add),
     },
     {
       title: 'Let a machine serve it',
       isDone: nodes.all > 0,
       note: 'An invitation is one line that is run on the machine. It is then a node of the server.',
+      verb: servers > 0 && 'Invite a node',
       to: addressOf(operator.nodes, { dialog: 'invite' }),
     },
     {
       title: 'Create an account',
       isDone: accounts > 0,
       note: 'A customer: a contract with its limit, users, and the servers that they may use.',
+      verb: 'Create an account',
       to: addressOf(operator.accounts, { dialog: 'create' }),
     },
     {
       title: 'Add a user, and invite them',
       isDone: has_users,
       note: 'Who has the flag admin runs the account in a console of their own.',
-      to: ofAccount('users', account ? add : {}),
+      verb: account && `Add a user to ${account}`,
+      to: ofAccount('users', add),
     },
     {
       title: 'See the first connection',
       isDone: has_usage,
       note: 'Put a server on the contract of the account. The overview of its people then tells them how to connect; the first bytes are counted within a minute.',
-      to: ofAccount('servers', account ? { view: 'others' } : {}),
+      verb: account && servers > 0 && `Servers for ${account}`,
+      to: ofAccount('servers', { view: 'others' }),
     },
   ];
   const next = steps.find(({ isDone }) => !isDone);
@@ -68,12 +73,12 @@ export function FirstSteps({ status, account }: FirstStepsProps) {
       }
     >
       <Steps>
-        {steps.map(({ title, isDone, note, to }) => (
+        {steps.map(({ title, isDone, note, verb, to }) => (
           <Step key={title} title={title} isDone={isDone} note={!isDone && note}>
-            {!isDone && (
+            {!isDone && verb && (
               <div class="actions">
                 <Link class={title === next?.title ? 'button primary' : 'button'} href={to}>
-                  {title}
+                  {verb}
                 </Link>
               </div>
             )}

@@ -27,32 +27,44 @@ export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableP
       columns={columns.filter(({ heading }) => !left.has(heading))}
       rows={of}
       keyOf={({ id }) => id}
-      actions={(node) => {
-        const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
-        const isDrained = node.drained_at !== null;
-        const Drain = isDrained ? UndrainNode : DrainNode;
-        return (
-          <>
-            <IconButton
-              icon={isDrained ? 'resume' : 'pause'}
-              label={`${isDrained ? 'Undrain' : 'Drain'} ${node.name}`}
-              onClick={() => open((close) => <Drain {...{ node, others }} onClose={close} />)}
-            />
-            <IconButton
-              icon="remove"
-              label={`Revoke ${node.name}`}
-              onClick={() => open((close) => <RevokeNode {...{ node, others }} onClose={close} />)}
-            />
-          </>
-        );
-      }}
+      actions={(node) => <NodeActions node={node} all={all} open={open} />}
     />
+  );
+}
+
+interface NodeActionsProps {
+  node: Node;
+  all: readonly Node[];
+  open: OpenDialog;
+}
+
+export function NodeActions({ node, all, open }: NodeActionsProps) {
+  const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
+  const isDrained = node.drained_at !== null;
+  const Drain = isDrained ? UndrainNode : DrainNode;
+  return (
+    <>
+      <IconButton
+        icon={isDrained ? 'resume' : 'pause'}
+        label={`${isDrained ? 'Undrain' : 'Drain'} ${node.name}`}
+        onClick={() => open((close) => <Drain {...{ node, others }} onClose={close} />)}
+      />
+      <IconButton
+        icon="remove"
+        label={`Revoke ${node.name}`}
+        onClick={() => open((close) => <RevokeNode {...{ node, others }} onClose={close} />)}
+      />
+    </>
   );
 }
 
 const certificate = 'Certificate ends';
 const columns: Column<Node>[] = [
-  { heading: 'Node', names: true, cell: ({ name }) => name },
+  {
+    heading: 'Node',
+    names: true,
+    cell: ({ id, name }) => <Link href={paths.operator.node(id)}>{name}</Link>,
+  },
   {
     heading: 'Server',
     cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,

@@ -1,9 +1,11 @@
 // How the whole network stands: what it is, what needs attention, where its servers are.
+import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
+import { addressOf, paths } from '../paths.ts';
 import '../style/overview.css';
 import { usePages } from '../api/paging.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
@@ -11,6 +13,7 @@ import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention, type Network } from './attention.ts';
 import { FirstSteps } from './first_steps.tsx';
 import { NetworkMap } from './network_map.tsx';
+import { lagText, nodeGroups } from './states.ts';
 
 type Status = ResponseOf<'admin_get_status'>;
 
@@ -46,7 +49,7 @@ export function OverviewPage() {
       <Loaded of={all} what="the state of the network">
         {(network) => (
           <>
-            <Figures status={network.status} />
+            <Figures network={network} />
             <FirstSteps status={network.status} account={network.accounts[0]?.name} />
             <AttentionCard
               items={attention(network)}
@@ -71,8 +74,14 @@ function nothingYet({ servers, accounts }: Pick<Network, 'servers' | 'accounts'>
   return undefined;
 }
 
-function Figures({ status: { accounts, servers, nodes } }: { status: Status }) {
+function Figures({ network: { status, nodes: all } }: { network: Network }) {
+  const { accounts, servers, nodes } = status;
   const lost = nodes.all - nodes.live;
+  const { faulty } = nodeGroups;
+  const live = all.filter((node) => node.live);
+  const open = live.reduce((sum, { connections }) => sum + (connections ?? 0), 0);
+  const most = Math.max(0, ...all.map(({ lag }) => lag));
+  const faults = all.filter(faulty.has).flatMap((node) => node.faults);
   return (
     <Card>
       <dl class="stats">
@@ -84,8 +93,26 @@ function Figures({ status: { accounts, servers, nodes } }: { status: Status }) {
         >
           {nodes.all.toLocaleString('en')}
         </Stat>
-        <Stat name="Lagging" note="nodes that have not applied every change">
+        <Stat name="Open connections" note="on live nodes, as they said last">
+          {open.toLocaleString('en')}
+        </Stat>
+        <Stat
+          name="Lagging nodes"
+          note={most > 0 ? lagText(most) : nodes.all > 0 && 'all are up to date'}
+        >
           {nodes.lagging.toLocaleString('en')}
+        </Stat>
+        <Stat
+          name="Faults"
+          note={
+            faults.length > 0 ? (
+              <Link href={addressOf(paths.operator.nodes, { state: 'faulty' })}>of live nodes</Link>
+            ) : (
+              'that live nodes tell of'
+            )
+          }
+        >
+          {faults.length.toLocaleString('en')}
         </Stat>
       </dl>
     </Card>

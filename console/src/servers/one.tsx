@@ -21,10 +21,12 @@ interface OneServerProps {
   name: string;
   /** Undefined: not there, or not read yet. */
   row: Row | undefined;
+  /** The address of the list. */
+  list: string;
   reading: { data: unknown; error: unknown; refetch: () => unknown };
 }
 
-export function OneServer({ name, row, reading }: OneServerProps) {
+export function OneServer({ name, row, reading, list }: OneServerProps) {
   const { flags, readOnlyReason } = useScope();
   const { dialog, open } = useDialog();
   const own = row?.own;
@@ -33,7 +35,7 @@ export function OneServer({ name, row, reading }: OneServerProps) {
       title={row ? `${row.title} (${name})` : name}
       note={
         <>
-          <Link href={paths.servers}>All servers</Link>
+          <Link href={list}>All servers</Link>
           {row && ` · ${row.city}, ${row.country_name} · ${row.hostname}`}
         </>
       }

@@ -1,11 +1,11 @@
 // The servers of the contract and of the network, on a map and in a list; each server has a page of its own.
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { useRoute } from 'wouter-preact';
-import { useAddressStates } from '../address.ts';
+import { useAddressSearch, useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { nameIn, paths } from '../paths.ts';
+import { addressOf, nameIn, paths } from '../paths.ts';
 import { Button, Loaded, Page } from '../ui/ui.ts';
 import { ServerList } from './list.tsx';
 import { ServerMap } from './map.tsx';
@@ -21,6 +21,10 @@ export function ServersPage() {
   const scope = useScope();
   const [, one] = useRoute(`${paths.servers}/:server`);
   const [filters, filter] = useFilters();
+  const search = useAddressSearch();
+  // The list as it was, while a server is looked at.
+  const list = useRef<string>(paths.servers);
+  if (!one) list.current = addressOf(paths.servers, search);
   const own = useReadIn(scope, 'list_servers', {});
   const network = useReadIn(scope, 'list_network', {});
   const { dialog, openLinked } = useDialog({
@@ -35,7 +39,7 @@ export function ServersPage() {
   if (one) {
     const server = nameIn(one.server);
     const row = rows.find(({ name }) => name === server);
-    return <OneServer key={server} name={server} row={row} reading={reading} />;
+    return <OneServer key={server} name={server} row={row} reading={reading} list={list.current} />;
   }
   return (
     <Page

@@ -58,7 +58,7 @@ export function TokensPage() {
               <>
                 <div class="filters">
                   <SearchField
-                    label="Name"
+                    label="Search"
                     name="search"
                     value={search}
                     onInput={(search) => change({ search })}

@@ -1,12 +1,10 @@
 // A page whose code is fetched when it is first opened.
-import { createContext, type FunctionComponent } from 'preact';
+import type { FunctionComponent } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Loading } from './loaded.tsx';
 import { Page } from './page.tsx';
-
-/** Whether the server is reached now; undefined where nobody knows. */
-export const Reached = createContext<boolean | undefined>(undefined);
+import { Reached } from './reached.ts';
 
 /** Wraps `load`; shows that it works until the code is there, and tries again when the server is back. */
 export function lazy<P extends object>(

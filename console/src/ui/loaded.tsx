@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Explain } from './explain.ts';
+import { Reached } from './reached.ts';
 
 interface Reading<T> {
   data: T | undefined;
@@ -19,11 +20,13 @@ interface LoadedProps<T> {
 
 export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
   const explain = useContext(Explain);
+  // While the server is away, the frame says so of all.
+  const isSaid = useContext(Reached) === false;
   const { data, error, refetch } = of;
   if (data !== undefined) {
     return (
       <>
-        {Boolean(error) && (
+        {Boolean(error) && !isSaid && (
           <p
             class="fault banner"
             role="alert"

@@ -9,7 +9,7 @@ interface StepProps {
   title: string;
   isDone: boolean;
   note?: ComponentChildren;
-  /** What to do, beside it. */
+  /** The way to do it, beside it. */
   children?: ComponentChildren;
 }
 

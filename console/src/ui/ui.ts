@@ -18,6 +18,7 @@ export * from './menu.tsx';
 export * from './meter.tsx';
 export * from './page.tsx';
 export * from './paged_table.tsx';
+export * from './reached.ts';
 export * from './selection.ts';
 export * from './shown_once.tsx';
 export * from './single_card.tsx';

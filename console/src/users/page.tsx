@@ -72,7 +72,7 @@ export function UsersPage() {
                 {isAdmin && (
                   <div class="filters">
                     <SearchField
-                      label="Name"
+                      label="Search"
                       name="search"
                       value={search}
                       onInput={(search) => change({ search })}

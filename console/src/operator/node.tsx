@@ -1,0 +1,121 @@
+// One node: whether it is there, how far it is, what it carries now, and what it says is wrong with it.
+import { Link } from 'wouter-preact';
+import { useRead } from '../api/reading.ts';
+import { bytes, dateTime } from '../format.ts';
+import { useDialog } from '../forms/form_dialog.tsx';
+import { paths } from '../paths.ts';
+import { Since, Until } from '../relative_time.tsx';
+import {
+  Badge,
+  Card,
+  type Column,
+  DescriptionList,
+  Empty,
+  Loaded,
+  Page,
+  Stat,
+  Table,
+} from '../ui/ui.ts';
+import { NodeActions } from './nodes_table.tsx';
+import { lagText, type Node, nodeState } from './states.ts';
+
+export function NodePage({ id }: { id: number }) {
+  const nodes = useRead('admin_list_nodes', {});
+  const node = nodes.data?.find((one) => one.id === id);
+  const { dialog, open } = useDialog();
+  return (
+    <Page
+      title={node ? `${node.name} of ${node.server}` : 'Node'}
+      note={<Link href={paths.operator.nodes}>All nodes</Link>}
+      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} />}
+    >
+      <Loaded of={nodes} what="the node">
+        {() => (node ? <Known node={node} /> : <Unknown />)}
+      </Loaded>
+      {dialog}
+    </Page>
+  );
+}
+
+function Unknown() {
+  return (
+    <Card>
+      <Empty title="The network has no such node.">It may have been revoked.</Empty>
+    </Card>
+  );
+}
+
+function Known({ node }: { node: Node }) {
+  const { tone, text } = nodeState(node);
+  const { lag, faults, connections, server } = node;
+  return (
+    <>
+      <Card title="How it stands">
+        <dl class="stats">
+          <Stat
+            name="State"
+            note={
+              <>
+                seen <Since at={node.seen_at} />
+              </>
+            }
+          >
+            <Badge tone={tone}>{text}</Badge>
+          </Stat>
+          <Stat
+            name="Lag"
+            note={`applied up to revision ${node.applied_revision.toLocaleString('en')}`}
+          >
+            {lag === 0 ? 'none' : lagText(lag)}
+          </Stat>
+          <Stat name="Open connections" note="requests and tunnels, as it said last">
+            {connections === null ? 'not told' : connections.toLocaleString('en')}
+          </Stat>
+          <Stat name="Faults">{faults.length}</Stat>
+        </dl>
+        <DescriptionList
+          of={[
+            ['Serves', <Link href={paths.operator.server(server)}>{server}</Link>],
+            [
+              'Version',
+              <>
+                {node.version} {node.is_behind && <Badge tone="warn">behind</Badge>}
+              </>,
+            ],
+            ['Joined', dateTime(node.joined_at)],
+            [
+              'New connections',
+              node.drained_at === null ? 'taken' : `refused since ${dateTime(node.drained_at)}`,
+            ],
+            ['VPN certificate ends', <Until at={node.certificate_expiry} never="none" />],
+            [
+              'May report at most',
+              node.max_bytes_per_second === null
+                ? 'as the server’s setting says'
+                : `${bytes(node.max_bytes_per_second)} a second`,
+            ],
+          ]}
+        />
+      </Card>
+      <Card title="Faults" note="What it last said is wrong with it.">
+        {faults.length === 0 ? (
+          <p class="note">There is none.</p>
+        ) : (
+          <Table
+            caption="Faults of the node"
+            columns={columns}
+            rows={faults}
+            keyOf={({ kind, subject }) => `${kind} ${subject}`}
+          />
+        )}
+      </Card>
+    </>
+  );
+}
+
+const columns: Array<Column<Node['faults'][number]>> = [
+  { heading: 'Fault', names: true, cell: ({ message }) => message },
+  { heading: 'Kind', cell: ({ kind }) => kind.replaceAll('_', ' ') },
+  { heading: 'Of', cell: ({ subject }) => subject ?? <span class="note">the node</span> },
+  { heading: 'Since', cell: ({ since }) => <Since at={since} /> },
+];
