@@ -91,7 +91,9 @@ test('what destroys asks first, and only yes is yes', async () => {
     const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
     await t.as(acme).post('/contract/ip-authlist', body);
     await terminal.enter('exw authlist clear');
-    await terminal.shows(/This takes all addresses off the authlist\. Go on\? \[y\/N\]/);
+    await terminal.shows(
+      /off the authlist\. There are 1; Exitward's console puts them back for seven days\. Go on\? \[y\/N\]/,
+    );
     await terminal.press(...keys);
     await terminal.shows(/^exw: Nothing was changed\. *\ncode 1/m);
     expect(await listed()).toBe(1);

@@ -14,7 +14,7 @@ const columns: Column[] = [
   ['id', 'id'],
   ['ip', 'ip'],
   ['user', 'user'],
-  ['user active', 'user_active'],
+  ['user active', 'user_active', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
 
@@ -53,6 +53,7 @@ const entryArgument = { read: idOrAddress, optional: true } as const;
 
 const add = command({
   name: 'authlist add',
+  examples: ['exw authlist add', 'exw authlist add 203.0.113.7 --user alice --expiry +30d'],
   summary: 'let an address connect without a password: by default the one of this machine',
   arguments: {
     ip: { summary: 'an IPv4 or IPv6 address', read: address, optional: true },
@@ -82,6 +83,7 @@ function said({ ip, user, user_active, expiry }: AuthlistEntry): string {
 
 const listAll = command({
   name: 'authlist list',
+  list: true,
   summary: 'list the addresses that need no password',
   options: {
     ip: { summary: 'with this address, or a part of it', value: '<text>', read: String },
@@ -143,6 +145,11 @@ const clear = command({
   name: 'authlist clear',
   summary: 'take all addresses off the list',
   question: () => 'This takes all addresses off the authlist.',
+  extent: async (_given, session) => {
+    const { client } = await session.account();
+    const { length } = await client.authlist.list();
+    return `There are ${length}; Exitward's console puts them back for seven days.`;
+  },
   run: async (_given, session) => {
     const { client } = await session.account();
     await client.authlist.clear();

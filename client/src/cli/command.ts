@@ -68,10 +68,16 @@ interface Definition<Arguments, Options> {
   options?: Options;
   /** More to know, below the options. */
   notes?: string;
+  /** Command lines that a person may begin with, each with all that it says. */
+  examples?: readonly string[];
+  /** Whether it shows tables, which then fit the terminal. */
+  list?: true;
   /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
   verbatim?: true;
   /** The question to a person before something is destroyed. */
   question?: (given: Given<Arguments, Options>) => string;
+  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  extent?: (given: Given<Arguments, Options>, session: Session) => Promise<string>;
   /** Returns the output, or the exit code when another program has the last word. */
   run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | number>;
 }
@@ -111,7 +117,12 @@ export const unasked = {
   yes: { summary: 'do it without being asked', short: 'y' },
 } as const satisfies Options;
 
+/** The further options of a command that shows tables. */
+export const ofLists = {
+  wide: { summary: 'show all columns, also those that the terminal is too narrow for' },
+} as const satisfies Options;
+
 /** All options of a command, its own first. */
-export function optionsOf({ options, question }: Command): Options {
-  return { ...options, ...(question ? unasked : {}), ...everywhere };
+export function optionsOf({ options, question, list }: Command): Options {
+  return { ...options, ...(question ? unasked : {}), ...(list ? ofLists : {}), ...everywhere };
 }

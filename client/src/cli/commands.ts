@@ -8,18 +8,15 @@ import { exits } from './exits.ts';
 import { run } from './run.ts';
 import { vpnCommands } from './vpn.ts';
 
-export const commands: readonly Command[] = [
-  login,
-  logout,
-  whoami,
-  contract,
-  servers,
-  exits,
-  users,
-  tokenCreate,
-  ...authlistCommands,
-  ...dnsCommands,
-  ...vpnCommands,
-  run,
-  completion,
-];
+/** The commands as help groups them. */
+export const groups: Readonly<Record<string, readonly Command[]>> = {
+  'Log in': [login, logout, whoami],
+  'See the account': [contract, servers, exits, users],
+  'Give access': [...authlistCommands, tokenCreate],
+  'Custom DNS': dnsCommands,
+  VPN: vpnCommands,
+  'Go through the proxy': [run],
+  'Your shell': [completion],
+};
+
+export const commands: readonly Command[] = Object.values(groups).flat();

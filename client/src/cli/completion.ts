@@ -21,7 +21,8 @@ function possible(commands: readonly Command[], before: string[], current: strin
   return [...(first?.choices ?? [])];
 }
 
-function nextWords(commands: readonly Command[], before: string[]): string[] {
+/** The words that commands go on with behind these. */
+export function nextWords(commands: readonly Command[], before: readonly string[]): string[] {
   const begun = before.map((word) => `${word} `).join('');
   const names = commands.map(({ name }) => name).filter((name) => name.startsWith(begun));
   const words = names.map((name) => name.slice(begun.length).split(' ')[0] ?? '');

@@ -14,7 +14,7 @@ const columns: Column[] = [
   ['server', 'server'],
   ['hostname', 'hostname'],
   ['ip', 'ip'],
-  ['status', 'status'],
+  ['status', 'status', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
 
@@ -29,6 +29,7 @@ const waiting = (seconds: number | undefined) =>
 
 const add = command({
   name: 'dns add',
+  examples: ['exw dns add fra1 www.example.com 203.0.113.7 --expiry +30d --wait 10s'],
   summary: 'have a server resolve a hostname to an address of yours, on the override port',
   arguments: {
     server: { summary: 'the short name of a server on the contract', read: String },
@@ -55,6 +56,7 @@ function shownEntry(entry: Override, isUsual = false): Shown {
 
 const listAll = command({
   name: 'dns list',
+  list: true,
   summary: 'list the entries, those that have expired within 30 days included',
   options: {
     server: { summary: 'of these servers', value: '<names>', read: list },
@@ -112,6 +114,11 @@ const clear = command({
   name: 'dns clear',
   summary: 'remove all entries',
   question: () => 'This removes all DNS entries of the account.',
+  extent: async (_given, session) => {
+    const { client } = await session.account();
+    const { length } = await client.overrides.list();
+    return `There are ${length}; Exitward's console puts them back for seven days.`;
+  },
   run: async (_given, session) => {
     const { client } = await session.account();
     await client.overrides.clear();

@@ -103,7 +103,7 @@ const columns: Column[] = [
   ['hostname', 'hostname'],
   ['exit IP', 'ip'],
   ['port', 'port'],
-  ['status', 'status'],
+  ['status', 'status', 'state'],
   ['checked', 'status_time', 'time'],
   ['city', 'city'],
   ['country', 'country'],
@@ -173,6 +173,8 @@ const formats = {
 
 export const exits = command({
   name: 'exits',
+  examples: ['exw exits --server fra1,ams1 --format txt', 'exw exits --format csv'],
+  list: true,
   summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
   options: {
     server: { summary: 'of these servers alone', value: '<names>', read: list },

@@ -5,10 +5,17 @@ import { Failure, UsageFault } from './command.ts';
 
 export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-/** Resolves when the answer is yes. Errors: a usage fault off a terminal; a failure when it is no. */
-export async function confirmed(question: string): Promise<void> {
+/**
+ * Resolves when the answer is yes; `extent` adds how much it is about.
+ * Errors: a usage fault off a terminal; a failure when it is no.
+ */
+export async function confirmed(
+  question: string,
+  extent?: () => Promise<string> | undefined,
+): Promise<void> {
   if (!isTerminal()) throw new UsageFault(`${question} Add --yes to do it without being asked.`);
-  const answer = await asked(`${question} Go on? [y/N] `, process.stderr);
+  const said = [question, await extent?.()].filter(Boolean).join(' ');
+  const answer = await asked(`${said} Go on? [y/N] `, process.stderr);
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Failure('Nothing was changed.');
 }
 

@@ -23,6 +23,10 @@ const usual_no_proxy = 'localhost,127.0.0.1,::1';
 
 export const run = command({
   name: 'run',
+  examples: [
+    'exw run -- curl https://www.example.com/',
+    'exw run --server fra1 --user alice --token -- ./crawl',
+  ],
   summary: 'run a command behind the proxy',
   verbatim: true,
   arguments: {

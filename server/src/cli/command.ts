@@ -37,6 +37,12 @@ export interface Verb {
   question?: string;
   /** Whether the question is asked this time; always where it is undefined. */
   isAsked?: (given: Given) => boolean;
+  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  extent?: (given: Given, api: AdminApi) => Promise<string>;
+  /** Command lines that a person may begin with. */
+  examples?: readonly string[];
+  /** Whether it shows tables, which then fit the terminal. */
+  list?: true;
   run: Run;
 }
 

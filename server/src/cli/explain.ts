@@ -72,6 +72,9 @@ export const explainVerb: Verb = {
     ],
     ['--token-file <file>', 'a file that holds the token; - for standard input'],
   ],
+  examples: [
+    'exitward explain --server fra1 --from 203.0.113.7 --port 10001 --host www.example.com',
+  ],
   run: async (given, api) => {
     return record(await ask(given, api), [
       'verdict',

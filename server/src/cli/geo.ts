@@ -14,6 +14,7 @@ export const geoNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list what each provider says of each exit IP',
       options: [
         ['--server <server>', 'only the exit IPs of this one', 'server'],
@@ -30,7 +31,7 @@ export const geoNoun: Noun = {
             'server',
             ['exit IP', 'ip'],
             'provider',
-            'status',
+            ['status', 'status', 'state'],
             'country',
             'distance_km',
             ['checked', 'status_time', 'time'],
@@ -40,6 +41,7 @@ export const geoNoun: Noun = {
     },
     {
       usage: 'check',
+      list: true,
       summary: 'look all exit IPs up now, with changed files, and count what was found',
       run: async (_given, api) => {
         const value = await api.post<Outcome>('/geo/check');

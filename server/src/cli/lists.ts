@@ -4,12 +4,16 @@ import type { Noun, Verb } from './command.ts';
 import { type Column, expiry, lastUsed, record } from './output.ts';
 import { time } from './values.ts';
 
+/** Where counting ends, ahead of a question. */
+const most_counted = 1000;
+
 /** The verbs of both lists: show all, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
   const path = `/accounts/<account>/${list}`;
   return [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list the entries of an account',
       run: listAt(path, columns),
     },
@@ -23,6 +27,11 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
       usage: 'clear <account>',
       summary: 'remove all entries of an account; exitward undo puts them back for seven days',
       question: `This removes all ${list} entries of <account>.`,
+      extent: async (given, api) => {
+        const entries = await api.list(given.path(path), most_counted);
+        const count = `${entries.length}${entries.length < most_counted ? '' : ' or more'}`;
+        return `There are ${count}; "exitward undo" puts them back for seven days.`;
+      },
       run: removeAt(path, `All ${list} entries of <account> are removed.`, {
         cleared: '<account>',
       }),
@@ -32,6 +41,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[]): Verb[] {
 
 const find: Verb = {
   usage: 'find <ip>',
+  list: true,
   summary: 'show who holds an address, on each port scheme',
   run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry, 'proof']),
 };
@@ -75,7 +85,14 @@ export const authlistNoun: Noun = {
   ],
 };
 
-const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry];
+const overrideColumns: Column[] = [
+  'id',
+  'server',
+  'hostname',
+  'ip',
+  ['status', 'status', 'state'],
+  expiry,
+];
 
 interface EntryOnNodes {
   server: string;
