@@ -27,6 +27,20 @@ export const portOptions = {
   },
 } as const satisfies Record<string, Option>;
 
+/** The options by which a user shows who it is to the proxy. */
+export const credentialOptions = {
+  user: {
+    summary: 'put this user into the URLs, with --token-file',
+    value: '<name>',
+    read: String,
+  },
+  'token-file': {
+    summary: "a file with that user's proxy access token; - for standard input",
+    value: '<file>',
+    read: String,
+  },
+} as const satisfies Record<string, Option>;
+
 type PortOptions = OptionValues<typeof portOptions>;
 
 /** The name and password towards the proxy. */
@@ -184,16 +198,7 @@ export const exits = command({
       choices: ['url', 'txt', 'csv', 'json'],
       read: (text: string) => text as keyof typeof formats,
     },
-    user: {
-      summary: 'put this user into the URLs, with --token-file',
-      value: '<name>',
-      read: String,
-    },
-    'token-file': {
-      summary: "a file with that user's proxy access token; - for standard input",
-      value: '<file>',
-      read: String,
-    },
+    ...credentialOptions,
     ...portOptions,
   },
   run: async ({ options }, session): Promise<Shown> => {
@@ -205,7 +210,8 @@ export const exits = command({
   },
 });
 
-async function credentialsOf(
+/** Errors: a usage fault for one without the other; a failure when the file cannot be read. */
+export async function credentialsOf(
   user: string | undefined,
   file: string | undefined,
 ): Promise<Credentials | undefined> {

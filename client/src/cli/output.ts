@@ -25,6 +25,11 @@ export interface Shown {
   sentence?: string;
 }
 
+/** `1 fault`, `2 faults`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** A list. */
 export function table(value: readonly Row[], columns: readonly Column[]): Shown {
   return { value, parts: [{ rows: value, columns }] };

@@ -25,9 +25,7 @@ export async function confirmed(
  */
 export async function askSecret(what: string): Promise<string> {
   if (!isTerminal()) {
-    let text = '';
-    for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-    return text.replace(/\r?\n$/, '');
+    return (await standardInput()).replace(/\r?\n$/, '');
   }
   process.stderr.write(`${what}: `);
   // A terminal whose echo goes nowhere.
@@ -36,6 +34,13 @@ export async function askSecret(what: string): Promise<string> {
   if (answer === undefined) throw new Failure(`There is no ${what.toLowerCase()}.`);
   process.stderr.write('\n');
   return answer;
+}
+
+/** All of standard input. */
+export async function standardInput(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
+  return text;
 }
 
 /** A line of the terminal; undefined for Ctrl-C and Ctrl-D. */

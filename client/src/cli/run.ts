@@ -81,7 +81,8 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, options, credentials);
       // The command has this stream, too: a file or a pipe is to hold what the command says.
-      if (process.stderr.isTTY) notify(`Through ${exit.ip} of ${server.server}, as ${user}.`);
+      if (process.stderr.isTTY)
+        notify(`Through ${exit.ip} of ${server.server}, as ${own?.user ?? user}.`);
       keeping = own?.keep(over.signal).catch((error: Error) => notify(`exw: ${error.message}`));
       return await ended(words, proxyVariables(url, options['no-proxy']), signals);
     } finally {
