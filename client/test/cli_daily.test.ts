@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSilent } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -11,8 +11,8 @@ import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { readAddresses } from '../src/cli/address_list.ts';
 import { OwnAddress } from '../src/cli/own_address.ts';
-import { Exitward } from '../src/index.ts';
 import { canonicalAddress } from '../src/cli/values.ts';
+import { Exitward } from '../src/index.ts';
 import { CommandLine } from './cli_process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exw-daily-'));
@@ -52,6 +52,9 @@ afterEach(async () => {
   await t.as(acme).delete('/contract/ip-authlist');
   says = { status: 200, reason: '', line: '' };
 });
+
+/** It takes connections, and says nothing. */
+const createSilentServer = () => createSilent().listen(0, '127.0.0.1');
 
 const listed = async () =>
   (await t.as(acme).get('/contract/ip-authlist')).body as Array<{ ip: string }>;
@@ -191,4 +194,30 @@ test('an address is the same in each of its spellings', () => {
   const { faults } = readAddresses('2001:db8::1\n2001:DB8:0::1');
   expect(faults).toEqual([{ line: 2, message: 'ip: 2001:DB8:0::1 is in line 1 already' }]);
   expect(canonicalAddress('2001:DB8:0::1')).toBe('2001:db8::1');
+});
+
+test('what a shell completes comes from the account: servers, users, addresses, exits', async () => {
+  await exw.run('authlist', 'add', '203.0.113.2');
+  const completed = async (...words: string[]) =>
+    (await exw.run('complete', ...words)).stdout.split('\n').filter(Boolean);
+  expect(await completed('dns', 'add', 'f')).toEqual(['fra1']);
+  expect(await completed('dns', 'add', 'fra1', '')).toEqual([]);
+  expect(await completed('exits', '--server', 'fra1,')).toEqual(['fra1,fra1']);
+  expect(await completed('authlist', 'add', '--user', '')).toEqual(['alice']);
+  expect(await completed('authlist', 'remove', '203')).toEqual(['203.0.113.2']);
+  expect(await completed('run', '--exit', '')).toHaveLength(1);
+});
+
+test('completion says nothing and ends where the service is silent, and keeps the token to itself', async () => {
+  const silent = createSilentServer();
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const other = CommandLine.of(url, 'ewa_secret');
+  const { stdout, stderr } = await other.run('complete', 'authlist', 'add', '--user', '');
+  expect([stdout, stderr]).toEqual(['', '']);
+  const pipe = new CommandLine({ EXW_URL: url, EXW_TOKEN_FILE: '/dev/stdin' });
+  expect((await pipe.run('complete', 'dns', 'add', '')).stdout).toBe('');
+  silent.close();
+  other.clean();
+  pipe.clean();
 });

@@ -140,6 +140,7 @@ export const tokenCreate = command({
   summary: 'create a proxy access token and print it (current variant)',
   options: {
     user: {
+      known: 'users',
       summary: 'the user whose password towards the proxy it is',
       value: '<name>',
       read: String,

@@ -41,6 +41,7 @@ const columns: Column[] = [
 
 /** The user that connections from an address count as. */
 export const userOption = {
+  known: 'users',
   summary: 'the user that connections from the address count as; the only proxy user when left out',
   value: '<name>',
   read: String,
@@ -75,7 +76,7 @@ async function idOfEntry(
   return id;
 }
 
-const entryArgument = { read: idOrAddress, optional: true } as const;
+const entryArgument = { known: 'addresses', read: idOrAddress, optional: true } as const;
 
 const add = command({
   name: 'authlist add',
@@ -203,7 +204,7 @@ const listAll = command({
   summary: 'list the addresses that need no password',
   options: {
     ip: { summary: 'with this address, or a part of it', value: '<text>', read: String },
-    user: { summary: 'of these users', value: '<names>', read: list },
+    user: { known: 'users', summary: 'of these users', value: '<names>', read: list },
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
@@ -218,7 +219,7 @@ const change = command({
   arguments: { entry: { ...entryArgument, summary: 'its id or its address' } },
   options: {
     ip: { summary: 'another address', value: '<ip>', read: address },
-    user: { summary: 'another user', value: '<name>', read: String },
+    user: { known: 'users', summary: 'another user', value: '<name>', read: String },
     expiry: { summary: 'when it ends', value: '<time>', read: time },
   },
   run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {

@@ -12,8 +12,12 @@ export class UsageFault extends Error {}
 /** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
 export type Reader<Value> = (text: string) => Value;
 
+/** The records of the account that a value may be one of; a shell completes it from them. */
+export type Known = 'servers' | 'users' | 'addresses' | 'exits' | 'entries';
+
 export interface Argument {
   summary: string;
+  known?: Known;
   read: Reader<unknown>;
   optional?: true;
   /** As many as there are; at least one, unless optional. */
@@ -24,6 +28,7 @@ export interface Argument {
 
 export interface Option {
   summary: string;
+  known?: Known;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;

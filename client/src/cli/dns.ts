@@ -32,7 +32,11 @@ const add = command({
   examples: ['exw dns add fra1 www.example.com 203.0.113.7 --expiry +30d --wait 10s'],
   summary: 'have a server resolve a hostname to an address of yours, on the override port',
   arguments: {
-    server: { summary: 'the short name of a server on the contract', read: String },
+    server: {
+      known: 'servers',
+      summary: 'the short name of a server on the contract',
+      read: String,
+    },
     hostname: { summary: 'the hostname', read: String },
     ip: { summary: 'the address that it leads to', read: address },
   },
@@ -59,7 +63,7 @@ const listAll = command({
   list: true,
   summary: 'list the entries, those that have expired within 30 days included',
   options: {
-    server: { summary: 'of these servers', value: '<names>', read: list },
+    server: { known: 'servers', summary: 'of these servers', value: '<names>', read: list },
     ip: { summary: 'that lead to this address', value: '<ip>', read: address },
   },
   run: async ({ options: { server, ip } }, session) => {
@@ -69,14 +73,18 @@ const listAll = command({
   },
 });
 
-const idArgument = { summary: 'the id of the entry, as lists show it', read: id } as const;
+const idArgument = {
+  known: 'entries',
+  summary: 'the id of the entry, as lists show it',
+  read: id,
+} as const;
 
 const change = command({
   name: 'dns change',
   summary: 'change an entry; it is pending again until the proxies have applied that',
   arguments: { id: idArgument },
   options: {
-    server: { summary: 'another server', value: '<name>', read: String },
+    server: { known: 'servers', summary: 'another server', value: '<name>', read: String },
     hostname: { summary: 'another hostname', value: '<name>', read: String },
     ip: { summary: 'another address', value: '<ip>', read: address },
     expiry: { summary: 'when it ends', value: '<time>', read: time },

@@ -67,11 +67,12 @@ export const doctor = command({
   summary: 'say why a connection through the proxy does not work, and what mends it',
   options: {
     server: {
+      known: 'servers',
       summary: 'the server to look at; the first that works when left out',
       value: '<name>',
       read: String,
     },
-    exit: { summary: 'the exit IP to look at', value: '<ip>', read: address },
+    exit: { known: 'exits', summary: 'the exit IP to look at', value: '<ip>', read: address },
     to: {
       summary: `where a connection through the exit is tried to; ${usual_destination} when left out`,
       value: '<host:port>',

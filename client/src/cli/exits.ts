@@ -30,6 +30,7 @@ export const portOptions = {
 /** The options by which a user shows who it is to the proxy. */
 export const credentialOptions = {
   user: {
+    known: 'users',
     summary: 'put this user into the URLs, with --token-file',
     value: '<name>',
     read: String,
@@ -191,7 +192,7 @@ export const exits = command({
   list: true,
   summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
   options: {
-    server: { summary: 'of these servers alone', value: '<names>', read: list },
+    server: { known: 'servers', summary: 'of these servers alone', value: '<names>', read: list },
     format: {
       summary: 'url: http://host:port; txt: host:port; csv, with a header; json',
       value: '<name>',

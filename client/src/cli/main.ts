@@ -2,7 +2,7 @@
 import { ExitwardError } from '../errors.ts';
 import { type Command, UsageFault } from './command.ts';
 import { commands, groups } from './commands.ts';
-import { candidates, nextWords } from './completion.ts';
+import { asking, candidates, nextWords } from './completion.ts';
 import { helpOf, overview } from './help.ts';
 import { notify, print } from './output.ts';
 import { findCommand, parse } from './parse.ts';
@@ -24,7 +24,7 @@ export async function main(
   });
   const [first = '', ...others] = argv;
   if (['--version', '-V'].includes(first)) return write(`${version}\n`);
-  if (first === 'complete') return write(lines(candidates(commands, others)));
+  if (first === 'complete') return complete(others, env);
   if (['help', '--help', '-h'].includes(first)) return helpWith(others);
   const found = findCommand(commands, argv);
   if (!found) return withoutCommand(first, others[0]);
@@ -33,6 +33,19 @@ export async function main(
   } catch (error) {
     return failed(error);
   }
+}
+
+/** Prints candidates, and does not outlive that: a person waits at the Tab key. */
+async function complete(words: string[], env: Environment): Promise<number> {
+  let isAway = false;
+  const ask = asking(words, env, () => {
+    isAway = true;
+  });
+  const found = await candidates(commands, words, ask);
+  // An end in good order would wait for a name server that does not answer.
+  if (isAway) process.stdout.write(lines(found), () => process.kill(process.pid, 'SIGKILL'));
+  else write(lines(found));
+  return 0;
 }
 
 async function runCommand(command: Command, rest: string[], env: Environment): Promise<number> {

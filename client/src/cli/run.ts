@@ -34,11 +34,12 @@ export const run = command({
   },
   options: {
     server: {
+      known: 'servers',
       summary: 'the server to leave by; the first that works when left out',
       value: '<name>',
       read: String,
     },
-    exit: { summary: 'the exit IP to leave by', value: '<ip>', read: address },
+    exit: { known: 'exits', summary: 'the exit IP to leave by', value: '<ip>', read: address },
     user: { ...userOption, summary: 'the user it counts as; the only proxy user when left out' },
     token: {
       summary: 'use a proxy access token, instead of listing the address (current variant)',

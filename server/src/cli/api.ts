@@ -16,9 +16,12 @@ const response_milliseconds = 120_000;
 
 export class AdminApi {
   readonly #access: OperatorAccess;
+  readonly #patience_milliseconds: number;
   #base: string | undefined;
 
-  constructor(env: Environment) {
+  /** `patience_milliseconds`: how long a response may take. */
+  constructor(env: Environment, patience_milliseconds = response_milliseconds) {
+    this.#patience_milliseconds = patience_milliseconds;
     this.#access = readOperatorAccess(env);
   }
 
@@ -77,7 +80,7 @@ export class AdminApi {
     const response = await fetch(`${base}/admin${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(response_milliseconds),
+      signal: AbortSignal.timeout(this.#patience_milliseconds),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),

@@ -5,6 +5,7 @@ import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
 import { type Noun, Told, UsageFault, type Verb } from './command.ts';
+import { addCompletion } from './completion.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { addDoctor } from './doctor.ts';
 import { explainVerb } from './explain.ts';
@@ -85,6 +86,7 @@ export function commandLine(env: Environment): Command {
   program.commandsGroup(`${onThisMachine}:`);
   addLocalCommands(program, env);
   addDoctor(program, env);
+  addCompletion(program, env);
   program.helpCommand('help [command]', 'display help for command');
   return program;
 }
