@@ -180,10 +180,11 @@ describe.each([
   });
 });
 
-test('the three break text by the same rule: below its column, and below the flag that leaves no room', () => {
+test('the kits watch and break text by the same rule: below its column, and below the flag that leaves no room', () => {
   const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
   expect(file('agent/src/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
   expect(file('client/src/cli/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
+  expect(file('client/src/cli/watch.ts')).toBe(file('server/src/cli/watch.ts'));
   expect(wrapped('one two three four\n\n  --a  one two three', 13)).toBe(
     'one two three\nfour\n\n  --a  one\n       two\n       three',
   );

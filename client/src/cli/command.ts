@@ -2,6 +2,7 @@
 
 import type { Shown } from './output.ts';
 import type { Session } from './session.ts';
+import { span } from './values.ts';
 
 /** A failure that its message explains: exit code 1. */
 export class Failure extends Error {}
@@ -75,8 +76,8 @@ interface Definition<Arguments, Options> {
   notes?: string;
   /** Command lines that a person may begin with, each with all that it says. */
   examples?: readonly string[];
-  /** Whether it shows tables, which then fit the terminal. */
-  list?: true;
+  /** Whether it shows tables, which then fit the terminal; `once`: what it costs is not to be spent again and again. */
+  list?: true | 'once';
   /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
   verbatim?: true;
   /** The question to a person before something is destroyed. */
@@ -125,9 +126,20 @@ export const unasked = {
 /** The further options of a command that shows tables. */
 export const ofLists = {
   wide: { summary: 'show all columns, also those that the terminal is too narrow for' },
+  watch: { summary: 'look again and again, and draw in place, until Ctrl-C' },
+  every: {
+    summary: 'with --watch: how often; 5s when left out',
+    value: '<span>',
+    read: span,
+  },
 } as const satisfies Options;
 
 /** All options of a command, its own first. */
 export function optionsOf({ options, question, list }: Command): Options {
-  return { ...options, ...(question ? unasked : {}), ...(list ? ofLists : {}), ...everywhere };
+  return {
+    ...options,
+    ...(question ? unasked : {}),
+    ...(list === 'once' ? { wide: ofLists.wide } : list ? ofLists : {}),
+    ...everywhere,
+  };
 }

@@ -4,12 +4,13 @@ import { type Command, UsageFault } from './command.ts';
 import { commands, groups } from './commands.ts';
 import { asking, candidates, nextWords } from './completion.ts';
 import { helpOf, overview } from './help.ts';
-import { notify, print } from './output.ts';
-import { findCommand, parse } from './parse.ts';
+import { notify, print, screenOf } from './output.ts';
+import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { Session } from './session.ts';
 import { similar } from './similar.ts';
 import type { Environment } from './stored_login.ts';
+import { usual_every_seconds, watch } from './watch.ts';
 import { terminalWidth } from './wrapped.ts';
 
 /** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
@@ -56,10 +57,27 @@ async function runCommand(command: Command, rest: string[], env: Environment): P
   if (command.question && !common.yes) {
     await confirmed(command.question(given), () => command.extent?.(given, session));
   }
+  if (common.watch) return watchCommand(parsed, command, session);
   const outcome = await command.run(given, session);
   if (typeof outcome === 'number') return outcome;
   print(outcome, common.json, command.list && !common.wide ? terminalWidth() : undefined);
   return 0;
+}
+
+/** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
+async function watchCommand(
+  { given, common }: Parsed,
+  command: Command,
+  session: Session,
+): Promise<never> {
+  if (!process.stdout.isTTY || common.json || common.wide) {
+    throw new UsageFault('--watch: expected a terminal, without --json and --wide');
+  }
+  const render = async () => {
+    const outcome = await command.run(given, session);
+    return typeof outcome === 'number' ? '' : screenOf(outcome, terminalWidth());
+  };
+  return watch(render, common.every ?? usual_every_seconds);
 }
 
 function failed(error: unknown): number {

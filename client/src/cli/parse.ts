@@ -6,6 +6,7 @@ import {
   type Given,
   type Option,
   type OptionValues,
+  type ofLists,
   optionsOf,
   UsageFault,
 } from './command.ts';
@@ -14,7 +15,8 @@ import { similar } from './similar.ts';
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
   /** The options that every command takes. */
-  common: OptionValues<typeof everywhere> & { yes?: boolean; wide?: boolean };
+  common: OptionValues<typeof everywhere> &
+    Partial<OptionValues<typeof ofLists>> & { yes?: boolean };
 }
 
 /** The command that these words begin with, and the words after it. */

@@ -37,7 +37,7 @@ const serverColumns: Column[] = [
 
 export const status = command({
   name: 'status',
-  list: true,
+  list: 'once',
   summary: 'show on one screen how the account stands, and whether this address is listed',
   options: {
     soon: {

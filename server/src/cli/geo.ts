@@ -41,7 +41,6 @@ export const geoNoun: Noun = {
     },
     {
       usage: 'check',
-      list: true,
       summary: 'look all exit IPs up now, with changed files, and count what was found',
       run: async (_given, api) => {
         const value = await api.post<Outcome>('/geo/check');

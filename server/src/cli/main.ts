@@ -4,7 +4,7 @@ import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Noun, Told, UsageFault, type Verb } from './command.ts';
+import { type Choice, type Noun, Told, UsageFault, type Verb } from './command.ts';
 import { addCompletion } from './completion.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { addDoctor } from './doctor.ts';
@@ -17,11 +17,13 @@ import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
 import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
-import { notify, print, printDocument } from './output.ts';
+import { notify, print, printDocument, screenOf } from './output.ts';
 import { confirmed } from './question.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
+import { lifetime } from './values.ts';
+import { usual_every_seconds, watch } from './watch.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Nouns and verbs over the API, as help groups them. */
@@ -139,18 +141,43 @@ function addVerb(group: Command, verb: Verb, env: Environment): void {
   if (question) command.option('-y, --yes', 'do it without being asked');
   if (list) {
     command.option('--wide', 'show all columns, also those that the terminal is too narrow for');
+    command.option('--watch', 'look again and again, and draw in place, until Ctrl-C');
+    command.option(everyChoice[0], everyChoice[1]);
   }
   command.option('--json', 'print what the server said, for programs');
   if (examples)
     command.addHelpText('after', `\nExamples:\n${examples.map((one) => `  ${one}`).join('\n')}`);
   command.action(async () => {
-    const given = new Given(command, [...required, ...options]);
+    const choices = [...required, ...options, ...(list ? [everyChoice] : [])];
+    const given = new Given(command, choices);
     const api = new AdminApi(env);
     if (question && isAsked(given) && !given.has('yes')) {
       await confirmed(given.text(question), () => verb.extent?.(given, api));
     }
+    if (given.has('watch')) await watchVerb(verb, given, api);
     const shown = await verb.run(given, api);
     if ('pieces' in shown) await printDocument(shown);
     else print(shown, given.has('json'), list && !given.has('wide') ? terminalWidth() : undefined);
   });
+}
+
+const everyChoice: Choice = [
+  '--every <lifetime>',
+  'with --watch: how often; 5s when omitted',
+  undefined,
+  lifetime,
+];
+
+/** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
+async function watchVerb(verb: Verb, given: Given, api: AdminApi): Promise<never> {
+  if (!process.stdout.isTTY || given.has('json') || given.has('wide')) {
+    throw new UsageFault('--watch: expected a terminal, without --json and --wide');
+  }
+  const every = (given.option('every') as number | undefined) ?? usual_every_seconds;
+  if (every < 1 || every > 86_400) throw new UsageFault('--every: expected 1s to 1d');
+  const render = async () => {
+    const shown = await verb.run(given, api);
+    return 'pieces' in shown ? '' : screenOf(shown, terminalWidth());
+  };
+  return watch(render, every);
 }

@@ -82,8 +82,13 @@ export function print(shown: Shown, json = false, width?: number): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
   const text = () =>
-    shown.parts.map((part) => textOf(part, stdout.isTTY, width)).join(stdout.isTTY ? '\n' : '');
+    stdout.isTTY ? screenOf(shown, width) : shown.parts.map((part) => textOf(part, false)).join('');
   stdout.write(json ? `${jsonText(shown.value, 2)}\n` : (shown.bytes ?? text()));
+}
+
+/** All parts as a person reads them. */
+export function screenOf({ parts }: Shown, width?: number): string {
+  return parts.map((part) => textOf(part, true, width)).join('\n');
 }
 
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
@@ -229,7 +234,7 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text.replace(steering, (character) => {
     const code = character.charCodeAt(0);
     return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
