@@ -247,7 +247,8 @@ const remove = command({
   question: ({ arguments: { entry } }) =>
     entry.length === 0
       ? 'This takes the address of this machine off the authlist.'
-      : `This takes ${entry.join(', ')} off the authlist.`,
+      : `This takes ${counted(entry.length, 'address', 'addresses')} off the authlist: ${entry.join(', ')}.`,
+  extent: async () => '"exw authlist add" undoes it.',
   run: async ({ arguments: { entry } }, session) => {
     const account = await session.account();
     const ids: number[] = [];

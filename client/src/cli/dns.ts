@@ -2,7 +2,7 @@
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command, Failure, UsageFault } from './command.ts';
-import { type Column, done, notify, record, type Shown, table } from './output.ts';
+import { type Column, counted, done, notify, record, type Shown, table } from './output.ts';
 import { address, id, list, now, span, time, timeInWords } from './values.ts';
 
 const usual_seconds = 8 * 3600;
@@ -110,7 +110,9 @@ const remove = command({
   name: 'dns remove',
   summary: 'remove entries',
   arguments: { id: { ...idArgument, many: true } },
-  question: ({ arguments: { id: ids } }) => `This removes the DNS entries ${ids.join(', ')}.`,
+  question: ({ arguments: { id: ids } }) =>
+    `This removes ${counted(ids.length, 'DNS entry', 'DNS entries')}: ${ids.join(', ')}.`,
+  extent: async () => '"exw dns add" makes them anew.',
   run: async ({ arguments: { id: ids } }, session) => {
     const { client } = await session.account();
     for (const one of ids) await client.overrides.remove(one);

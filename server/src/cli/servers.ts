@@ -121,6 +121,7 @@ export const exitNoun: Noun = {
       usage: 'remove <server> <ip>',
       summary: 'remove an exit IP',
       question: 'This takes the exit IP <ip> off <server>.',
+      extent: async () => '"exitward exit add" undoes it.',
       run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
     },
   ],
