@@ -7,7 +7,7 @@ import { findCommand } from './parse.ts';
 import { Session } from './session.ts';
 import type { Environment } from './stored_login.ts';
 
-/** What a value can be: words that are known here, or records that the service is asked for. */
+/** The words that a value can be: known here, or of records that the service is asked for. */
 interface Possible {
   words: readonly string[];
   known?: Known | undefined;

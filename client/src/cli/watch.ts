@@ -6,7 +6,7 @@ import { visible } from './output.ts';
 export const usual_every_seconds = 5;
 
 /**
- * Draws what `render` makes, and again every so many seconds. What fails after the first time is told
+ * Draws what `render` makes, and again every so many seconds. A failure after the first time is told
  * above the last list. Errors: those of the first time. It ends by a signal, with 0 for Ctrl-C.
  */
 export async function watch(render: () => Promise<string>, every_seconds: number): Promise<never> {
