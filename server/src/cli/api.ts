@@ -6,7 +6,7 @@ import {
   readOperatorAccess,
 } from '../config.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { Failure } from './command.ts';
+import { ApiFailure, Failure } from './command.ts';
 import type { Row } from './output.ts';
 
 /** No server answers where one is looked for. */
@@ -93,9 +93,9 @@ export class AdminApi {
     });
     if (response.ok) return response;
     const text = await response.text();
-    throw new Failure(
-      messageIn(text) ?? `${base} answered ${response.status}, not as an Exitward server does.`,
-    );
+    const told = faultIn(text);
+    if (told) throw new ApiFailure(told.message, told.field);
+    throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }
 
@@ -109,10 +109,12 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-function messageIn(text: string): string | undefined {
+/** The sentence of an error, and the field that it is about. */
+function faultIn(text: string): { message: string; field?: string } | undefined {
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    return typeof message === 'string' ? message : undefined;
+    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
+    if (typeof message !== 'string') return undefined;
+    return typeof field === 'string' ? { message, field } : { message };
   } catch {
     return undefined;
   }

@@ -4,7 +4,8 @@ import { type Environment, SettingsFault } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
-import { type Choice, type Noun, Told, UsageFault, type Verb } from './command.ts';
+import { applyVerb } from './apply.ts';
+import { type Choice, Differs, type Noun, Told, UsageFault, type Verb } from './command.ts';
 import { addCompletion } from './completion.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { addDoctor } from './doctor.ts';
@@ -31,6 +32,7 @@ const groups: Readonly<Record<string, ReadonlyArray<Noun | Verb>>> = {
   'The network at a glance': [statusVerb, usageVerb, auditVerb, explainVerb],
   'Accounts and their people': [accountNoun, contractNoun, userNoun, tokenNoun],
   'Lists of accounts': [authlistNoun, overrideNoun, undoNoun],
+  'The whole network': [applyVerb],
   'Servers and nodes': [
     serverNoun,
     exitNoun,
@@ -120,6 +122,7 @@ function exitCodeOf(error: unknown): number {
   // Commander has printed its own: help and version end well, everything else is a usage fault.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof Told) return 1;
+  if (error instanceof Differs) return 3;
   const message = `exitward: ${error instanceof Error ? error.message : String(error)}`;
   notify(...(error instanceof SettingsFault ? message.split('\n') : [message]));
   if (!(error instanceof UsageFault)) return 1;

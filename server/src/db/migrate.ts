@@ -19,6 +19,7 @@ import { drainedNodes } from './migrations/0019_drained_nodes.ts';
 import { hashKeys } from './migrations/0020_hash_keys.ts';
 import { auditByMonth } from './migrations/0021_audit_by_month.ts';
 import { vpnHealth } from './migrations/0022_vpn_health.ts';
+import { manifests } from './migrations/0025_manifests.ts';
 
 interface Migration {
   id: number;
@@ -46,6 +47,7 @@ const migrations: Migration[] = [
   { id: 20, name: 'hash_keys', statements: hashKeys },
   { id: 21, name: 'audit_by_month', statements: auditByMonth },
   { id: 22, name: 'vpn_health', statements: vpnHealth },
+  { id: 25, name: 'manifests', statements: manifests },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;
