@@ -49,18 +49,21 @@ function fromCommander(program: Command): Pick<Program, 'name' | 'summary' | 'co
 }
 
 function verbsOf(command: Command, words: string[]): Verb[] {
-  return command.commands.flatMap((one): Verb[] => {
-    const path = [...words, one.name()];
-    const below = one.commands.length > 0 ? verbsOf(one, path) : [];
-    // A command that has others below it is one itself when it takes an argument.
-    if (below.length > 0 && one.registeredArguments.length === 0) return below;
-    const help = one.createHelp();
-    const options = help
-      .visibleOptions(one)
-      .map((option): [string, string] => [option.flags, help.optionDescription(option)]);
-    const usage = help.commandUsage(one);
-    return [{ words: path.join(' '), usage, summary: one.description(), options }, ...below];
-  });
+  const visible = command.createHelp().visibleCommands(command);
+  return visible
+    .filter((one) => one.name() !== 'help')
+    .flatMap((one): Verb[] => {
+      const path = [...words, one.name()];
+      const below = one.commands.length > 0 ? verbsOf(one, path) : [];
+      // A command that has others below it is one itself when it takes an argument.
+      if (below.length > 0 && one.registeredArguments.length === 0) return below;
+      const help = one.createHelp();
+      const options = help
+        .visibleOptions(one)
+        .map((option): [string, string] => [option.flags, help.optionDescription(option)]);
+      const usage = help.commandUsage(one);
+      return [{ words: path.join(' '), usage, summary: one.description(), options }, ...below];
+    });
 }
 
 function fromExw(command: ExwCommand): Verb {

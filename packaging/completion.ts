@@ -1,4 +1,4 @@
-// What a shell offers at the Tab key for exitward and exitward-agent, from the tables of commands. exw completes itself.
+// What a shell offers at the Tab key for exitward-agent, from its table of commands. exitward and exw complete themselves.
 import type { Program } from './commands.ts';
 
 /** The words behind each beginning of a command line: nouns, verbs, and the options of a whole command. */

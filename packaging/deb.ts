@@ -108,7 +108,7 @@ function launcher(path: string): string {
 
 function layCompletions(tree: Tree, table: Program): void {
   const { name } = table;
-  // exw asks its own table at each Tab: what it prints for a shell is all that a shell needs.
+  // exitward and exw ask their own tables at each Tab: what it prints for a shell is all that a shell needs.
   const own = table.commands.some(({ words }) => words === 'completion');
   const text = own
     ? (shell: Shell) => shells[shell].lazy(name)

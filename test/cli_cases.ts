@@ -170,6 +170,24 @@ export const misunderstood: Array<{
     says: alike("unknown command 'nonsense'"),
   },
   {
+    name: 'a command that is nearly one',
+    args: { exitward: ['statsu'], 'exitward-agent': ['statsu'], exw: ['whoma'] },
+    says: {
+      exitward: "unknown command 'statsu'\n(Did you mean status?)",
+      'exitward-agent': "unknown command 'statsu'\n(Did you mean status?)",
+      exw: "unknown command 'whoma'\n(Did you mean whoami?)",
+    },
+  },
+  {
+    name: 'an option that is nearly one',
+    args: {
+      exitward: ['status', '--jsno'],
+      'exitward-agent': ['status', '--jsno'],
+      exw: ['whoami', '--jsno'],
+    },
+    says: alike("unknown option '--jsno'\n(Did you mean --json?)"),
+  },
+  {
     name: 'an option that there is not',
     args: {
       exitward: ['status', '--nonsense'],

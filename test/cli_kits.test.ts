@@ -1,7 +1,7 @@
 // exitward, exitward-agent and exw share no code: the same table of cases holds them to the same behaviour.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,12 +10,15 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import * as agentAddress from '../agent/src/address.ts';
 import * as agentOutput from '../agent/src/output.ts';
+import { commands } from '../client/src/cli/commands.ts';
 import * as clientOutput from '../client/src/cli/output.ts';
+import { findCommand, parse } from '../client/src/cli/parse.ts';
 import * as clientValues from '../client/src/cli/values.ts';
 import { bytes as bytesOfConsole } from '../console/src/format.ts';
 import * as serverAddress from '../server/src/address.ts';
 import * as serverOutput from '../server/src/cli/output.ts';
 import * as serverValues from '../server/src/cli/values.ts';
+import { wrapped } from '../server/src/cli/wrapped.ts';
 import {
   addresses,
   bytesInWords,
@@ -146,6 +149,59 @@ test.each([
 );
 
 describe.each([
+  ['exitward', serverOutput.textOf],
+  ['exw', clientOutput.textOf],
+])('a list of %s on a narrow terminal', (_, textOf) => {
+  const columns = [
+    ['name', 'name'],
+    ['city', 'city'],
+    ['status', 'status', 'state'],
+    ['country', 'country'],
+  ] as const;
+  const rows = [{ name: 'fra1', city: 'Frankfurt', status: 'crit', country: 'DE' }];
+  const at = (width: number) => textOf({ rows, columns }, true, width);
+
+  test('is as wide as it, and names the columns that it leaves out: the state is the last to go', () => {
+    expect(at(32)).toBe('NAME  CITY       STATUS  COUNTRY\nfra1  Frankfurt  crit    DE\n');
+    expect(at(31)).toBe(
+      'NAME  CITY       STATUS\nfra1  Frankfurt  crit\n--wide shows also: COUNTRY\n',
+    );
+    expect(at(20)).toBe('NAME  STATUS\nfra1  crit\n--wide shows also: CITY, COUNTRY\n');
+    expect(at(5)).toBe('NAME\nfra1\n--wide shows also: CITY, STATUS, COUNTRY\n');
+  });
+
+  test('has its only column cut', () => {
+    const one = {
+      rows: [{ name: 'a long name of a server' }],
+      columns: [['name', 'name']] as const,
+    };
+    expect(textOf(one, true, 12)).toBe('NAME\na long name…\n');
+    expect(textOf(one, false, 12)).toBe('a long name of a server\n');
+  });
+});
+
+test('the kits watch and break text by the same rule: below its column, and below the flag that leaves no room', () => {
+  const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  expect(file('agent/src/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
+  expect(file('client/src/cli/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
+  expect(file('client/src/cli/watch.ts')).toBe(file('server/src/cli/watch.ts'));
+  expect(wrapped('one two three four\n\n  --a  one two three', 13)).toBe(
+    'one two three\nfour\n\n  --a  one\n       two\n       three',
+  );
+  expect(wrapped('  --a-long-flag  one two', 16)).toBe('  --a-long-flag\n      one two');
+});
+
+test('each example of exw is understood', () => {
+  for (const { examples = [] } of commands) {
+    for (const example of examples) {
+      const found = findCommand(commands, example.split(' ').slice(1));
+      if (!found) throw new Error(example);
+      expect(parse(found.command, found.rest), example).toBeDefined();
+    }
+  }
+});
+
+describe.each([
   ['exitward', serverValues.timeFrom],
   ['exw', clientValues.timeFrom],
 ])('times, as %s reads them', (_, timeFrom) => {
@@ -232,7 +288,7 @@ describe.each(programs)('%s as a process', (program) => {
   ])('%s alone is answered with the help, on standard error: 2', async (_, args) => {
     const { code, stdout, stderr } = await run(...args[program]);
     expect([code, stdout], stderr).toEqual([2, '']);
-    expect(stderr).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\nCommands:\n {2}\\w`));
+    expect(stderr).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\n[A-Z][\\w ]+:\n {2}\\w`));
   });
 
   test('what fails is told in a sentence on standard error: 1', async () => {
@@ -263,7 +319,7 @@ describe.each(programs)('%s as a process', (program) => {
   test('help has the same layout, and is no fault: 0', async () => {
     const all = await run('--help');
     expect([all.code, all.stderr]).toEqual([0, '']);
-    expect(all.stdout).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\nCommands:\n {2}\\w`));
+    expect(all.stdout).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\n[A-Z][\\w ]+:\n {2}\\w`));
     const args = { exitward: ['account', 'show'], 'exitward-agent': ['join'], exw: ['dns', 'add'] };
     const one = await run(...args[program], '--help');
     expect([one.code, one.stderr]).toEqual([0, '']);

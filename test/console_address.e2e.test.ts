@@ -124,7 +124,7 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
   test('is kept for the way back from a server to the list', async () => {
     await visit.go('/servers?search=geneva');
     await visit.link('aar1').click();
-    await visit.heading(/\(here\)$/).waitFor();
+    await visit.heading(/\(aar1\)$/).waitFor();
     await visit.link('All servers').click();
     await expect.poll(() => visit.field('Search').inputValue(), patience).toBe('geneva');
   });
@@ -180,7 +180,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAtOperators({ viewport: { width: 1280, height: 420 } });
-    await visit.open('/#/operator/nodes?search=demo');
+    await visit.open('/#/operator/nodes?search=aar1-a');
     await visit.field('Operator token').fill(t.facts.admin_token);
     await visit.field('Keep it until this tab is closed').check();
     await visit.button('Sign in').click();

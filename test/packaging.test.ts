@@ -65,7 +65,7 @@ describe.each(programs().map((program) => [program.name, program] as const))(
 
 describe.each(
   programs()
-    .filter(({ name }) => name !== 'exw')
+    .filter(({ name }) => name === 'exitward-agent')
     .map((program) => [program.name, program] as const),
 )('the completion of %s', (name, program) => {
   const script = bashCompletion(program);

@@ -39,6 +39,7 @@ const modules = [
   'authlist',
   'overrides',
   'nodes',
+  'manifests',
 ];
 /** Where a process begins: these may import anything but the API, and only one another may import them. */
 const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
@@ -67,6 +68,7 @@ const tables: Record<string, string[]> = {
   sign_in: ['sign_ins', 'recovery_codes', 'sign_in_codes', 'sessions', 'sign_in_attempts'],
   authlist: ['authlist', 'authlist_uses'],
   overrides: ['overrides'],
+  manifests: ['manifest_records'],
   nodes: [
     ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
     ...['node_faults', 'held_usage'],

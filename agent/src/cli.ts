@@ -13,9 +13,14 @@ import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
 import { runUntilStopped } from './process.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Below the commands, in --help and in the manual page. */
 export const notes = `
+Examples:
+  exitward-agent doctor https://api.example.com
+  exitward-agent explain --from 203.0.113.7 --port 10001 --host www.example.com
+
 Settings are environment variables, EXITWARD_AGENT_…; all are in docs/configuration.md.
 Off a terminal, output is tab-separated with plain numbers; --json prints it all for programs.`;
 
@@ -31,17 +36,28 @@ export function commandLine(env: Environment): Command {
     .version(version)
     .addHelpText('after', notes)
     .exitOverride()
-    .configureOutput({ outputError: (text) => notify(...faultText(text).split('\n')) })
+    .configureOutput({
+      outputError: (text) => notify(...faultText(text).split('\n')),
+      // Commander's own lines are as long as they are; then all text is broken in one way.
+      getOutHelpWidth: () => Number.POSITIVE_INFINITY,
+      getErrHelpWidth: () => Number.POSITIVE_INFINITY,
+      writeOut: (text) => process.stdout.write(wrapped(text, terminalWidth())),
+      writeErr: (text) => process.stderr.write(wrapped(text, terminalWidth())),
+    })
     .showHelpAfterError(hint);
+  program.commandsGroup('The node:');
   addJoin(program, env);
   program
     .command('run')
     .description('run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent')
     .action(() => runUntilStopped(readConfig(env), env.NOTIFY_SOCKET));
+  program.commandsGroup('Look at it:');
   addStatus(program, env);
   addExplain(program, env);
   addDoctor(program, env);
+  program.commandsGroup('Its machine:');
   addGuard(program, env);
+  program.helpCommand('help [command]', 'display help for command');
   return program;
 }
 
@@ -312,7 +328,7 @@ function showReport(report: Report, forPeople: boolean): Shown {
     `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
     ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
   ]);
-  return { value: report, text: `${lines.join('\n')}\n` };
+  return { value: report, text: wrapped(`${lines.join('\n')}\n`, terminalWidth()) };
 }
 
 // ---- guard ----------------------------------------------------------------------------------

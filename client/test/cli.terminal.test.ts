@@ -91,7 +91,9 @@ test('what destroys asks first, and only yes is yes', async () => {
     const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
     await t.as(acme).post('/contract/ip-authlist', body);
     await terminal.enter('exw authlist clear');
-    await terminal.shows(/This takes all addresses off the authlist\. Go on\? \[y\/N\]/);
+    await terminal.shows(
+      /off the authlist\. There are 1; Exitward's console puts them back for seven days\. Go on\? \[y\/N\]/,
+    );
     await terminal.press(...keys);
     await terminal.shows(/^exw: Nothing was changed\. *\ncode 1/m);
     expect(await listed()).toBe(1);
@@ -111,6 +113,22 @@ test('Ctrl-C ends authlist watch, which takes the address off', async () => {
   await terminal.press('C-c');
   await terminal.shows(/code 0/);
   expect(await listed()).toBe(0);
+});
+
+test('a watched list is drawn in its place, and Ctrl-C leaves it there', async () => {
+  await open(loggedIn());
+  await terminal.enter('exw authlist list --watch --every 1s');
+  await terminal.shows(/^Every 1 s; Ctrl-C ends it\. *\nnone/m);
+  const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
+  await t.as(acme).post('/contract/ip-authlist', body);
+  await terminal.shows(/203\.0\.113\.5/);
+  await terminal.press('C-c');
+  await terminal.shows(/code 0/);
+  const screen = await terminal.screen();
+  expect(screen.match(/Every 1 s/g)).toHaveLength(1);
+  expect(screen).not.toMatch(/^none/m);
+  await terminal.enter('exw authlist list --watch | cat');
+  await terminal.shows(/--watch: expected a terminal/);
 });
 
 /** A command that hears Ctrl-C and goes on, until a file tells it to end with 5. */

@@ -433,10 +433,10 @@ describe('a command line that is not understood ends with 2, and the message nam
   });
 
   test.each([
-    [['authlist', 'remove', '1'], 'This takes 1 off the authlist.'],
+    [['authlist', 'remove', '1'], 'This takes 1 address off the authlist: 1.'],
     [['authlist', 'remove'], 'This takes the address of this machine off the authlist.'],
     [['authlist', 'clear'], 'This takes all addresses off the authlist.'],
-    [['dns', 'remove', '1', '2'], 'This removes the DNS entries 1, 2.'],
+    [['dns', 'remove', '1', '2'], 'This removes 2 DNS entries: 1, 2.'],
     [['dns', 'clear'], 'This removes all DNS entries of the account.'],
   ])('%j destroys nothing unasked: off a terminal it needs --yes', async (args, question) => {
     // Were it carried out, the token would be refused: 1.

@@ -753,6 +753,95 @@ export interface Maintenance {
   on: boolean;
 }
 
+export interface Manifest {
+  /** Whether nothing was written. */
+  dry_run: boolean;
+  changes: {
+    /** Adopted: as declared already, and owned from now on. */
+    action: 'create' | 'change' | 'adopt' | 'remove';
+    /** What it is. */
+    kind: 'server' | 'account' | 'user' | 'contract_server';
+    /** Its name; account/name inside of an account. */
+    name: string;
+    /** The fields that change. */
+    fields: string[];
+  }[];
+}
+
+export interface ManifestSettings {
+  servers?: {
+    /** Server short name; it stays. */
+    name: string;
+    /** Fully-qualified domain name of the server. */
+    hostname: string;
+    /** Server title, usually the closest metro area. */
+    title: string;
+    /** City that houses the server. */
+    city: string;
+    /** ISO-3166-1 alpha-2 country code. */
+    country: string;
+    /** Latitude. */
+    latitude: number;
+    /** Longitude. */
+    longitude: number;
+    /** Services available. */
+    services: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
+    /** Port schemes that it listens on; "default" for a new server. */
+    port_schemes?: string[];
+    /** All of its exit IPs. */
+    exit_ips?: {
+      /** Exit IP address. */
+      ip: string;
+      /** Value added to the bases of a port scheme to reach this IP. */
+      port_base: number;
+    }[];
+  }[];
+  accounts?: {
+    /** Account name; it stays. */
+    name: string;
+    /** Plan name. */
+    plan: string;
+    /** Contract start, epoch seconds; billing periods are counted from it. */
+    start?: number;
+    /** When the contract ends, epoch seconds. */
+    expiry: number;
+    /** Bytes that the contract allows in a billing period. */
+    limit_bytes: number;
+    /** Detailed server billing: limits of single servers count. */
+    detailed_billing?: boolean;
+    /** What nodes do over the limit: refuse connections, or allow and bill them. */
+    on_limit?: 'refuse' | 'allow';
+    /** Port scheme, by name. */
+    port_scheme?: string;
+    /** Lifetime of proxy access tokens when none is asked for. */
+    token_lifetime_seconds?: number;
+    /** Whether it is suspended; no by default. */
+    suspended?: boolean;
+    users?: {
+      /** Username the user authenticates with; it stays. */
+      name: string;
+      /** Descriptive name. */
+      display_name?: string;
+      /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+      flags?: {
+        /** May use the proxy network. */
+        proxy?: boolean;
+        /** May see billing. */
+        billing?: boolean;
+        /** May administer the account. */
+        admin?: boolean;
+      };
+      /** Whether the user is enabled; yes by default. */
+      active?: boolean;
+    }[];
+    servers?: {
+      /** Server on the contract. */
+      name: string;
+      limit_bytes?: number | null;
+    }[];
+  }[];
+}
+
 export interface NetworkStatus {
   /** Version of this server. */
   version: string;
@@ -2007,6 +2096,7 @@ export const operations = {
   admin_remove_invite: { method: 'DELETE', path: '/admin/invites/{invite}' },
   admin_get_maintenance: { method: 'GET', path: '/admin/maintenance' },
   admin_set_maintenance: { method: 'PUT', path: '/admin/maintenance' },
+  admin_set_manifest: { method: 'PUT', path: '/admin/manifests/{manifest}' },
   admin_list_nodes: { method: 'GET', path: '/admin/nodes' },
   admin_get_node: { method: 'GET', path: '/admin/nodes/{id}' },
   admin_change_node: { method: 'PATCH', path: '/admin/nodes/{id}' },
@@ -2622,6 +2712,14 @@ export interface Operations {
   admin_set_maintenance: {
     given: { body: Maintenance };
     response: Maintenance;
+  };
+  admin_set_manifest: {
+    given: {
+      path: { manifest: string };
+      query: { dry_run?: 'true' | 'false' };
+      body: ManifestSettings;
+    };
+    response: Manifest;
   };
   admin_list_nodes: {
     given: object;

@@ -59,6 +59,7 @@ export const tagGroups: Record<string, Record<string, string>> = {
     'Operator: API tokens': 'The API tokens of an account.',
     'Operator: users': 'The users of an account.',
     'Operator: servers': 'Servers of the network and their exit IPs.',
+    'Operator: manifests': 'Parts of the network as one document declares them.',
     'Operator: geo-IP': 'Where geo-IP providers see the exit IPs, and the feed that tells them.',
     'Operator: contract servers': 'Which servers are on which contract.',
     'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',

@@ -54,6 +54,7 @@ export const whoami = command({
 
 export const contract = command({
   name: 'contract',
+  list: true,
   summary: 'show the contract, and the servers on it with their usage',
   run: async (_given, session) => {
     const { client } = await session.account();
@@ -95,6 +96,7 @@ export const contract = command({
 
 export const servers = command({
   name: 'servers',
+  list: true,
   summary: 'list every server of the network, on the contract or not',
   run: async (_given, session) => {
     const { client } = await session.account();
@@ -110,6 +112,7 @@ export const servers = command({
 
 export const users = command({
   name: 'users',
+  list: true,
   summary: 'list the active users (current variant)',
   run: async (_given, session) => {
     const { client } = await session.account();
@@ -137,6 +140,7 @@ export const tokenCreate = command({
   summary: 'create a proxy access token and print it (current variant)',
   options: {
     user: {
+      known: 'users',
       summary: 'the user whose password towards the proxy it is',
       value: '<name>',
       read: String,

@@ -1,11 +1,32 @@
 // exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
 import type { AuthlistEntry } from '../openapi.ts';
+import { type AddressLine, readAddresses } from './address_list.ts';
 import { type Command, command, Failure, UsageFault } from './command.ts';
-import { type Column, done, jsonOf, print, record, table } from './output.ts';
+import {
+  type Column,
+  counted,
+  done,
+  jsonOf,
+  notify,
+  print,
+  record,
+  type Shown,
+  table,
+} from './output.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
+import { standardInput } from './question.ts';
 import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
-import { address, idOrAddress, list, now, span, time, timeInWords } from './values.ts';
+import {
+  address,
+  canonicalAddress,
+  idOrAddress,
+  list,
+  now,
+  span,
+  time,
+  timeInWords,
+} from './values.ts';
 
 const usual_seconds = 8 * 3600;
 const names_shown = 10;
@@ -14,12 +35,13 @@ const columns: Column[] = [
   ['id', 'id'],
   ['ip', 'ip'],
   ['user', 'user'],
-  ['user active', 'user_active'],
+  ['user active', 'user_active', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
 
 /** The user that connections from an address count as. */
 export const userOption = {
+  known: 'users',
   summary: 'the user that connections from the address count as; the only proxy user when left out',
   value: '<name>',
   read: String,
@@ -42,27 +64,47 @@ export async function requireUser(
 }
 
 /** The entry with this id or address, or of this machine. */
-async function idOfEntry({ client }: Account, entry: number | string | undefined): Promise<number> {
+async function idOfEntry(
+  { client, variant }: Account,
+  entry: number | string | undefined,
+): Promise<number> {
   if (typeof entry === 'number') return entry;
   const { id } =
-    entry === undefined ? await requireOwnEntry(client) : await requireEntry(client, entry);
+    entry === undefined
+      ? await requireOwnEntry(client, variant)
+      : await requireEntry(client, entry);
   return id;
 }
 
-const entryArgument = { read: idOrAddress, optional: true } as const;
+const entryArgument = { known: 'addresses', read: idOrAddress, optional: true } as const;
 
 const add = command({
   name: 'authlist add',
+  examples: [
+    'exw authlist add -',
+    'exw authlist add',
+    'exw authlist add 203.0.113.7 --user alice --expiry +30d',
+  ],
   summary: 'let an address connect without a password: by default the one of this machine',
   arguments: {
-    ip: { summary: 'an IPv4 or IPv6 address', read: address, optional: true },
+    ip: {
+      summary: 'an IPv4 or IPv6 address; - for a list of them on standard input',
+      read: (text: string) => (text === '-' ? text : address(text)),
+      optional: true,
+    },
   },
   options: {
     user: userOption,
     expiry: { summary: 'when it ends; +8h when left out', value: '<time>', read: time },
+    'dry-run': { summary: 'of a list: check it, and only tell what would be listed' },
   },
+  notes: `A list has an address in each line, which may be followed by a user and by when it ends; "#" begins a comment.
+All lines are checked first. Should the service refuse one after that, those before it are taken off again.`,
   run: async ({ arguments: { ip }, options }, session) => {
+    if (options['dry-run'] && ip !== '-')
+      throw new UsageFault('--dry-run: expected with a list (-)');
     const account = await session.account();
+    if (ip === '-') return addList(account, options);
     const user = await requireUser(account, options.user);
     const expiry = options.expiry ?? now() + usual_seconds;
     const entry = await account.client.authlist.add({
@@ -75,6 +117,82 @@ const add = command({
   },
 });
 
+/** Lists the addresses on standard input: all, or none as far as the interface lets us. */
+async function addList(
+  account: Account,
+  given: { user: string | undefined; expiry: number | undefined; 'dry-run': boolean },
+): Promise<Shown> {
+  const { lines, faults } = readAddresses(await standardInput());
+  const { fresh, listed, unknown } = await compare(account, lines, given);
+  const all = [...faults, ...unknown].sort((one, other) => one.line - other.line);
+  if (all.length > 0) {
+    const list = all.map(({ line, message }) => `\n- line ${line}, ${message}`);
+    throw new Failure(
+      `The list has ${counted(all.length, 'fault')}; nothing was changed.${list.join('')}`,
+    );
+  }
+  const summary = `${counted(fresh.length, 'address', 'addresses')} to list, for ${users(fresh)}; ${listed} listed already, which stay as they are.`;
+  if (given['dry-run']) return { ...table(fresh, columnsToAdd), sentence: `Would be: ${summary}` };
+  notify(summary);
+  const added: AuthlistEntry[] = [];
+  for (const entry of fresh) {
+    const one = await account.client.authlist.add(entry).catch(async (error: Error) => {
+      const left = await takeBack(account, added);
+      const outcome = left > 0 ? `${left} of those before it stay listed` : 'Nothing was changed';
+      throw new Failure(`${entry.ip}: ${error.message} ${outcome}.`);
+    });
+    added.push(one);
+  }
+  return { ...table(added, columns), sentence: `Listed: ${added.length}.` };
+}
+
+const columnsToAdd: Column[] = columns.filter(([, path]) =>
+  ['ip', 'user', 'expiry'].includes(path),
+);
+
+const users = (entries: ReadonlyArray<{ user: string }>) =>
+  [...new Set(entries.map(({ user }) => user))].join(', ') || 'nobody';
+
+/** The lines that are not listed yet, and those of users that there are not. */
+async function compare(
+  account: Account,
+  lines: readonly AddressLine[],
+  given: { user: string | undefined; expiry: number | undefined },
+) {
+  const isListed = new Set(
+    (await account.client.authlist.list()).map(({ ip }) => canonicalAddress(ip)),
+  );
+  const left = lines.filter(({ ip }) => !isListed.has(canonicalAddress(ip)));
+  const usual = left.some(({ user }) => user === undefined)
+    ? await requireUser(account, given.user)
+    : '';
+  const expiry = given.expiry ?? now() + usual_seconds;
+  const fresh = left.map((one) => ({
+    ip: one.ip,
+    user: one.user ?? usual,
+    expiry: one.expiry ?? expiry,
+  }));
+  const known =
+    account.variant === 'earlier'
+      ? undefined
+      : new Set((await account.client.users.list()).map(({ name }) => name));
+  const unknown = left
+    .filter(({ user }) => user !== undefined && known?.has(user) === false)
+    .map(({ line, user }) => ({ line, message: `user: ${user} is no active user of the account` }));
+  return { fresh, listed: lines.length - left.length, unknown };
+}
+
+/** Takes these off the list again; returns how many could not be. */
+async function takeBack({ client }: Account, entries: readonly AuthlistEntry[]): Promise<number> {
+  let left = 0;
+  for (const { id } of entries) {
+    await client.authlist.remove(id).catch(() => {
+      left += 1;
+    });
+  }
+  return left;
+}
+
 function said({ ip, user, user_active, expiry }: AuthlistEntry): string {
   const vain = user_active ? '' : ', who is no active proxy user, so it gives no access,';
   return `${ip} is listed for ${user}${vain} until ${timeInWords(expiry)}`;
@@ -82,10 +200,11 @@ function said({ ip, user, user_active, expiry }: AuthlistEntry): string {
 
 const listAll = command({
   name: 'authlist list',
+  list: true,
   summary: 'list the addresses that need no password',
   options: {
     ip: { summary: 'with this address, or a part of it', value: '<text>', read: String },
-    user: { summary: 'of these users', value: '<names>', read: list },
+    user: { known: 'users', summary: 'of these users', value: '<names>', read: list },
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
@@ -100,7 +219,7 @@ const change = command({
   arguments: { entry: { ...entryArgument, summary: 'its id or its address' } },
   options: {
     ip: { summary: 'another address', value: '<ip>', read: address },
-    user: { summary: 'another user', value: '<name>', read: String },
+    user: { known: 'users', summary: 'another user', value: '<name>', read: String },
     expiry: { summary: 'when it ends', value: '<time>', read: time },
   },
   run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {
@@ -128,7 +247,8 @@ const remove = command({
   question: ({ arguments: { entry } }) =>
     entry.length === 0
       ? 'This takes the address of this machine off the authlist.'
-      : `This takes ${entry.join(', ')} off the authlist.`,
+      : `This takes ${counted(entry.length, 'address', 'addresses')} off the authlist: ${entry.join(', ')}.`,
+  extent: async () => '"exw authlist add" undoes it.',
   run: async ({ arguments: { entry } }, session) => {
     const account = await session.account();
     const ids: number[] = [];
@@ -143,6 +263,11 @@ const clear = command({
   name: 'authlist clear',
   summary: 'take all addresses off the list',
   question: () => 'This takes all addresses off the authlist.',
+  extent: async (_given, session) => {
+    const { client } = await session.account();
+    const { length } = await client.authlist.list();
+    return `There are ${length}; Exitward's console puts them back for seven days.`;
+  },
   run: async (_given, session) => {
     const { client } = await session.account();
     await client.authlist.clear();

@@ -2,6 +2,7 @@
 
 import type { Shown } from './output.ts';
 import type { Session } from './session.ts';
+import { span } from './values.ts';
 
 /** A failure that its message explains: exit code 1. */
 export class Failure extends Error {}
@@ -12,8 +13,12 @@ export class UsageFault extends Error {}
 /** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
 export type Reader<Value> = (text: string) => Value;
 
+/** The records of the account that a value may be one of; a shell completes it from them. */
+export type Known = 'servers' | 'users' | 'addresses' | 'exits' | 'entries';
+
 export interface Argument {
   summary: string;
+  known?: Known;
   read: Reader<unknown>;
   optional?: true;
   /** As many as there are; at least one, unless optional. */
@@ -24,6 +29,7 @@ export interface Argument {
 
 export interface Option {
   summary: string;
+  known?: Known;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;
@@ -68,10 +74,16 @@ interface Definition<Arguments, Options> {
   options?: Options;
   /** More to know, below the options. */
   notes?: string;
+  /** Command lines that a person may begin with, each with all that it says. */
+  examples?: readonly string[];
+  /** Whether it shows tables, which then fit the terminal; `once`: what it costs is not to be spent again and again. */
+  list?: true | 'once';
   /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
   verbatim?: true;
   /** The question to a person before something is destroyed. */
   question?: (given: Given<Arguments, Options>) => string;
+  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  extent?: (given: Given<Arguments, Options>, session: Session) => Promise<string>;
   /** Returns the output, or the exit code when another program has the last word. */
   run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | number>;
 }
@@ -111,7 +123,23 @@ export const unasked = {
   yes: { summary: 'do it without being asked', short: 'y' },
 } as const satisfies Options;
 
+/** The further options of a command that shows tables. */
+export const ofLists = {
+  wide: { summary: 'show all columns, also those that the terminal is too narrow for' },
+  watch: { summary: 'look again and again, and draw in place, until Ctrl-C' },
+  every: {
+    summary: 'with --watch: how often; 5s when left out',
+    value: '<span>',
+    read: span,
+  },
+} as const satisfies Options;
+
 /** All options of a command, its own first. */
-export function optionsOf({ options, question }: Command): Options {
-  return { ...options, ...(question ? unasked : {}), ...everywhere };
+export function optionsOf({ options, question, list }: Command): Options {
+  return {
+    ...options,
+    ...(question ? unasked : {}),
+    ...(list === 'once' ? { wide: ofLists.wide } : list ? ofLists : {}),
+    ...everywhere,
+  };
 }

@@ -2,7 +2,7 @@
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command, Failure, UsageFault } from './command.ts';
-import { type Column, done, notify, record, type Shown, table } from './output.ts';
+import { type Column, counted, done, notify, record, type Shown, table } from './output.ts';
 import { address, id, list, now, span, time, timeInWords } from './values.ts';
 
 const usual_seconds = 8 * 3600;
@@ -14,7 +14,7 @@ const columns: Column[] = [
   ['server', 'server'],
   ['hostname', 'hostname'],
   ['ip', 'ip'],
-  ['status', 'status'],
+  ['status', 'status', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
 
@@ -29,9 +29,14 @@ const waiting = (seconds: number | undefined) =>
 
 const add = command({
   name: 'dns add',
+  examples: ['exw dns add fra1 www.example.com 203.0.113.7 --expiry +30d --wait 10s'],
   summary: 'have a server resolve a hostname to an address of yours, on the override port',
   arguments: {
-    server: { summary: 'the short name of a server on the contract', read: String },
+    server: {
+      known: 'servers',
+      summary: 'the short name of a server on the contract',
+      read: String,
+    },
     hostname: { summary: 'the hostname', read: String },
     ip: { summary: 'the address that it leads to', read: address },
   },
@@ -55,9 +60,10 @@ function shownEntry(entry: Override, isUsual = false): Shown {
 
 const listAll = command({
   name: 'dns list',
+  list: true,
   summary: 'list the entries, those that have expired within 30 days included',
   options: {
-    server: { summary: 'of these servers', value: '<names>', read: list },
+    server: { known: 'servers', summary: 'of these servers', value: '<names>', read: list },
     ip: { summary: 'that lead to this address', value: '<ip>', read: address },
   },
   run: async ({ options: { server, ip } }, session) => {
@@ -67,14 +73,18 @@ const listAll = command({
   },
 });
 
-const idArgument = { summary: 'the id of the entry, as lists show it', read: id } as const;
+const idArgument = {
+  known: 'entries',
+  summary: 'the id of the entry, as lists show it',
+  read: id,
+} as const;
 
 const change = command({
   name: 'dns change',
   summary: 'change an entry; it is pending again until the proxies have applied that',
   arguments: { id: idArgument },
   options: {
-    server: { summary: 'another server', value: '<name>', read: String },
+    server: { known: 'servers', summary: 'another server', value: '<name>', read: String },
     hostname: { summary: 'another hostname', value: '<name>', read: String },
     ip: { summary: 'another address', value: '<ip>', read: address },
     expiry: { summary: 'when it ends', value: '<time>', read: time },
@@ -100,7 +110,9 @@ const remove = command({
   name: 'dns remove',
   summary: 'remove entries',
   arguments: { id: { ...idArgument, many: true } },
-  question: ({ arguments: { id: ids } }) => `This removes the DNS entries ${ids.join(', ')}.`,
+  question: ({ arguments: { id: ids } }) =>
+    `This removes ${counted(ids.length, 'DNS entry', 'DNS entries')}: ${ids.join(', ')}.`,
+  extent: async () => '"exw dns add" makes them anew.',
   run: async ({ arguments: { id: ids } }, session) => {
     const { client } = await session.account();
     for (const one of ids) await client.overrides.remove(one);
@@ -112,6 +124,11 @@ const clear = command({
   name: 'dns clear',
   summary: 'remove all entries',
   question: () => 'This removes all DNS entries of the account.',
+  extent: async (_given, session) => {
+    const { client } = await session.account();
+    const { length } = await client.overrides.list();
+    return `There are ${length}; Exitward's console puts them back for seven days.`;
+  },
   run: async (_given, session) => {
     const { client } = await session.account();
     await client.overrides.clear();

@@ -27,6 +27,21 @@ export const portOptions = {
   },
 } as const satisfies Record<string, Option>;
 
+/** The options by which a user shows who it is to the proxy. */
+export const credentialOptions = {
+  user: {
+    known: 'users',
+    summary: 'put this user into the URLs, with --token-file',
+    value: '<name>',
+    read: String,
+  },
+  'token-file': {
+    summary: "a file with that user's proxy access token; - for standard input",
+    value: '<file>',
+    read: String,
+  },
+} as const satisfies Record<string, Option>;
+
 type PortOptions = OptionValues<typeof portOptions>;
 
 /** The name and password towards the proxy. */
@@ -103,7 +118,7 @@ const columns: Column[] = [
   ['hostname', 'hostname'],
   ['exit IP', 'ip'],
   ['port', 'port'],
-  ['status', 'status'],
+  ['status', 'status', 'state'],
   ['checked', 'status_time', 'time'],
   ['city', 'city'],
   ['country', 'country'],
@@ -173,25 +188,18 @@ const formats = {
 
 export const exits = command({
   name: 'exits',
+  examples: ['exw exits --server fra1,ams1 --format txt', 'exw exits --format csv'],
+  list: true,
   summary: 'list the exit IPs of the servers on the contract, with the port that leads to each',
   options: {
-    server: { summary: 'of these servers alone', value: '<names>', read: list },
+    server: { known: 'servers', summary: 'of these servers alone', value: '<names>', read: list },
     format: {
       summary: 'url: http://host:port; txt: host:port; csv, with a header; json',
       value: '<name>',
       choices: ['url', 'txt', 'csv', 'json'],
       read: (text: string) => text as keyof typeof formats,
     },
-    user: {
-      summary: 'put this user into the URLs, with --token-file',
-      value: '<name>',
-      read: String,
-    },
-    'token-file': {
-      summary: "a file with that user's proxy access token; - for standard input",
-      value: '<file>',
-      read: String,
-    },
+    ...credentialOptions,
     ...portOptions,
   },
   run: async ({ options }, session): Promise<Shown> => {
@@ -203,7 +211,8 @@ export const exits = command({
   },
 });
 
-async function credentialsOf(
+/** Errors: a usage fault for one without the other; a failure when the file cannot be read. */
+export async function credentialsOf(
   user: string | undefined,
   file: string | undefined,
 ): Promise<Credentials | undefined> {

@@ -1,5 +1,6 @@
 // The text of --help, from the table of commands.
 import { type Command, type Option, optionsOf } from './command.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Below the commands, in --help and in the manual page. */
 export const notes = `
@@ -20,24 +21,41 @@ export function usageOf({ name, arguments: own = {}, verbatim }: Command): strin
   return ['exw', name, '[options]', ...(verbatim ? ['--'] : []), ...words].join(' ');
 }
 
-/** All commands, or those of a noun. */
-export function overview(commands: readonly Command[]): string {
-  const lines = commands.map(({ name, summary }): [string, string] => [name, summary]);
-  return `Usage: exw <command> [options]
-${section('Commands', lines)}
+/** The commands in their groups. */
+export function overview(groups: Readonly<Record<string, readonly Command[]>>): string {
+  const widest = Math.max(...Object.values(groups).flatMap((some) => some.map(lengthOfName)));
+  const sections = Object.entries(groups).map(([title, some]) => {
+    const lines = some.map(({ name, summary }): [string, string] => [name, summary]);
+    return section(title, lines, widest);
+  });
+  return fitting(`Usage: exw <command> [options]
+${sections.join('')}
+Examples:
+  exw login --url https://api.example.com
+  exw run -- curl https://www.example.com/
+  exw authlist add 203.0.113.7 --expiry +30d
+
 "exw <command> --help" says more.
-${notes}`;
+${notes}`);
 }
+
+const lengthOfName = ({ name }: Command) => name.length;
+
+const fitting = (text: string) => wrapped(text, terminalWidth());
 
 export function helpOf(command: Command): string {
   const given = Object.entries(command.arguments ?? {});
   const words = given.map(([name, { summary }]): [string, string] => [name, summary]);
-  return [
-    `Usage: ${usageOf(command)}\n\n${command.summary}\n`,
-    section('Arguments', words),
-    section('Options', Object.entries(optionsOf(command)).map(optionLine)),
-    command.notes === undefined ? '' : `\n${command.notes}\n`,
-  ].join('');
+  const { summary, notes: more, examples = [] } = command;
+  return fitting(
+    [
+      `Usage: ${usageOf(command)}\n\n${summary}\n`,
+      section('Arguments', words),
+      section('Options', Object.entries(optionsOf(command)).map(optionLine)),
+      more === undefined ? '' : `\n${more}\n`,
+      examples.length === 0 ? '' : `\nExamples:\n${examples.map((one) => `  ${one}\n`).join('')}`,
+    ].join(''),
+  );
 }
 
 /** An option's flags, and what it does. */
@@ -51,9 +69,9 @@ export function optionLine([name, { short, value, summary, choices, required }]:
 }
 
 /** Lines of two columns below a title; nothing where there are none. */
-function section(title: string, lines: Array<[string, string]>): string {
+function section(title: string, lines: Array<[string, string]>, least = 0): string {
   if (lines.length === 0) return '';
-  const width = Math.max(...lines.map(([first]) => first.length));
+  const width = Math.max(least, ...lines.map(([first]) => first.length));
   const text = lines.map(([first, second]) => `  ${first.padEnd(width)}  ${second}\n`);
   return `\n${title}:\n${text.join('')}`;
 }

@@ -1,14 +1,17 @@
 // The command line `exw`: finds the command, asks before it destroys, prints the outcome.
 import { ExitwardError } from '../errors.ts';
 import { type Command, UsageFault } from './command.ts';
-import { commands } from './commands.ts';
-import { candidates } from './completion.ts';
+import { commands, groups } from './commands.ts';
+import { asking, candidates, nextWords } from './completion.ts';
 import { helpOf, overview } from './help.ts';
-import { notify, print } from './output.ts';
-import { findCommand, parse } from './parse.ts';
+import { notify, print, screenOf } from './output.ts';
+import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { Session } from './session.ts';
+import { similar } from './similar.ts';
 import type { Environment } from './stored_login.ts';
+import { usual_every_seconds, watch } from './watch.ts';
+import { terminalWidth } from './wrapped.ts';
 
 /** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(
@@ -22,7 +25,7 @@ export async function main(
   });
   const [first = '', ...others] = argv;
   if (['--version', '-V'].includes(first)) return write(`${version}\n`);
-  if (first === 'complete') return write(lines(candidates(commands, others)));
+  if (first === 'complete') return complete(others, env);
   if (['help', '--help', '-h'].includes(first)) return helpWith(others);
   const found = findCommand(commands, argv);
   if (!found) return withoutCommand(first, others[0]);
@@ -33,23 +36,58 @@ export async function main(
   }
 }
 
+/** Prints candidates, and does not outlive that: a person waits at the Tab key. */
+async function complete(words: string[], env: Environment): Promise<number> {
+  let isAway = false;
+  const ask = asking(words, env, () => {
+    isAway = true;
+  });
+  const found = await candidates(commands, words, ask);
+  // An end in good order would wait for a name server that does not answer.
+  if (isAway) process.stdout.write(lines(found), () => process.kill(process.pid, 'SIGKILL'));
+  else write(lines(found));
+  return 0;
+}
+
 async function runCommand(command: Command, rest: string[], env: Environment): Promise<number> {
   const parsed = parse(command, rest);
   if (!parsed) return write(helpOf(command));
   const { given, common } = parsed;
-  if (command.question && !common.yes) await confirmed(command.question(given));
-  const outcome = await command.run(given, new Session(common, env));
+  const session = new Session(common, env);
+  if (command.question && !common.yes) {
+    await confirmed(command.question(given), () => command.extent?.(given, session));
+  }
+  if (common.watch) return watchCommand(parsed, command, session);
+  const outcome = await command.run(given, session);
   if (typeof outcome === 'number') return outcome;
-  print(outcome, common.json);
+  print(outcome, common.json, command.list && !common.wide ? terminalWidth() : undefined);
   return 0;
 }
 
+/** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
+async function watchCommand(
+  { given, common }: Parsed,
+  command: Command,
+  session: Session,
+): Promise<never> {
+  if (!process.stdout.isTTY || common.json || common.wide) {
+    throw new UsageFault('--watch: expected a terminal, without --json and --wide');
+  }
+  const render = async () => {
+    const outcome = await command.run(given, session);
+    return typeof outcome === 'number' ? '' : screenOf(outcome, terminalWidth());
+  };
+  return watch(render, common.every ?? usual_every_seconds);
+}
+
 function failed(error: unknown): number {
-  notify(`exw: ${error instanceof Error ? error.message : String(error)}`);
+  const message = `exw: ${error instanceof Error ? error.message : String(error)}`;
   if (error instanceof UsageFault) {
+    notify(...message.split('\n'));
     notify('Add --help for what is expected.');
     return 2;
   }
+  notify(message);
   if (error instanceof ExitwardError && error.mayHaveActed) {
     notify('The change may have been made all the same; look before you try again.');
   }
@@ -61,18 +99,22 @@ function helpWith(words: string[]): number {
   const found = findCommand(commands, words);
   if (found) return write(helpOf(found.command));
   const ofNoun = verbsOf(words[0]);
-  return write(overview(ofNoun.length > 0 ? ofNoun : commands));
+  return write(overview(ofNoun.length > 0 ? { Commands: ofNoun } : groups));
 }
 
 /** Nothing, a noun without its verb, or a word that is no command. */
 function withoutCommand(noun: string, verb: string | undefined): number {
   const ofNoun = verbsOf(noun);
-  const known = noun === '' ? commands : ofNoun;
-  if (['--help', '-h'].includes(verb ?? '') && ofNoun.length > 0) return write(overview(ofNoun));
-  if (known.length === 0 || verb !== undefined) {
-    const unknown = ofNoun.length > 0 ? verb : noun;
-    const what = unknown?.startsWith('-') ? 'option' : 'command';
-    return failed(new UsageFault(`unknown ${what} '${unknown?.replace(/(^-.*?)=.*/s, '$1')}'`));
+  const known = noun === '' ? groups : { Commands: ofNoun };
+  if (['--help', '-h'].includes(verb ?? '') && ofNoun.length > 0) return write(overview(known));
+  if ((noun !== '' && ofNoun.length === 0) || verb !== undefined) {
+    const unknown = (ofNoun.length > 0 ? verb : noun) ?? '';
+    const what = unknown.startsWith('-') ? 'option' : 'command';
+    const words = ofNoun.length > 0 ? [noun] : [];
+    const meant = what === 'command' ? similar(unknown, nextWords(commands, words)) : '';
+    return failed(
+      new UsageFault(`unknown ${what} '${unknown.replace(/(^-.*?)=.*/s, '$1')}'${meant}`),
+    );
   }
   process.stderr.write(overview(known));
   return 2;

@@ -33,25 +33,48 @@ export async function requireEntry(client: Exitward, ip: string): Promise<Authli
   throw new Failure(`${ip} is not on the authlist of this account.`);
 }
 
+/** The address of this machine, where it can be told, and its entry, where there is one. */
+interface Own {
+  ip?: string;
+  entry?: AuthlistEntry;
+}
+
 /**
- * The entry of this machine's address. The interface does not tell a caller's address, save to who
- * lists it: an error names the address, and an entry that was made in vain is removed at once.
- * Errors: a failure when it is not listed.
+ * The address of this machine. The interface does not tell it, save to who lists it: an error names
+ * the address, and an entry that was made in vain is removed at once. It is not told where nobody
+ * could be listed. Errors: those of the service, also for a token that only reads.
  */
-export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> {
+export async function ownAddress(client: Exitward, variant: 'current' | 'earlier'): Promise<Own> {
   // Any user will do, and one of the list is there in both variants.
-  const [first] = await client.authlist.list();
-  if (!first) throw new Failure('The authlist is empty.');
+  const user = (await client.authlist.list())[0]?.user ?? (await anyUser(client, variant));
+  if (user === undefined) return {};
   let added: AuthlistEntry;
   try {
-    added = await client.authlist.add({ user: first.user, expiry: now() + probe_seconds });
+    added = await client.authlist.add({ user, expiry: now() + probe_seconds });
   } catch (error) {
     const ip = addressListedBy(error);
     if (ip === undefined) throw error;
-    return requireEntry(client, ip);
+    const entry = (await client.authlist.list({ ip })).find((one) => isSameAddress(one.ip, ip));
+    return entry ? { ip, entry } : { ip };
   }
   await client.authlist.remove(added.id);
-  throw new Failure(`Your address, ${added.ip}, is not on the authlist.`);
+  return { ip: added.ip };
+}
+
+async function anyUser(client: Exitward, variant: 'current' | 'earlier') {
+  return variant === 'earlier' ? undefined : (await client.users.list())[0]?.name;
+}
+
+/** The entry of this machine's address. Errors: a failure when it is not listed. */
+export async function requireOwnEntry(
+  client: Exitward,
+  variant: 'current' | 'earlier',
+): Promise<AuthlistEntry> {
+  const { ip, entry } = await ownAddress(client, variant);
+  if (entry) return entry;
+  throw new Failure(
+    ip === undefined ? 'The authlist is empty.' : `Your address, ${ip}, is not on the authlist.`,
+  );
 }
 
 export interface Terms {
@@ -131,6 +154,11 @@ export class OwnAddress {
         `exw: ${entry.ip} could not be removed and stays listed until ${until}: ${error.message}`,
       );
     }
+  }
+
+  /** The user that connections of the address count as: that of an entry which was there before, too. */
+  get user(): string {
+    return (this.#own ?? this.#others)?.user ?? this.#terms.user;
   }
 
   get #lifetime(): number {

@@ -6,14 +6,17 @@ import {
   type Given,
   type Option,
   type OptionValues,
+  type ofLists,
   optionsOf,
   UsageFault,
 } from './command.ts';
+import { similar } from './similar.ts';
 
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
   /** The options that every command takes. */
-  common: OptionValues<typeof everywhere> & { yes?: boolean };
+  common: OptionValues<typeof everywhere> &
+    Partial<OptionValues<typeof ofLists>> & { yes?: boolean };
 }
 
 /** The command that these words begin with, and the words after it. */
@@ -69,7 +72,10 @@ function split(args: string[], options: Record<string, Option>) {
     const named = sentence.replace(/--([\w-]+) <value>/, (_, name: string) =>
       flagOf(name, options[name]),
     );
-    throw new UsageFault(named.charAt(0).toLowerCase() + named.slice(1));
+    const [, unknown] = /^Unknown option '(--[^'=]*)/.exec(sentence) ?? [];
+    const known = Object.keys(options).map((name) => `--${name}`);
+    const meant = unknown === undefined ? '' : similar(unknown, known);
+    throw new UsageFault(named.charAt(0).toLowerCase() + named.slice(1) + meant);
   }
 }
 

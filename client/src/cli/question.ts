@@ -5,10 +5,17 @@ import { Failure, UsageFault } from './command.ts';
 
 export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-/** Resolves when the answer is yes. Errors: a usage fault off a terminal; a failure when it is no. */
-export async function confirmed(question: string): Promise<void> {
+/**
+ * Resolves when the answer is yes; `extent` adds how much it is about.
+ * Errors: a usage fault off a terminal; a failure when it is no.
+ */
+export async function confirmed(
+  question: string,
+  extent?: () => Promise<string> | undefined,
+): Promise<void> {
   if (!isTerminal()) throw new UsageFault(`${question} Add --yes to do it without being asked.`);
-  const answer = await asked(`${question} Go on? [y/N] `, process.stderr);
+  const said = [question, await extent?.()].filter(Boolean).join(' ');
+  const answer = await asked(`${said} Go on? [y/N] `, process.stderr);
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Failure('Nothing was changed.');
 }
 
@@ -18,9 +25,7 @@ export async function confirmed(question: string): Promise<void> {
  */
 export async function askSecret(what: string): Promise<string> {
   if (!isTerminal()) {
-    let text = '';
-    for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-    return text.replace(/\r?\n$/, '');
+    return (await standardInput()).replace(/\r?\n$/, '');
   }
   process.stderr.write(`${what}: `);
   // A terminal whose echo goes nowhere.
@@ -29,6 +34,13 @@ export async function askSecret(what: string): Promise<string> {
   if (answer === undefined) throw new Failure(`There is no ${what.toLowerCase()}.`);
   process.stderr.write('\n');
   return answer;
+}
+
+/** All of standard input. */
+export async function standardInput(): Promise<string> {
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
+  return text;
 }
 
 /** A line of the terminal; undefined for Ctrl-C and Ctrl-D. */

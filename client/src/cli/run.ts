@@ -23,6 +23,10 @@ const usual_no_proxy = 'localhost,127.0.0.1,::1';
 
 export const run = command({
   name: 'run',
+  examples: [
+    'exw run -- curl https://www.example.com/',
+    'exw run --server fra1 --user alice --token -- ./crawl',
+  ],
   summary: 'run a command behind the proxy',
   verbatim: true,
   arguments: {
@@ -30,11 +34,12 @@ export const run = command({
   },
   options: {
     server: {
+      known: 'servers',
       summary: 'the server to leave by; the first that works when left out',
       value: '<name>',
       read: String,
     },
-    exit: { summary: 'the exit IP to leave by', value: '<ip>', read: address },
+    exit: { known: 'exits', summary: 'the exit IP to leave by', value: '<ip>', read: address },
     user: { ...userOption, summary: 'the user it counts as; the only proxy user when left out' },
     token: {
       summary: 'use a proxy access token, instead of listing the address (current variant)',
@@ -77,7 +82,8 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, options, credentials);
       // The command has this stream, too: a file or a pipe is to hold what the command says.
-      if (process.stderr.isTTY) notify(`Through ${exit.ip} of ${server.server}, as ${user}.`);
+      if (process.stderr.isTTY)
+        notify(`Through ${exit.ip} of ${server.server}, as ${own?.user ?? user}.`);
       keeping = own?.keep(over.signal).catch((error: Error) => notify(`exw: ${error.message}`));
       return await ended(words, proxyVariables(url, options['no-proxy']), signals);
     } finally {

@@ -151,6 +151,7 @@ interface SeenServer {
 
 const vpnStatus = command({
   name: 'vpn status',
+  list: 'once',
   summary:
     'list the exits that have a VPN, with its health, and say whether this machine leaves by one',
   options: personOptions,

@@ -9,13 +9,22 @@ const account = '/accounts/<account>';
 
 const usage: Column = ['usage', 'period.usage', 'bytes'];
 const limit: Column = ['limit', 'limit_bytes', 'bytes'];
-const shown: Column[] = ['name', 'plan', usage, limit, ['over', 'over_limit'], 'suspended', expiry];
+const suspended: Column = ['suspended', 'suspended', 'alarm'];
+const shown: Column[] = [
+  'name',
+  'plan',
+  usage,
+  limit,
+  ['over', 'over_limit', 'alarm'],
+  suspended,
+  expiry,
+];
 const wholeRecord: Column[] = [
   'name',
   'plan',
   ['start', 'start', 'time'],
   expiry,
-  'suspended',
+  suspended,
   ['period from', 'period.start', 'time'],
   ['period to', 'period.end', 'time'],
   usage,
@@ -53,6 +62,7 @@ export const accountNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list all accounts',
       run: listAt('/accounts?limit=1000', shown),
     },
@@ -65,6 +75,7 @@ export const accountNoun: Noun = {
       usage: 'create <name>',
       summary: 'create an account; prints its API token',
       required: terms,
+      examples: ['exitward account create acme --plan small --expiry +1y --limit 500GB'],
       options: furtherTerms,
       run: createAt(
         '/accounts',
@@ -152,6 +163,7 @@ export const undoNoun: Noun = {
   verbs: [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list what can be undone',
       run: listAt(`${account}/removals`, [
         ['removal', 'removal_id'],

@@ -6,7 +6,7 @@ import {
   readOperatorAccess,
 } from '../config.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { Failure } from './command.ts';
+import { ApiFailure, Failure } from './command.ts';
 import type { Row } from './output.ts';
 
 /** No server answers where one is looked for. */
@@ -16,9 +16,12 @@ const response_milliseconds = 120_000;
 
 export class AdminApi {
   readonly #access: OperatorAccess;
+  readonly #patience_milliseconds: number;
   #base: string | undefined;
 
-  constructor(env: Environment) {
+  /** `patience_milliseconds`: how long a response may take. */
+  constructor(env: Environment, patience_milliseconds = response_milliseconds) {
+    this.#patience_milliseconds = patience_milliseconds;
     this.#access = readOperatorAccess(env);
   }
 
@@ -77,7 +80,7 @@ export class AdminApi {
     const response = await fetch(`${base}/admin${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(response_milliseconds),
+      signal: AbortSignal.timeout(this.#patience_milliseconds),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
@@ -90,9 +93,9 @@ export class AdminApi {
     });
     if (response.ok) return response;
     const text = await response.text();
-    throw new Failure(
-      messageIn(text) ?? `${base} answered ${response.status}, not as an Exitward server does.`,
-    );
+    const told = faultIn(text);
+    if (told) throw new ApiFailure(told.message, told.field);
+    throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }
 
@@ -106,10 +109,12 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-function messageIn(text: string): string | undefined {
+/** The sentence of an error, and the field that it is about. */
+function faultIn(text: string): { message: string; field?: string } | undefined {
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
-    return typeof message === 'string' ? message : undefined;
+    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
+    if (typeof message !== 'string') return undefined;
+    return typeof field === 'string' ? { message, field } : { message };
   } catch {
     return undefined;
   }

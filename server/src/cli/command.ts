@@ -6,6 +6,19 @@ import type { Document, Shown } from './output.ts';
 /** A failure that its message explains: exit code 1. */
 export class Failure extends Error {}
 
+/** A failure that a server told of a field of the request. */
+export class ApiFailure extends Failure {
+  readonly field: string | undefined;
+
+  constructor(message: string, field: string | undefined) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** The network is not as a file says, which was told: exit code 3. */
+export class Differs extends Error {}
+
 /** It was told with the output that something is wrong: exit code 1, and no more words. */
 export class Told extends Error {}
 
@@ -37,6 +50,12 @@ export interface Verb {
   question?: string;
   /** Whether the question is asked this time; always where it is undefined. */
   isAsked?: (given: Given) => boolean;
+  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  extent?: (given: Given, api: AdminApi) => Promise<string>;
+  /** Command lines that a person may begin with. */
+  examples?: readonly string[];
+  /** Whether it shows tables, which then fit the terminal. */
+  list?: true;
   run: Run;
 }
 

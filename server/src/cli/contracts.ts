@@ -12,7 +12,7 @@ const contractColumns: Column[] = [
   'hostname',
   ['own limit', 'limit_bytes', 'bytes'],
   ['usage', 'usage.current', 'bytes'],
-  ['over', 'over_limit'],
+  ['over', 'over_limit', 'alarm'],
   ['added', 'added_at', 'time'],
 ];
 const ownLimit: Choice = [
@@ -28,6 +28,7 @@ export const contractNoun: Noun = {
   verbs: [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list the servers on a contract',
       run: listAt(servers, contractColumns),
     },
@@ -35,6 +36,7 @@ export const contractNoun: Noun = {
       usage: 'add <account> <servers...>',
       summary: 'add servers to a contract; those that are on it stay',
       options: [ownLimit],
+      examples: ['exitward contract add acme fra1 ams1 --limit 100GB'],
       run: async (given, api) => {
         const added: Row[] = [];
         for (const name of given.parsedAll('servers', String)) {
@@ -69,6 +71,7 @@ export const contractNoun: Noun = {
       usage: 'remove <account> <server>',
       summary: 'take a server off a contract',
       question: 'This takes <server> off the contract of <account>: its connections there end.',
+      extent: async (given) => given.text('"exitward contract add <account> <server>" undoes it.'),
       run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
     },
   ],
@@ -94,6 +97,7 @@ export const portSchemeNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list port schemes',
       run: async (_given, api) => {
         const value = await api.list<{ name: string; bases: Base[] }>('/port_schemes');

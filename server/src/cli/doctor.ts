@@ -17,6 +17,7 @@ import { version } from '../version.ts';
 import { AdminApi, NoServer } from './api.ts';
 import { Told } from './command.ts';
 import { type Part, print } from './output.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
 
 export function addDoctor(program: Command, env: Environment): void {
   program
@@ -111,5 +112,5 @@ function partOf(findings: readonly Finding[], forPeople: boolean): Part {
     `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
     ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
   ]);
-  return { text: `${lines.join('\n')}\n` };
+  return { text: wrapped(`${lines.join('\n')}\n`, terminalWidth()) };
 }

@@ -79,6 +79,9 @@ export const explainVerb: Verb = {
     ['--check-exit', 'the node sends a request of its own through the exit, too', 'check_exit'],
     ['--token-file <file>', 'a file that holds the token; - for standard input'],
   ],
+  examples: [
+    'exitward explain --server fra1 --from 203.0.113.7 --port 10001 --host www.example.com',
+  ],
   run: async (given, api) => {
     const answer = await ask(given, api);
     return record(answer, [

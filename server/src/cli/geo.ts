@@ -14,6 +14,7 @@ export const geoNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list what each provider says of each exit IP',
       options: [
         ['--server <server>', 'only the exit IPs of this one', 'server'],
@@ -30,7 +31,7 @@ export const geoNoun: Noun = {
             'server',
             ['exit IP', 'ip'],
             'provider',
-            'status',
+            ['status', 'status', 'state'],
             'country',
             'distance_km',
             ['checked', 'status_time', 'time'],

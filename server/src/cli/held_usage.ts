@@ -14,6 +14,7 @@ export const heldUsageNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list the batches that are held, with the accounts that they would bill most',
       run: async (_given, api) => {
         const value = await api.list<Row & { accounts: Sum[] }>('/held_usage');

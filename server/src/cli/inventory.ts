@@ -32,7 +32,14 @@ export const inventoryNoun: Noun = {
         ['--dry-run', 'only tell what would change'],
         ['--remove-missing', 'servers that are not in the file go'],
       ],
+      examples: ['exitward inventory import network.csv --dry-run'],
       question: 'This removes every server that is not in <file>.',
+      extent: async (given, api) => {
+        const { bytes, type } = readInventoryFile(given.word('file'));
+        const query = '?dry_run=true&remove_missing=true';
+        const { removed } = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+        return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
+      },
       isAsked: (given) => given.has('removeMissing') && !given.has('dryRun'),
       run: async (given, api) => {
         const { bytes, type } = readInventoryFile(given.word('file'));

@@ -5,12 +5,16 @@ import { type Choice, Failure, type Noun, type Verb } from './command.ts';
 import { type Column, expiry, lastUsed, type Row, record, table } from './output.ts';
 import { time, whole } from './values.ts';
 
+/** Where counting ends, ahead of a question. */
+const most_counted = 1000;
+
 /** The verbs of both lists: show all or some, extend many, say what one is for, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choice[]): Verb[] {
   const path = `/accounts/<account>/${list}`;
   return [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list the entries of an account, or those that fit',
       options: [
         ['--search <text>', 'only entries that hold this text, in a note too', 'search'],
@@ -51,6 +55,11 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
       usage: 'clear <account>',
       summary: 'remove all entries of an account; exitward undo puts them back for seven days',
       question: `This removes all ${list} entries of <account>.`,
+      extent: async (given, api) => {
+        const entries = await api.list(given.path(path), most_counted);
+        const count = `${entries.length}${entries.length < most_counted ? '' : ' or more'}`;
+        return `There are ${count}; "exitward undo" puts them back for seven days.`;
+      },
       run: removeAt(path, `All ${list} entries of <account> are removed.`, {
         cleared: '<account>',
       }),
@@ -60,6 +69,7 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
 
 const find: Verb = {
   usage: 'find <ip>',
+  list: true,
   summary: 'show who holds an address, on each port scheme',
   run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry, 'proof']),
 };
@@ -145,7 +155,15 @@ export const authlistNoun: Noun = {
   ],
 };
 
-const overrideColumns: Column[] = ['id', 'server', 'hostname', 'ip', 'status', expiry, 'note'];
+const overrideColumns: Column[] = [
+  'id',
+  'server',
+  'hostname',
+  'ip',
+  ['status', 'status', 'state'],
+  expiry,
+  'note',
+];
 
 interface EntryOnNodes {
   server: string;

@@ -15,6 +15,7 @@ import { past, time, whole } from './values.ts';
 
 export const statusVerb: Verb = {
   usage: 'status',
+  list: true,
   summary: 'how the network and the server stand',
   run: async (_given, api) => {
     const value = await api.get<
@@ -78,6 +79,7 @@ const bytes: Column[] = [
 
 export const usageVerb: Verb = {
   usage: 'usage',
+  list: true,
   summary:
     'traffic of all accounts in their billing periods, or of one by hour, day, server or user',
   options: [
@@ -91,6 +93,7 @@ export const usageVerb: Verb = {
     ],
     ['--to <time>', 'with --account: until when; now when omitted', 'to', time],
   ],
+  examples: ['exitward usage', 'exitward usage --account acme --by server --from 2027-01-01'],
   run: async (given, api): Promise<Shown> => {
     if (!given.has('account')) {
       return table(await api.list('/usage?limit=1000'), [
@@ -99,7 +102,7 @@ export const usageVerb: Verb = {
         ['to', 'period.end', 'time'],
         ['usage', 'usage', 'bytes'],
         ['limit', 'limit', 'bytes'],
-        ['over', 'over_limit'],
+        ['over', 'over_limit', 'alarm'],
       ]);
     }
     const path = given.path('/accounts/<account>/usage') + given.query();
@@ -113,6 +116,7 @@ export const usageVerb: Verb = {
 
 export const auditVerb: Verb = {
   usage: 'audit',
+  list: true,
   summary: 'the audit log, newest first, or what is searched for in it',
   options: [
     ['--search <words>', 'only entries with each of these words in what they show', 'search'],
@@ -166,6 +170,7 @@ export const operatorTokenNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list operator tokens',
       run: listAt('/tokens', ['id', 'name', created, lastUsed]),
     },

@@ -24,12 +24,12 @@ const known: Column[] = [
   'id',
   'server',
   'name',
-  'live',
+  ['live', 'live', 'state'],
   'lag',
   ['revision', 'applied_revision'],
   ['seen', 'seen_at', 'time'],
   'version',
-  ['behind', 'is_behind'],
+  ['behind', 'is_behind', 'alarm'],
 ];
 const openNow: Column[] = [['drained', 'drained_at', 'time'], 'connections'];
 const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], 'message'];
@@ -62,6 +62,7 @@ export const nodeNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list nodes with how far behind they are',
       run: listAt('/nodes', [...known, ...openNow, ['faults', 'faults', 'kinds']]),
     },
@@ -117,6 +118,7 @@ export const nodeNoun: Noun = {
     },
     {
       usage: 'invites',
+      list: true,
       summary: 'list the invitations that can still be used',
       run: listAt('/invites', ['id', 'server', expiry]),
     },

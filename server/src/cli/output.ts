@@ -3,7 +3,17 @@ import { once } from 'node:events';
 import { styleText } from 'node:util';
 
 export type Row = Record<string, unknown>;
-type Kind = 'text' | 'time' | 'bytes' | 'list' | 'counts' | 'kinds' | 'statuses';
+/** On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. */
+type Kind =
+  | 'text'
+  | 'state'
+  | 'alarm'
+  | 'time'
+  | 'bytes'
+  | 'list'
+  | 'counts'
+  | 'kinds'
+  | 'statuses';
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
 type Spelled = readonly [title: string, path: string, kind?: Kind];
@@ -67,31 +77,100 @@ export function notify(...sentences: string[]): void {
   process.stderr.write(lines.map((line) => `${visible(line)}\n`).join(''));
 }
 
-/** Data on stdout; the sentence for a person on stderr. */
-export function print(shown: Shown, json = false): void {
+/** Data on stdout; the sentence for a person on stderr. On a terminal tables are as wide as `width` at most. */
+export function print(shown: Shown, json = false, width?: number): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
   const text = () =>
-    shown.parts.map((part) => textOf(part, stdout.isTTY)).join(stdout.isTTY ? '\n' : '');
+    stdout.isTTY ? screenOf(shown, width) : shown.parts.map((part) => textOf(part, false)).join('');
   stdout.write(json ? `${jsonText(shown.value, 2)}\n` : (shown.bytes ?? text()));
 }
 
+/** All parts as a person reads them. */
+export function screenOf({ parts }: Shown, width?: number): string {
+  return parts.map((part) => textOf(part, true, width)).join('\n');
+}
+
 /** A part as a person reads it on a terminal, or as lines for a pipe. */
-export function textOf(part: Part, forPeople: boolean): string {
+export function textOf(part: Part, forPeople: boolean, width = Number.POSITIVE_INFINITY): string {
   if ('text' in part) {
     return forPeople ? part.text.split(/\r?\n/).map(visible).join('\n') : part.text;
   }
   const columns = part.columns.map(spelled);
   if ('record' in part) {
     const lines = columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
-    return forPeople ? aligned(lines, (text) => bold(text)) : separated(lines);
+    return forPeople ? recordOf(columns, lines) : separated(lines);
   }
   const lines = part.rows.map((row) => columns.map((column) => cell(row, column, forPeople)));
   if (!forPeople) return separated(lines);
   if (lines.length === 0) return 'none\n';
+  return tableOf(columns, lines, width);
+}
+
+/** A line for each field, with its name in bold. */
+function recordOf(columns: readonly Spelled[], lines: string[][]): string {
+  return aligned(lines, (text, at, line) =>
+    at === 0 ? bold(text) : coloured(text, columns[line]?.[2]),
+  );
+}
+
+/** A table without the columns that there is no room for, which its last line names. */
+function tableOf(columns: readonly Spelled[], lines: string[][], width: number): string {
   const header = columns.map(([title]) => title.toUpperCase());
-  const [first = '', ...rest] = aligned([header, ...lines]).split('\n');
-  return [bold(first), ...rest].join('\n');
+  const kept = columnsWithin(columns, [header, ...lines], width);
+  const pick = (cells: readonly string[]) => kept.map((at) => cells[at] ?? '');
+  const style = (text: string, at: number) => coloured(text, columns[kept[at] ?? 0]?.[2]);
+  const all = cut([header, ...lines].map(pick), width);
+  const [first = '', ...rest] = aligned(all, (text, at, line) =>
+    line > 0 ? style(text, at) : text,
+  ).split('\n');
+  const left = header.filter((_, at) => !kept.includes(at));
+  const note = left.length > 0 ? `--wide shows also: ${left.join(', ')}\n` : '';
+  return [bold(first), ...rest].join('\n') + note;
+}
+
+/** Which columns stay: the first one, and as many as there is room for; those that are no state go first, from the right. */
+function columnsWithin(columns: readonly Spelled[], lines: string[][], width: number): number[] {
+  const kept = [...columns.keys()];
+  const wide = columns.map((_, at) => widest(lines, at));
+  const isOver = () => kept.reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
+  while (kept.length > 1 && isOver()) {
+    const isPlain = (at: number) =>
+      at > 0 &&
+      !['state', 'alarm', 'kinds', 'statuses', 'counts'].includes(columns[at]?.[2] ?? 'text');
+    const last = kept.findLast(isPlain) ?? kept.at(-1) ?? 0;
+    kept.splice(kept.indexOf(last), 1);
+  }
+  return kept;
+}
+
+function widest(lines: readonly string[][], at: number): number {
+  return lines.reduce((most, cells) => Math.max(most, lengthOf(cells[at] ?? '')), 0);
+}
+
+/** The last column cut to the room that is left for it. */
+function cut(lines: string[][], width: number): string[][] {
+  const last = (lines[0]?.length ?? 1) - 1;
+  let room = width;
+  for (let at = 0; at < last; at++) room -= widest(lines, at) + 2;
+  if (widest(lines, last) <= room) return lines;
+  return lines.map((cells) => {
+    const text = Array.from(cells[last] ?? '');
+    if (text.length <= room) return cells;
+    return [...cells.slice(0, last), `${text.slice(0, Math.max(room, 8) - 1).join('')}…`];
+  });
+}
+
+const good = /^(ok|active|yes)\b/;
+const doubtful = /^(warn|pending|expiring|unproven)\b/;
+const bad = /^(crit|expired|no|fault)\b/;
+
+function coloured(text: string, kind: Kind = 'text'): string {
+  if (kind === 'alarm') return /^yes\b/.test(text) ? style('red', text) : text;
+  if (kind !== 'state') return text;
+  if (good.test(text)) return style('green', text);
+  if (doubtful.test(text)) return style('yellow', text);
+  return bad.test(text) ? style('red', text) : text;
 }
 
 function spelled(column: Column): Spelled {
@@ -99,25 +178,33 @@ function spelled(column: Column): Spelled {
 }
 
 function bold(text: string): string {
-  return styleText('bold', text, { stream: process.stdout });
+  return style('bold', text);
+}
+
+/** `styleText` knows NO_COLOR and what is no terminal. */
+function style(format: 'bold' | 'green' | 'yellow' | 'red', text: string): string {
+  return styleText(format, text, { stream: process.stdout });
 }
 
 function separated(lines: string[][]): string {
   return lines.map((cells) => `${cells.join('\t')}\n`).join('');
 }
 
+type Style = (text: string, at: number, line: number) => string;
+
 /** Columns as wide as their widest cell. */
-function aligned(lines: string[][], styleFirst = (text: string) => text): string {
-  const widths: number[] = [];
-  for (const cells of lines) {
-    for (const [at, text] of cells.entries())
-      widths[at] = Math.max(widths[at] ?? 0, lengthOf(text));
-  }
-  const pad = (text: string, at: number) => {
-    const padded = text + ' '.repeat((widths[at] ?? 0) - lengthOf(text));
-    return at === 0 ? styleFirst(padded) : padded;
-  };
-  return lines.map((cells) => `${cells.map(pad).join('  ').trimEnd()}\n`).join('');
+function aligned(lines: string[][], styled: Style): string {
+  const widths = (lines[0] ?? []).map((_, at) => widest(lines, at));
+  return lines
+    .map((cells, line) => {
+      const padded = cells.map((text, at) => {
+        // The last cell needs none: a line ends with its text.
+        const more = at < cells.length - 1 ? (widths[at] ?? 0) - lengthOf(text) : 0;
+        return styled(text, at, line) + ' '.repeat(more);
+      });
+      return `${padded.join('  ').trimEnd()}\n`;
+    })
+    .join('');
 }
 
 function lengthOf(text: string): number {
@@ -147,7 +234,7 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text.replace(steering, (character) => {
     const code = character.charCodeAt(0);
     return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;

@@ -2,11 +2,18 @@
 import { confirm } from '@clack/prompts';
 import { Failure, UsageFault } from './command.ts';
 
-/** Resolves when the answer is yes. Errors: a usage fault off a terminal; a failure when it is no. */
-export async function confirmed(question: string): Promise<void> {
+/**
+ * Resolves when the answer is yes; `extent` adds how much it is about.
+ * Errors: a usage fault off a terminal; a failure when it is no.
+ */
+export async function confirmed(
+  question: string,
+  extent?: () => Promise<string> | undefined,
+): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new UsageFault(`${question} Add --yes to do it without being asked.`);
   }
-  const answer = await confirm({ message: question, initialValue: false, output: process.stderr });
+  const message = [question, await extent?.()].filter(Boolean).join(' ');
+  const answer = await confirm({ message, initialValue: false, output: process.stderr });
   if (answer !== true) throw new Failure('Nothing was changed.');
 }

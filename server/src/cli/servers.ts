@@ -26,7 +26,7 @@ const known: Column[] = [
 const exitColumns: Column[] = [
   ['exit IP', 'ip'],
   'port_base',
-  'status',
+  ['status', 'status', 'state'],
   ['checked', 'status_time', 'time'],
   ['VPN', 'vpn', 'statuses'],
 ];
@@ -60,11 +60,13 @@ export const serverNoun: Noun = {
   verbs: [
     {
       usage: 'list',
+      list: true,
       summary: 'list the servers of the network',
       run: listAt('/servers', listed),
     },
     {
       usage: 'show <server>',
+      list: true,
       summary: 'show a server with its exit IPs',
       run: async (given, api) => showServer(await api.get(given.path(server))),
     },
@@ -72,6 +74,9 @@ export const serverNoun: Noun = {
       usage: 'add <name>',
       summary: 'add a server to the network',
       required: details,
+      examples: [
+        'exitward server add fra1 --hostname fra1.example.net --title Frankfurt --city Frankfurt --country DE --latitude 50.11 --longitude 8.68 --services proxy',
+      ],
       options: [portSchemes],
       run: async (given, api) => {
         const body = { name: given.word('name'), ...given.fields };
@@ -91,6 +96,12 @@ export const serverNoun: Noun = {
       usage: 'remove <server>',
       summary: 'take a server out of the network',
       question: 'This takes <server> out of the network, with its exit IPs and nodes.',
+      extent: async (given, api) => {
+        const { ip_count, nodes } = await api.get<{ ip_count: number; nodes: { all: number } }>(
+          given.path(server),
+        );
+        return `It has ${ip_count} exit IPs and ${nodes.all} nodes; a node that is gone must join again.`;
+      },
       run: removeAt(server, '<server> is removed.', { removed: '<server>' }),
     },
   ],
@@ -110,6 +121,7 @@ export const exitNoun: Noun = {
       usage: 'remove <server> <ip>',
       summary: 'remove an exit IP',
       question: 'This takes the exit IP <ip> off <server>.',
+      extent: async () => '"exitward exit add" undoes it.',
       run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
     },
   ],

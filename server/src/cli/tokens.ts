@@ -13,6 +13,7 @@ export const tokenNoun: Noun = {
   verbs: [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list the API tokens of an account',
       run: listAt(tokens, columns),
     },

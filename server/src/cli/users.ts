@@ -12,7 +12,7 @@ const columns: Column[] = [
   'id',
   'name',
   'display_name',
-  'active',
+  ['active', 'active', 'state'],
   ['proxy', 'flags.proxy'],
   ['billing', 'flags.billing'],
   ['admin', 'flags.admin'],
@@ -48,6 +48,7 @@ export const userNoun: Noun = {
   verbs: [
     {
       usage: 'list <account>',
+      list: true,
       summary: 'list the users of an account',
       run: listAt(users, columns),
     },

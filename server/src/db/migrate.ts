@@ -22,6 +22,7 @@ import { vpnHealth } from './migrations/0022_vpn_health.ts';
 import { notes } from './migrations/0023_notes.ts';
 import { listsInPages } from './migrations/0024_lists_in_pages.ts';
 import { topics } from './migrations/0025_topics.ts';
+import { manifests } from './migrations/0026_manifests.ts';
 
 interface Migration {
   id: number;
@@ -52,6 +53,7 @@ const migrations: Migration[] = [
   { id: 23, name: 'notes', statements: notes },
   { id: 24, name: 'lists_in_pages', statements: listsInPages },
   { id: 25, name: 'topics', statements: topics },
+  { id: 26, name: 'manifests', statements: manifests },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -49,7 +49,7 @@ const Flags = Strict(
   },
   'Permissions; those left out are off for a new user, and stay as they are on a change.',
 );
-const NewUser = Strict({
+export const NewUser = Strict({
   name: Name('Username the user authenticates with; it stays.'),
   display_name: Type.Optional(DisplayName),
   flags: Type.Optional(Flags),

@@ -62,7 +62,7 @@ const AccountRecord = Strict({
   token_lifetime_seconds: Lifetime,
   created_at: Timestamp('When it was created.'),
 });
-const NewAccount = Strict({
+export const NewAccount = Strict({
   name: Name('Account name; it stays.'),
   plan: Plan,
   start: Type.Optional(Start),

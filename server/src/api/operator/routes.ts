@@ -10,6 +10,7 @@ import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
 import { heldUsageRoutes } from './held_usage.ts';
 import { inventoryRoutes } from './inventory.ts';
+import { manifestRoutes } from './manifests.ts';
 import { networkRoutes } from './network.ts';
 import { nodeRoutes } from './nodes.ts';
 import { operatorTokenRoutes } from './operators.ts';
@@ -27,6 +28,7 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   portSchemeRoutes(app, ctx);
   serverRoutes(app, ctx);
   inventoryRoutes(app, ctx);
+  manifestRoutes(app, ctx);
   geoRoutes(app, ctx);
   nodeRoutes(app, ctx);
   heldUsageRoutes(app, ctx);

@@ -1,0 +1,63 @@
+// A list of addresses as a person writes it: a line for each, with a user and an end where those differ.
+import { UsageFault } from './command.ts';
+import { address, canonicalAddress, now, time } from './values.ts';
+
+export interface AddressLine {
+  /** From 1. */
+  line: number;
+  ip: string;
+  user?: string;
+  expiry?: number;
+}
+
+export interface LineFault {
+  line: number;
+  message: string;
+}
+
+/** Reads `ADDRESS [USER [END]]` of each line; blank lines and comments count for nothing. All faults are told. */
+export function readAddresses(text: string): { lines: AddressLine[]; faults: LineFault[] } {
+  const lines: AddressLine[] = [];
+  const faults: LineFault[] = [];
+  const seen = new Map<string, number>();
+  for (const [at, content] of text.split(/\r?\n/).entries()) {
+    const words = content.replace(/(^|\s)#.*/, '').trim();
+    if (words === '') continue;
+    const line = at + 1;
+    try {
+      const read = readLine(words.split(/\s+/), line);
+      const ip = canonicalAddress(read.ip) ?? read.ip;
+      const before = seen.get(ip);
+      if (before !== undefined) throw new UsageFault(`ip: ${read.ip} is in line ${before} already`);
+      seen.set(ip, line);
+      lines.push(read);
+    } catch (error) {
+      if (!(error instanceof UsageFault)) throw error;
+      faults.push({ line, message: error.message });
+    }
+  }
+  return { lines, faults };
+}
+
+function readLine([ip = '', user, end, ...more]: string[], line: number): AddressLine {
+  if (more.length > 0)
+    throw new UsageFault('expected an address, a user and when it ends, no more');
+  const expiry = end === undefined ? undefined : named('expiry', () => time(end));
+  if (expiry !== undefined && expiry <= now()) throw new UsageFault(`expiry: ${end} has passed`);
+  return {
+    line,
+    ip: named('ip', () => address(ip)),
+    ...(user === undefined ? {} : { user }),
+    ...(expiry === undefined ? {} : { expiry }),
+  };
+}
+
+/** The value, or its fault with the name of the field before it. */
+function named<T>(field: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UsageFault) throw new UsageFault(`${field}: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,263 @@
+// exw doctor: why a connection through the proxy does not work. It looks from this machine to the exit, and stops where nothing more can be seen.
+import type { Exitward } from '../client.ts';
+import {
+  ConnectionError,
+  ExitwardError,
+  ForbiddenError,
+  NotFoundError,
+  UnauthorizedError,
+} from '../errors.ts';
+import type { ContractServer, ExitIp } from '../openapi.ts';
+import { command, Failure, UsageFault } from './command.ts';
+import {
+  type Credentials,
+  chooseExit,
+  credentialOptions,
+  credentialsOf,
+  portOptions,
+  urlOf,
+} from './exits.ts';
+import { type Part, print } from './output.ts';
+import { ownAddress } from './own_address.ts';
+import type { Account, Session } from './session.ts';
+import { requestThrough } from './through.ts';
+import { address, now, timeInWords } from './values.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
+
+/** One thing that was looked at. */
+interface Finding {
+  name: string;
+  state: 'ok' | 'warning' | 'fault';
+  sentence: string;
+  /** The command or step that mends it. */
+  remedy: string | null;
+}
+
+const soon_seconds = 3600;
+const usual_destination = 'example.com:443';
+
+const ok = (name: string, sentence: string): Finding => ({
+  name,
+  state: 'ok',
+  sentence,
+  remedy: null,
+});
+const warning = (name: string, sentence: string, remedy: string): Finding => ({
+  name,
+  state: 'warning',
+  sentence,
+  remedy,
+});
+const fault = (name: string, sentence: string, remedy: string): Finding => ({
+  name,
+  state: 'fault',
+  sentence,
+  remedy,
+});
+
+function destination(text: string): string {
+  if (/^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text)) return text;
+  throw new UsageFault(
+    `${JSON.stringify(text)}: expected a host and a port, such as ${usual_destination}`,
+  );
+}
+
+export const doctor = command({
+  name: 'doctor',
+  summary: 'say why a connection through the proxy does not work, and what mends it',
+  options: {
+    server: {
+      known: 'servers',
+      summary: 'the server to look at; the first that works when left out',
+      value: '<name>',
+      read: String,
+    },
+    exit: { known: 'exits', summary: 'the exit IP to look at', value: '<ip>', read: address },
+    to: {
+      summary: `where a connection through the exit is tried to; ${usual_destination} when left out`,
+      value: '<host:port>',
+      read: destination,
+    },
+    ...credentialOptions,
+    ...portOptions,
+  },
+  notes: `Each line says ok, warning or fault; below a fault stands the command or step that mends it. The exit code is 1 when
+there is a fault. With --user and --token-file that proxy access token is tried, and the address of this machine
+need not be listed. To learn its address, a machine that is not listed is listed, and taken off at once.`,
+  examples: ['exw doctor', 'exw doctor --server fra1 --user alice --token-file token.txt'],
+  run: async ({ options }, session) => {
+    const credentials = await credentialsOf(options.user, options['token-file']);
+    const findings: Finding[] = [];
+    for await (const finding of examined(session, options, credentials)) findings.push(finding);
+    const hasFault = findings.some(({ state }) => state === 'fault');
+    const parts = [partOf(findings, process.stdout.isTTY)];
+    print({ value: { state: worst(findings), findings }, parts }, session.isJson);
+    return hasFault ? 1 : 0;
+  },
+});
+
+const worst = (findings: readonly Finding[]) =>
+  (['fault', 'warning'] as const).find((state) => findings.some((one) => one.state === state)) ??
+  'ok';
+
+type Wanted = Parameters<typeof urlOf>[2] & {
+  server?: string | undefined;
+  exit?: string | undefined;
+  to?: string | undefined;
+};
+
+/** One thing after the other; what rests on a fault is left out. */
+async function* examined(
+  session: Session,
+  wanted: Wanted,
+  credentials: Credentials | undefined,
+): AsyncGenerator<Finding> {
+  let account: Account;
+  try {
+    account = await session.account();
+  } catch (error) {
+    return yield fault('login', (error as Error).message, 'exw login --url https://…');
+  }
+  yield ok('login', `The service is ${account.url}, and the token comes from ${account.source}.`);
+  const [service, isUsable] = await serviceOf(account);
+  yield* service;
+  if (!isUsable) return;
+  if (!credentials) yield await addressOf(account.client, account.variant);
+  let chosen: { server: ContractServer; exit: ExitIp };
+  try {
+    chosen = await chooseExit(account, wanted);
+  } catch (error) {
+    const remedy = 'exw contract lists the servers of the contract; your provider adds others';
+    return yield fault('exit', (error as Error).message, remedy);
+  }
+  yield exitOf(chosen);
+  yield* throughOf(chosen, wanted, credentials);
+}
+
+/** Whether the service is there, knows the token, and has a contract that holds. */
+async function serviceOf({ client, url }: Account): Promise<[Finding[], isUsable: boolean]> {
+  try {
+    const { name, expiry, period } = await client.contract.get({ retries: 1, timeoutSeconds: 10 });
+    const token = ok('token', `The service knows the token: it is of ${name}.`);
+    return [[ok('service', `${url} answers.`), token, contractOf(expiry, period)], true];
+  } catch (error) {
+    if (error instanceof ConnectionError) {
+      const remedy = 'see whether this machine is online, and whether --url is right';
+      return [[fault('service', error.message, remedy)], false];
+    }
+    const answers = ok('service', `${url} answers.`);
+    return [[answers, tokenFault(error, url)], false];
+  }
+}
+
+function tokenFault(error: unknown, url: string): Finding {
+  const { message } = error as Error;
+  if (error instanceof UnauthorizedError) {
+    return fault('token', message, `exw login --url ${url} with another API token`);
+  }
+  if (error instanceof ForbiddenError) return fault('token', message, 'ask your provider');
+  const remedy =
+    error instanceof NotFoundError
+      ? 'see whether --url and --variant are right'
+      : 'try again later; ask your provider';
+  return fault('service', message, remedy);
+}
+
+function contractOf(expiry: number, { usage, limit }: { usage: number; limit: number }): Finding {
+  if (expiry <= now()) {
+    return fault('contract', `The contract ended ${timeInWords(expiry)}.`, 'ask your provider');
+  }
+  if (usage >= limit) {
+    const remedy = 'wait for the next period (exw contract), or ask your provider for more';
+    return warning('contract', 'The limit of the billing period is used up.', remedy);
+  }
+  return ok('contract', `The contract holds until ${timeInWords(expiry)}.`);
+}
+
+/** Whether the address of this machine is listed, for whom and until when. */
+async function addressOf(client: Exitward, variant: Account['variant']): Promise<Finding> {
+  try {
+    const { ip, entry } = await ownAddress(client, variant);
+    if (!entry) {
+      return fault(
+        'address',
+        `${ip ?? 'This address'} is not on the authlist.`,
+        'exw authlist add',
+      );
+    }
+    const until = `until ${timeInWords(entry.expiry)}`;
+    if (!entry.user_active) {
+      const sentence = `${entry.ip} is listed for ${entry.user}, who is no active proxy user.`;
+      return fault('address', sentence, `exw authlist change ${entry.id} --user NAME`);
+    }
+    const sentence = `${entry.ip} is listed for ${entry.user} ${until}.`;
+    return entry.expiry - now() > soon_seconds
+      ? ok('address', sentence)
+      : warning('address', sentence, `exw authlist change ${entry.id} --expiry +8h`);
+  } catch (error) {
+    if (!(error instanceof ExitwardError || error instanceof Failure)) throw error;
+    const sentence = `Whether this address is listed cannot be told: ${error.message}`;
+    return warning('address', sentence, 'exw authlist list, with a token that may write');
+  }
+}
+
+function exitOf({ server, exit }: { server: ContractServer; exit: ExitIp }): Finding {
+  const sentence = `${exit.ip} of ${server.server} is ${exit.status}.`;
+  if (exit.status === 'ok') return ok('exit', sentence);
+  const remedy = 'choose another one: exw exits, and --server or --exit';
+  return exit.status === 'crit'
+    ? fault('exit', sentence, remedy)
+    : warning('exit', sentence, remedy);
+}
+
+/** Whether the port is open, and what the proxy says to a connection through it. */
+async function* throughOf(
+  { server, exit }: { server: ContractServer; exit: ExitIp },
+  wanted: Wanted,
+  credentials: Credentials | undefined,
+): AsyncGenerator<Finding> {
+  const proxy = new URL(urlOf(server, exit, wanted, credentials));
+  const to = wanted.to ?? usual_destination;
+  const where = `Port ${proxy.port} of ${proxy.hostname}`;
+  const outcome = await requestThrough(proxy, to);
+  if ('closed' in outcome) {
+    const remedy =
+      'see whether a firewall lets connections out to it, and whether --base-port and --host are right';
+    return yield fault('port', `${where} is not open (${outcome.closed}).`, remedy);
+  }
+  yield ok('port', `${where} is open.`);
+  if (outcome.status === 200) return yield ok('proxy', `It connects to ${to}.`);
+  yield fault(
+    'proxy',
+    `It refuses ${to}: ${outcome.told}`,
+    remedies[outcome.reason] ?? 'as it says',
+  );
+}
+
+/** By the reasons of Exitward's proxies. */
+const remedies: Record<string, string> = {
+  unknown_address: 'exw authlist add',
+  bad_token: 'exw token create --user NAME',
+  expired_token: 'exw token create --user NAME',
+  old_token_version: 'exw token create --user NAME',
+  inactive_user: 'your administrator makes the user active, or name another one',
+  no_proxy_flag: 'your administrator lets the user use the proxies, or name another one',
+  wrong_port: '--base-port, as your provider says',
+  server_not_on_contract: 'choose another one: exw exits',
+  drained: 'choose another one: exw exits, and --server',
+  destination_refused: '--to with another destination',
+};
+
+/** For people each finding with its remedy below; off a terminal a line of four cells. */
+function partOf(findings: readonly Finding[], forPeople: boolean): Part {
+  if (!forPeople) {
+    const columns = ['state', 'name', 'sentence', 'remedy'].map((name) => [name, name] as const);
+    return { rows: findings, columns };
+  }
+  const wide = Math.max(...findings.map(({ name }) => name.length));
+  const lines = findings.flatMap(({ state, name, sentence, remedy }) => [
+    `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
+    ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
+  ]);
+  return { text: wrapped(`${lines.join('\n')}\n`, terminalWidth()) };
+}

@@ -1,0 +1,53 @@
+// One connection through a proxy, to see what the proxy says to it.
+import { request as requestPlain } from 'node:http';
+import { request as requestOverTls } from 'node:https';
+
+/** The port cannot be reached; or the proxy responded, with its own reason and line of text when it refused. */
+export type Outcome = { closed: string } | { status: number; reason: string; told: string };
+
+const patience_milliseconds = 10_000;
+const longest_body = 1000;
+
+/** Asks the proxy for a tunnel to `to` (`host:port`), and closes it. */
+export function requestThrough(proxy: URL, to: string): Promise<Outcome> {
+  const { hostname, port, username, password } = proxy;
+  const request = proxy.protocol === 'https:' ? requestOverTls : requestPlain;
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const sent = request({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    method: 'CONNECT',
+    path: to,
+    agent: false,
+    timeout: patience_milliseconds,
+    headers: {
+      host: to,
+      ...(username
+        ? { 'proxy-authorization': `Basic ${Buffer.from(pair).toString('base64')}` }
+        : {}),
+    },
+  });
+  return new Promise((resolve) => {
+    sent.on('connect', ({ statusCode: status = 0, headers }, socket, head) => {
+      const reason = String(headers['x-exitward-reason'] ?? '');
+      let body = head.toString('utf8');
+      const end = () => {
+        socket.destroy();
+        const line = body.trim().split('\n')[0] ?? '';
+        resolve({ status, reason, told: line || `status ${status}` });
+      };
+      if (status === 200 || body.length >= Number(headers['content-length'] ?? 0)) return end();
+      socket.on('data', (chunk: Buffer) => {
+        body += chunk.toString('utf8');
+        if (body.length >= Math.min(longest_body, Number(headers['content-length']))) end();
+      });
+      socket.on('close', end).on('error', end);
+      socket.setTimeout(patience_milliseconds, end);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('timed out')));
+    sent.on('error', (error: NodeJS.ErrnoException) =>
+      resolve({ closed: error.code ?? error.message }),
+    );
+    sent.end();
+  });
+}

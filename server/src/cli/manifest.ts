@@ -1,0 +1,109 @@
+// The file of "exitward apply": YAML, read with the line of each field, so that a fault names where it is.
+import { readFileSync } from 'node:fs';
+import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { Failure, UsageFault } from './command.ts';
+import { size, timeFrom } from './values.ts';
+
+/** The document as the API takes it, and the line of each path in it (`accounts/0/limit`). */
+export interface ManifestFile {
+  name: string;
+  body: Record<string, unknown>;
+  lineOf(path: string): number | undefined;
+}
+
+/** Fields that people write in words, and the fields of the API. */
+const inWords: Record<string, readonly [field: string, read: (text: string) => number]> = {
+  limit: ['limit_bytes', size],
+  expiry: ['expiry', moment],
+  start: ['start', moment],
+};
+
+/** A time that is the same on each day: "+30d" would change with every application. */
+function moment(text: string): number {
+  if (text.startsWith('+')) {
+    throw new UsageFault(
+      `${JSON.stringify(text)} is another time each day; expected such as 2027-01-31`,
+    );
+  }
+  return timeFrom(text, 0);
+}
+
+/** Errors: a failure that names the file, and the line and field of each fault. */
+export function readManifest(file: string): ManifestFile {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new Failure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineOf = (path: string) => lineAt(document, lines, path);
+  const faults = document.errors.map(
+    ({ pos: [at], message }) => `line ${lines.linePos(at).line}: ${message}`,
+  );
+  const read =
+    faults.length > 0
+      ? undefined
+      : converted(document.toJS({ maxAliasCount: 100 }), [], (path, message) => {
+          faults.push(`line ${lineOf(path) ?? 1}, ${path}: ${message}`);
+        });
+  const { manifest: name, ...body } = (read ?? {}) as Record<string, unknown>;
+  if (faults.length === 0 && !isNamed(name)) {
+    faults.push('line 1, manifest: expected a short name, by which the file is known again');
+  }
+  if (faults.length > 0) {
+    throw new Failure(
+      `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
+    );
+  }
+  return { name: String(name), body, lineOf };
+}
+
+const isNamed = (name: unknown) => typeof name === 'string' && /^[\w.@-]{1,63}$/.test(name);
+
+type Tell = (path: string, message: string) => void;
+
+/** The value with its words read: sizes and times. */
+function converted(value: unknown, path: readonly string[], tell: Tell): unknown {
+  if (Array.isArray(value)) {
+    return value.map((one, at) => converted(one, [...path, String(at)], tell));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, one]) => {
+      const [name, read] = inWords[field] ?? [];
+      if (!name || !read || one === null)
+        return [name ?? field, converted(one, [...path, field], tell)];
+      try {
+        return [name, read(String(one))];
+      } catch (error) {
+        if (!(error instanceof UsageFault)) throw error;
+        tell([...path, field].join('/'), error.message);
+        return [name, 0];
+      }
+    }),
+  );
+}
+
+/** The line of a path, or of the nearest thing around it. */
+function lineAt(document: Document, lines: LineCounter, path: string): number | undefined {
+  let node: unknown = document.contents;
+  let at: number | undefined;
+  for (const word of path.split('/').filter(Boolean)) {
+    let next: unknown;
+    if (isSeq(node)) next = node.items[Number(word)];
+    else if (isMap(node)) {
+      const written = Object.entries(inWords).find(([, [field]]) => field === word)?.[0];
+      const pair = node.items.find(
+        ({ key }) => isScalar(key) && (key.value === word || key.value === written),
+      );
+      if (isScalar(pair?.key)) at = pair.key.range?.[0] ?? at;
+      next = pair?.value;
+    }
+    if (next === undefined) break;
+    node = next;
+    if (isMap(node) || isSeq(node)) at = isSeq(node) ? at : (node.range?.[0] ?? at);
+  }
+  return at === undefined ? undefined : lines.linePos(at).line;
+}

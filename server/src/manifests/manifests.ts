@@ -1,0 +1,319 @@
+// Manifests: servers, accounts, users and contract servers as one file declares them. A manifest owns what it has
+// made or taken over, and nothing else is ever changed or removed by it.
+import {
+  type Account,
+  type AccountChanges,
+  changeAccount,
+  createAccount,
+  findAccountNamed,
+  type NewAccount,
+  requireAccountNamed,
+} from '../accounts/accounts.ts';
+import {
+  findContractServer,
+  removeContractServer,
+  setContractServer,
+} from '../contract_servers/contract_servers.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { ApiError, conflict } from '../errors.ts';
+import { listPortSchemes } from '../port_schemes/port_schemes.ts';
+import type { Secrets } from '../secrets.ts';
+import {
+  changeServer,
+  createServer,
+  exitIpsOfServer,
+  findServerNamed,
+  type NewServer,
+  portSchemesOfServer,
+  removeExitIp,
+  removeServer,
+  requireServer,
+  setExitIp,
+} from '../servers/servers.ts';
+import { revokeSessions } from '../sign_in/sign_in.ts';
+import {
+  changeUser,
+  createUser,
+  findUserNamed,
+  type NewUser,
+  requireUserNamed,
+  type UserChanges,
+} from '../users/users.ts';
+import { disown, findOwner, type Kind, own, ownedBy } from './store.ts';
+
+export interface DeclaredServer extends NewServer {
+  exit_ips?: Array<{ ip: string; port_base: number }> | undefined;
+}
+export interface DeclaredUser extends NewUser {
+  active?: boolean | undefined;
+}
+export interface DeclaredAccount extends NewAccount {
+  suspended?: boolean | undefined;
+  users?: DeclaredUser[] | undefined;
+  servers?: Array<{ name: string; limit_bytes?: number | null | undefined }> | undefined;
+}
+export interface Manifest {
+  /** By which it is known again: what it owns is recorded under it. */
+  name: string;
+  servers?: DeclaredServer[] | undefined;
+  accounts?: DeclaredAccount[] | undefined;
+}
+
+/** A line of the plan. `fields`: those that change. */
+export interface Planned {
+  action: 'create' | 'change' | 'adopt' | 'remove';
+  kind: Kind;
+  name: string;
+  fields: string[];
+}
+
+interface Step extends Planned {
+  /** Where the file speaks of it: `accounts/0/users/1`. */
+  where: string;
+  run(tx: Transaction): Promise<void>;
+}
+
+/** The things that new accounts and users need. */
+export interface Making {
+  secrets: Secrets;
+  viewable: boolean;
+  max_users: number;
+}
+
+/** Works out what is to be done. Errors: 409 for a record that another manifest owns, or that is declared twice. */
+export async function planManifest(
+  db: Reader,
+  manifest: Manifest,
+  making: Making,
+): Promise<Step[]> {
+  const planner = new Planner(db, manifest, making);
+  return planner.plan();
+}
+
+/** Carries a plan out, and records who owns what. Errors: those of each change, with where the file speaks of it. */
+export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
+  for (const step of steps) {
+    try {
+      await step.run(tx);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const { status, code, message } = error;
+      throw new ApiError(status, code, `${step.kind} ${step.name}: ${message}`, {
+        field: step.where,
+      });
+    }
+  }
+}
+
+class Planner {
+  readonly #db: Reader;
+  readonly #manifest: Manifest;
+  readonly #making: Making;
+  readonly #steps: Step[] = [];
+  readonly #declared = new Set<string>();
+
+  constructor(db: Reader, manifest: Manifest, making: Making) {
+    this.#db = db;
+    this.#manifest = manifest;
+    this.#making = making;
+  }
+
+  async plan(): Promise<Step[]> {
+    const { servers = [], accounts = [] } = this.#manifest;
+    for (const [at, server] of servers.entries()) await this.#server(server, `servers/${at}`);
+    for (const [at, account] of accounts.entries()) await this.#account(account, `accounts/${at}`);
+    await this.#removals();
+    return this.#steps;
+  }
+
+  /** A record that the file declares: made, changed, or only taken over. */
+  async #declare(given: {
+    kind: Kind;
+    name: string;
+    where: string;
+    /** Undefined: there is no such record. */
+    fields: string[] | undefined;
+    run: (tx: Transaction) => Promise<unknown>;
+  }): Promise<void> {
+    const { kind, name, where, fields, run } = given;
+    const key = `${kind} ${name}`;
+    if (this.#declared.has(key)) throw conflict(`${key} is declared twice.`, { field: where });
+    this.#declared.add(key);
+    const owner = await findOwner(this.#db, kind, name);
+    if (owner && owner.manifest !== this.#manifest.name) {
+      throw conflict(`${key} belongs to the manifest ${owner.manifest}.`, { field: where });
+    }
+    const isSame = fields?.length === 0;
+    if (owner && isSame) return;
+    const action = fields === undefined ? 'create' : isSame ? 'adopt' : 'change';
+    const { name: manifest } = this.#manifest;
+    this.#steps.push({
+      ...{ action, kind, name, where, fields: fields ?? [] },
+      run: async (tx) => {
+        if (!isSame) await run(tx);
+        if (!owner) await own(tx, { kind, name, manifest });
+      },
+    });
+  }
+
+  async #server(declared: DeclaredServer, where: string): Promise<void> {
+    const { exit_ips, ...wanted } = declared;
+    const { name } = wanted;
+    const before = await findServerNamed(this.#db, name);
+    const exits = before ? await exitIpsOfServer(this.#db, before.id) : [];
+    let fields: string[] | undefined;
+    if (before) {
+      const schemes = (await portSchemesOfServer(this.#db, before.id)).map((one) => one.name);
+      const services = JSON.parse(before.services) as string[];
+      fields = differing(wanted, { ...before, services, port_schemes: schemes });
+      if (exit_ips && !isSameSet(exits.map(inWords), exit_ips.map(inWords)))
+        fields.push('exit_ips');
+    }
+    const run = async (tx: Transaction) => {
+      const { name: _, ...changes } = wanted;
+      const server = before
+        ? await changeServer(tx, before, changes)
+        : await createServer(tx, wanted);
+      if (!exit_ips) return;
+      const kept = new Set(exit_ips.map(inWords));
+      for (const one of exits) if (!kept.has(inWords(one))) await removeExitIp(tx, server, one.ip);
+      const there = new Set(exits.map(inWords));
+      for (const one of exit_ips) if (!there.has(inWords(one))) await setExitIp(tx, server, one);
+    };
+    await this.#declare({ kind: 'server', name, where, fields, run });
+  }
+
+  async #account(declared: DeclaredAccount, where: string): Promise<void> {
+    const { users = [], servers = [], suspended = false, ...wanted } = declared;
+    const { name } = wanted;
+    const before = await findAccountNamed(this.#db, name);
+    const fields = before && (await this.#accountFields(before, { ...wanted, suspended }));
+    const run = async (tx: Transaction) => {
+      const { name: _, ...changes } = wanted;
+      if (before) return changeAccount(tx, before, { ...changes, suspended } as AccountChanges);
+      const { secrets, viewable } = this.#making;
+      const { account } = await createAccount(tx, secrets, viewable, wanted);
+      return suspended ? changeAccount(tx, account, { suspended }) : account;
+    };
+    await this.#declare({ kind: 'account', name, where, fields, run });
+    for (const [at, user] of users.entries()) {
+      await this.#user(name, before, user, `${where}/users/${at}`);
+    }
+    for (const [at, server] of servers.entries()) {
+      await this.#contractServer(name, before, server, `${where}/servers/${at}`);
+    }
+  }
+
+  async #accountFields(before: Account, wanted: object): Promise<string[]> {
+    const schemes = await listPortSchemes(this.#db);
+    return differing(wanted, {
+      ...before,
+      detailed_billing: before.detailed_billing === 1,
+      suspended: before.suspended === 1,
+      port_scheme: schemes.find(({ id }) => id === before.port_scheme_id)?.name,
+    });
+  }
+
+  async #user(account: string, of: Account | undefined, declared: DeclaredUser, where: string) {
+    const { active = true, ...wanted } = declared;
+    const before = of && (await findUserNamed(this.#db, of.id, wanted.name));
+    const { flags = {}, ...plain } = wanted;
+    const fields = before && [
+      ...differing({ ...plain, active }, { ...before, active: before.active === 1 }),
+      ...(Object.entries(flags).some(([flag, on]) => on !== (before[flag as 'proxy'] === 1))
+        ? ['flags']
+        : []),
+    ];
+    const run = async (tx: Transaction) => {
+      const { name, ...changes } = wanted;
+      const now = await requireAccountNamed(tx, account);
+      const user = before ?? (await createUser(tx, now, wanted, this.#making.max_users));
+      const all: UserChanges = before ? { ...changes, active } : { active };
+      if (before || !active) await changeUser(tx, user, all, revokeSessions);
+    };
+    const name = `${account}/${wanted.name}`;
+    await this.#declare({ kind: 'user', name, where, fields, run });
+  }
+
+  async #contractServer(
+    account: string,
+    of: Account | undefined,
+    declared: { name: string; limit_bytes?: number | null | undefined },
+    where: string,
+  ) {
+    const server = await findServerNamed(this.#db, declared.name);
+    const before = of && server && (await findContractServer(this.#db, of.id, server.id));
+    const { limit_bytes } = declared;
+    const isOther = limit_bytes !== undefined && before?.limit_bytes !== limit_bytes;
+    const run = async (tx: Transaction) =>
+      setContractServer(
+        tx,
+        await requireAccountNamed(tx, account),
+        await requireServer(tx, declared.name),
+        limit_bytes,
+      );
+    const name = `${account}/${declared.name}`;
+    const fields = before && (isOther ? ['limit_bytes'] : []);
+    await this.#declare({ kind: 'contract_server', name, where, fields, run });
+  }
+
+  /** The records that the file had, and has no more: what is inside of accounts first, and servers last. */
+  async #removals(): Promise<void> {
+    const owned = await ownedBy(this.#db, this.#manifest.name);
+    const gone = owned.filter(({ kind, name }) => !this.#declared.has(`${kind} ${name}`));
+    for (const kind of ['contract_server', 'user', 'account', 'server'] as const) {
+      for (const { name } of gone.filter((one) => one.kind === kind)) {
+        const run = async (tx: Transaction) => {
+          await removers[kind](tx, name);
+          await disown(tx, kind, name);
+        };
+        this.#steps.push({ action: 'remove', kind, name, fields: [], where: '', run });
+      }
+    }
+  }
+}
+
+/** Removes a record that may be gone already. Accounts are never deleted but suspended, users made inactive. */
+const removers: Record<Kind, (tx: Transaction, name: string) => Promise<unknown>> = {
+  async contract_server(tx, name) {
+    const [account = '', server = ''] = name.split('/');
+    const [of, on] = [await findAccountNamed(tx, account), await findServerNamed(tx, server)];
+    if (of && on && (await findContractServer(tx, of.id, on.id))) {
+      await removeContractServer(tx, of, on);
+    }
+  },
+  async user(tx, name) {
+    const [account = '', user = ''] = name.split('/');
+    const of = await findAccountNamed(tx, account);
+    if (!of || !(await findUserNamed(tx, of.id, user))) return;
+    await changeUser(
+      tx,
+      await requireUserNamed(tx, of.id, user),
+      { active: false },
+      revokeSessions,
+    );
+  },
+  async account(tx, name) {
+    const account = await findAccountNamed(tx, name);
+    if (account) await changeAccount(tx, account, { suspended: true });
+  },
+  async server(tx, name) {
+    const server = await findServerNamed(tx, name);
+    if (server) await removeServer(tx, server);
+  },
+};
+
+const inWords = ({ ip, port_base }: { ip: string; port_base: number }) => `${ip} ${port_base}`;
+
+const isSameSet = (one: readonly unknown[], other: readonly unknown[]) =>
+  one.length === other.length && one.every((word) => other.includes(word));
+
+/** The fields of `wanted` that are not so; those left out stay as they are. */
+function differing(wanted: object, before: object): string[] {
+  return Object.entries(wanted).flatMap(([field, value]) => {
+    const now = (before as Record<string, unknown>)[field];
+    const isSame =
+      Array.isArray(value) && Array.isArray(now) ? isSameSet(value, now) : value === now;
+    return value === undefined || isSame ? [] : [field];
+  });
+}

@@ -1,0 +1,86 @@
+// exitward apply: a YAML file, its plan, its faults with line and field, and exit codes.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bin, runNode } from './cli_process.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'exitward-apply-'));
+const file = join(folder, 'network.yaml');
+let t: TestApp;
+
+beforeAll(async () => {
+  t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
+  await t.server('fra1');
+});
+afterAll(async () => {
+  await t?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function apply(text: string, ...more: string[]) {
+  writeFileSync(file, text);
+  const env = { EXITWARD_ADMIN_URL: t.running.admin_url, EXITWARD_ADMIN_TOKEN: t.admin_token };
+  return runNode([bin, 'apply', '-f', file, ...more], env);
+}
+
+const network = `manifest: net
+accounts:
+  - name: acme
+    plan: small
+    expiry: 2033-05-18
+    limit: 500GB
+    users:
+      - { name: alice, flags: { proxy: true } }
+    servers:
+      - name: fra1
+        limit: 1GB
+`;
+
+test('a plan comes first and is carried out when it is said so; the second time there is nothing to do', async () => {
+  const check = await apply(network, '--check');
+  expect([check.code, check.stdout]).toEqual([
+    3,
+    'create\taccount\tacme\t\ncreate\tuser\tacme/alice\t\ncreate\tcontract_server\tacme/fra1\t\n',
+  ]);
+  expect((await apply(network, '--dry-run')).code).toBe(0);
+  const unasked = await apply(network);
+  expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
+  expect((await t.operator.get('/accounts')).body).toEqual([]);
+  const done = await apply(network, '--yes');
+  expect([done.code, done.stderr]).toEqual([0, 'Done: 3 create, 0 change, 0 adopt, 0 remove.\n']);
+  const [account] = (await t.operator.get('/accounts')).body;
+  expect([account.limit_bytes, account.expiry]).toEqual([500_000_000_000, 1_999_987_200]);
+  const again = await apply(network, '--check');
+  expect([again.code, again.stdout]).toEqual([0, '']);
+  const changed = await apply(network.replace('500GB', '1TB'), '--yes', '--json');
+  expect(JSON.parse(changed.stdout).changes).toEqual([
+    { action: 'change', kind: 'account', name: 'acme', fields: ['limit_bytes'] },
+  ]);
+});
+
+test.each([
+  ['no name', 'accounts: []\n', 'line 1, manifest: expected a short name'],
+  ['a size', network.replace('500GB', 'much'), 'line 6, accounts/0/limit: "much" is no size'],
+  [
+    'a time that moves',
+    network.replace('2033-05-18', '+1y'),
+    'line 5, accounts/0/expiry: "+1y" is another',
+  ],
+  ['YAML', 'manifest: net\naccounts: [\n', 'line 3'],
+  [
+    'a field that there is not',
+    network.replace('plan: small', 'plann: small'),
+    'network.yaml, line ',
+  ],
+  [
+    'a server that there is not',
+    network.replace('name: fra1', 'name: nowhere'),
+    'network.yaml, line 10, accounts/0/servers/0: contract_server acme/nowhere:',
+  ],
+])('a fault of %s is told with its line', async (_, text, says) => {
+  const { code, stdout, stderr } = await apply(text, '--yes');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toContain(says);
+});

@@ -1,0 +1,131 @@
+// /admin/manifests: what a document declares becomes so, what it owned goes, and nothing else is touched.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+
+const expiry = 2_000_000_000;
+const place = { title: 'T', city: 'C', latitude: 1, longitude: 2, services: ['proxy'] };
+
+const names = ['a1', 'b1', 'c1'];
+const subset = <T>(one: fc.Arbitrary<T>, by: (value: T) => string) =>
+  fc.uniqueArray(one, { maxLength: 3, selector: by });
+const server = fc.record({
+  name: fc.constantFrom(...names),
+  country: fc.constantFrom('DE', 'NL'),
+});
+const user = fc.record({
+  name: fc.constantFrom('u1', 'u2', 'u3'),
+  display_name: fc.constantFrom('One', 'Two'),
+  flags: fc.record({ proxy: fc.boolean(), admin: fc.boolean() }),
+  active: fc.boolean(),
+});
+const account = fc.record({
+  name: fc.constantFrom('x', 'y', 'z'),
+  plan: fc.constantFrom('P', 'Q'),
+  limit_bytes: fc.constantFrom(1000, 2000),
+  suspended: fc.boolean(),
+  users: subset(user, ({ name }) => name),
+  on: fc.subarray(names),
+  limit: fc.constantFrom(null, 500),
+});
+/** A network: contracts name servers that there are. */
+const network = fc
+  .record({
+    servers: subset(server, ({ name }) => name),
+    accounts: subset(account, ({ name }) => name),
+  })
+  .map(({ servers, accounts }) => ({
+    servers: servers.map((one) => ({
+      ...{ ...place, ...one, hostname: `${one.name}.example.net` },
+      exit_ips: [{ ip: `192.0.2.${names.indexOf(one.name) + 1}`, port_base: 1 }],
+    })),
+    accounts: accounts.map(({ on, limit, ...one }) => ({
+      ...{ ...one, expiry },
+      servers: on
+        .filter((name) => servers.some((server) => server.name === name))
+        .map((name) => ({ name, limit_bytes: limit })),
+    })),
+  }));
+
+const apply = async (t: TestApp, body: object, query = '') => {
+  const answer = await t.operator.put(`/manifests/net${query}`, body);
+  if (answer.status !== 200) throw new Error(answer.text);
+  return answer.body.changes as Array<{ action: string; kind: string; name: string }>;
+};
+
+eachDatabase((database) => {
+  describe('manifests', () => {
+    test('from any network to any other: the plan is what is done, then nothing is left to do', async () => {
+      const t = await startTestApp(await database.url());
+      await t.server('own1');
+      await t.account('foreign', { servers: ['own1'] });
+      const foreign = async () => [
+        (await t.operator.get('/accounts/foreign')).body,
+        (await t.operator.get('/accounts/foreign/users')).body,
+        (await t.operator.get('/servers/own1')).body,
+      ];
+      const before = await foreign();
+      await fc.assert(
+        fc.asyncProperty(network, async (wanted) => {
+          const plan = await apply(t, wanted, '?dry_run=true');
+          expect(await apply(t, wanted)).toEqual(plan);
+          expect(await apply(t, wanted)).toEqual([]);
+          for (const { name, users, servers } of wanted.accounts) {
+            const seen = (await t.operator.get(`/accounts/${name}/users`)).body;
+            for (const one of users) {
+              expect(seen).toContainEqual(
+                expect.objectContaining({ name: one.name, active: one.active }),
+              );
+            }
+            const declared = new Set(users.map((one) => one.name));
+            for (const one of seen) if (!declared.has(one.name)) expect(one.active).toBe(false);
+            const on = (await t.operator.get(`/accounts/${name}/servers`)).body;
+            const short = (list: Array<{ server?: string; name?: string; limit_bytes: unknown }>) =>
+              list.map((one) => `${one.server ?? one.name} ${one.limit_bytes}`).sort();
+            expect(short(on)).toEqual(short(servers));
+          }
+          const all = (await t.operator.get('/servers')).body as Array<{ name: string }>;
+          expect(all.map(({ name }) => name).sort()).toEqual(
+            ['own1', ...wanted.servers.map(({ name }) => name)].sort(),
+          );
+          expect(await foreign()).toEqual(before);
+        }),
+        { numRuns: 12 },
+      );
+      await t.stop();
+    });
+
+    test('a record that is there is taken over, and one of another manifest is refused', async () => {
+      const t = await startTestApp(await database.url());
+      await t.server('fra1');
+      const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+      await t.operator.post('/accounts', { ...acme, on_limit: 'allow' });
+      const wanted = { accounts: [{ ...acme, servers: [{ name: 'fra1' }] }] };
+      expect(await apply(t, wanted)).toEqual([
+        { action: 'adopt', kind: 'account', name: 'acme', fields: [] },
+        { action: 'create', kind: 'contract_server', name: 'acme/fra1', fields: [] },
+      ]);
+      const other = await t.operator.put('/manifests/other', wanted);
+      expect([other.status, other.body.field]).toEqual([409, 'accounts/0']);
+      expect(await apply(t, {})).toMatchObject([
+        { action: 'remove', kind: 'contract_server', name: 'acme/fra1' },
+        { action: 'remove', kind: 'account', name: 'acme' },
+      ]);
+      const { body } = await t.operator.get('/accounts/acme');
+      expect([body.suspended, body.on_limit]).toEqual([true, 'allow']);
+      expect((await t.operator.get('/servers/fra1')).status).toBe(200);
+      await t.stop();
+    });
+
+    test('with any fault nothing is changed, and the error names where it is', async () => {
+      const t = await startTestApp(await database.url());
+      const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+      const wanted = { accounts: [{ ...acme, servers: [{ name: 'nowhere' }] }] };
+      const answer = await t.operator.put('/manifests/net', wanted);
+      expect([answer.status, answer.body.field]).toEqual([404, 'accounts/0/servers/0']);
+      expect((await t.operator.get('/accounts')).body).toEqual([]);
+      await t.stop();
+    });
+  });
+});
