@@ -2,10 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
-import { Check } from 'typebox/value';
 import { parseAddress } from '../../address.ts';
 import { ApiError, badRequest } from '../../errors.ts';
 import { parseHostname } from '../../hostname.ts';
+import { faultsIn } from '../../http/validation.ts';
 import {
   type Inventory,
   type InventoryServer,
@@ -194,7 +194,7 @@ function checkFields(
     const value = fields[field];
     if (value === undefined) {
       if (!optional.includes(field)) faults.push(`${where}, ${field}: is missing.`);
-    } else if (!Check(schema, value)) {
+    } else if (faultsIn(schema, value).length > 0) {
       const got = typeof value === 'object' ? '' : `, not ${quoted(String(value))}`;
       faults.push(
         `${where}, ${field}: expected ${expected[field as keyof typeof expected]}${got}.`,
