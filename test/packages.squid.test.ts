@@ -5,32 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildPackages } from '../packaging/deb.ts';
-import { findNode } from '../packaging/node.ts';
-import { layPrograms } from '../packaging/programs.ts';
 import { until } from '../server/test/waiting.ts';
 import { Machine } from './machine.ts';
+import { build, packagesOfRun } from './packages.ts';
 
 const run = promisify(execFile);
-const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-deb-'));
 /** What is installed there is not here. */
 const system = join(folder, 'over/root');
-const epoch = 1_795_000_000;
 let packages: string[];
-
-async function build(name: string): Promise<string[]> {
-  const programs = await layPrograms(join(folder, name, 'programs'));
-  const node = await findNode(architecture, folder);
-  return buildPackages({ programs, node, architecture, epoch, out: join(folder, name, 'out') });
-}
 
 let machine: Machine;
 const inside: Machine['inside'] = (...given) => machine.inside(...given);
 const start: Machine['start'] = (...given) => machine.start(...given);
 
 beforeAll(async () => {
-  packages = await build('one');
+  packages = await packagesOfRun(join(folder, 'one'));
   machine = new Machine(join(folder, 'over'));
   for (const file of packages) machine.bring(file);
 }, 300_000);
@@ -50,7 +40,7 @@ const contentOf = (file: string) =>
     });
 
 test('two builds are the same to the byte', async () => {
-  const again = await build('two');
+  const again = await build(join(folder, 'two'));
   for (const [at, file] of packages.entries()) {
     expect([file, readFileSync(file).equals(readFileSync(again[at] as string))]).toEqual([
       file,
