@@ -56,7 +56,8 @@ export class Demo {
     listen: [string, string] = ['127.0.0.1:0', '127.0.0.1:0'],
   ) {
     this.#data_dir = data_dir;
-    this.child = spawn(process.execPath, ['demo/start.ts'], {
+    const first = ['--import', join(root, 'server/test/cheap_passwords.ts')];
+    this.child = spawn(process.execPath, [...first, 'demo/start.ts'], {
       cwd: root,
       env: {
         PATH: process.env.PATH,
