@@ -10,7 +10,7 @@ const ajv = new Ajv({
   allErrors: false,
 });
 
-/** What of a value does not fit a schema; none when it fits. */
+/** The faults of a value by a schema; none when it fits. */
 export function faultsIn(schema: AnySchema, value: unknown): ErrorObject[] {
   return ajv.validate(schema, value) ? [] : (ajv.errors ?? []);
 }
