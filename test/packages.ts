@@ -15,7 +15,7 @@ export const architecture = execFileSync('dpkg', ['--print-architecture'], {
 export const epoch = 1_795_000_000;
 
 /** Builds both packages in a folder, which is made; returns their files, the server's first. */
-export async function build(folder: string): Promise<string[]> {
+async function build(folder: string): Promise<string[]> {
   const programs = await layPrograms(join(folder, 'programs'));
   const node = await findNode(architecture, folder);
   return buildPackages({ programs, node, architecture, epoch, out: join(folder, 'out') });
