@@ -129,11 +129,11 @@ export function inventoryCsv(servers: readonly WrittenServer[]): string {
   return [csvColumns, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
-/** Without an exponent, which a CSV's numbers have not. */
-const plainNumber = new Intl.NumberFormat('en', { useGrouping: false, maximumFractionDigits: 100 });
-
+/** Numbers without an exponent, which a CSV's have not. Few need the formatter, which takes long to be made. */
 function textOf(value: unknown): string {
-  return typeof value === 'number' ? plainNumber.format(value) : String(value);
+  const text = String(value);
+  if (typeof value !== 'number' || !text.includes('e')) return text;
+  return value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 100 });
 }
 
 /** Quoted where a reader would trim or divide it (RFC 4180). */
