@@ -63,16 +63,12 @@ export interface ImageBuild {
 /** Makes an image of each package, and returns their archives. Errors: a program is missing, or says why it failed. */
 export async function buildImages(build: ImageBuild): Promise<string[]> {
   mkdirSync(build.out, { recursive: true });
-  return Promise.all(
-    build.packages.map(async (file) => buildImage(file, await makeRoot(file, build), build)),
-  );
+  return Promise.all(build.packages.map((file) => buildImage(file, build)));
 }
 
-/** A root file system with the package: what Debian deems essential, the package's dependencies, and no documents. */
-async function makeRoot(file: string, { suite, epoch, scratch }: ImageBuild): Promise<string> {
-  const name = nameOf(file);
-  const { packages, data } = images[name] as Image;
-  const root = join(scratch, `${name}.tar`);
+/** Makes a root file system with the package: what Debian deems essential, the package's dependencies, and no documents. */
+async function makeRoot(file: string, { suite, epoch }: ImageBuild, root: string): Promise<void> {
+  const { packages, data } = images[nameOf(file)] as Image;
   const account = `exitward:x:${user}:${user}::${data}:/usr/sbin/nologin`;
   const inRoot = (command: string) => `--customize-hook=chroot "$1" ${command}`;
   const documents = ['doc', 'man', 'info', 'locale', 'bash-completion', 'zsh', 'fish'];
@@ -80,6 +76,7 @@ async function makeRoot(file: string, { suite, epoch, scratch }: ImageBuild): Pr
     'mmdebstrap',
     [
       '--quiet',
+      '--format=directory',
       '--variant=essential',
       `--include=ca-certificates,libstdc++6,${packages}`,
       ...documents.map((one) => `--dpkgopt=path-exclude=/usr/share/${one}/*`),
@@ -96,10 +93,9 @@ async function makeRoot(file: string, { suite, epoch, scratch }: ImageBuild): Pr
     ],
     { env: { ...env, SOURCE_DATE_EPOCH: String(epoch) } },
   );
-  return root;
 }
 
-async function buildImage(file: string, root: string, build: ImageBuild): Promise<string> {
+async function buildImage(file: string, build: ImageBuild): Promise<string> {
   const [name, version, architecture] = partsOf(file);
   const { command, environment, data, health } = images[name] as Image;
   const [store, state] = ['store', 'state'].map((of) => join(build.scratch, `${name}-${of}`));
@@ -108,7 +104,8 @@ async function buildImage(file: string, root: string, build: ImageBuild): Promis
     return (await run('buildah', [...own, ...args])).stdout.trim();
   };
   const container = await buildah('from', 'scratch');
-  await buildah('add', '--quiet', container, root, '/');
+  await makeRoot(file, build, await buildah('mount', container));
+  await buildah('umount', container);
   const labels = { title: name, version, licenses: 'Apache-2.0' };
   await buildah(
     'config',
@@ -129,7 +126,6 @@ async function buildImage(file: string, root: string, build: ImageBuild): Promis
   const archive = join(build.out, `${name}_${version}_${architecture}.image.tar`);
   rmSync(archive, { force: true });
   await buildah('push', '--quiet', image, `docker-archive:${archive}:${image}`);
-  rmSync(root);
   return archive;
 }
 

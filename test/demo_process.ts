@@ -61,7 +61,8 @@ export class Demo {
     nodes: 'off' | 'simulated' = 'off',
   ) {
     this.#data_dir = data_dir;
-    this.child = spawn(process.execPath, ['demo/start.ts'], {
+    const first = ['--import', join(root, 'server/test/cheap_passwords.ts')];
+    this.child = spawn(process.execPath, [...first, 'demo/start.ts'], {
       cwd: root,
       env: {
         PATH: process.env.PATH,

@@ -8,12 +8,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { buildPackages } from '../packaging/deb.ts';
 import { buildImages } from '../packaging/images.ts';
-import { findNode } from '../packaging/node.ts';
-import { layPrograms } from '../packaging/programs.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { until } from '../server/test/waiting.ts';
+import { epoch, packagesOfRun } from './packages.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-images-'));
@@ -74,12 +72,8 @@ const healthy = (container: string) =>
   until(async () => (await podman('healthcheck', 'run', container)) === '', 60);
 
 beforeAll(async () => {
-  const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
-  const epoch = 1_795_000_000;
-  const programs = await layPrograms(join(folder, 'programs'));
-  const node = await findNode(architecture, folder);
+  const packages = await packagesOfRun(folder);
   const out = join(folder, 'out');
-  const packages = buildPackages({ programs, node, architecture, epoch, out });
   const scratch = join(folder, 'scratch');
   execFileSync('mkdir', [scratch]);
   for (const archive of await buildImages({ packages, suite: 'bookworm', epoch, scratch, out })) {

@@ -14,14 +14,11 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCertificate, startNameServer } from '../agent/test/proxy_world.ts';
-import { buildPackages } from '../packaging/deb.ts';
-import { findNode } from '../packaging/node.ts';
-import { layPrograms } from '../packaging/programs.ts';
 import { CommandLine } from '../server/test/cli_process.ts';
 import { until } from '../server/test/waiting.ts';
 import { Machine } from './machine.ts';
+import { architecture, packagesOfRun } from './packages.ts';
 
-const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-line-'));
 const packages_dir = join(folder, 'packages');
 /** The control plane's certificate is of an authority that nobody knows. */
@@ -58,10 +55,7 @@ esac
 `;
 
 beforeAll(async () => {
-  const programs = await layPrograms(join(folder, 'programs'));
-  const node = await findNode(architecture, folder);
-  const out = join(folder, 'out');
-  const made = buildPackages({ programs, node, architecture, epoch: 1_795_000_000, out });
+  const made = await packagesOfRun(folder);
   built = made.find((file) => basename(file).startsWith('exitward-agent_')) as string;
   machine = new Machine(join(folder, 'over'));
   machine.bring(cert);

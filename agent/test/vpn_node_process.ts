@@ -1,5 +1,6 @@
 // A node with a VPN as a process, which a test starts in a network namespace and asks line by line. It dies as the test wants.
 import { mkdirSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pino from 'pino';
@@ -83,6 +84,8 @@ async function* bytesOf(text: string) {
 }
 
 process.stdout.write('"ready"\n');
+// Tests kill it.
+flushCompileCache();
 for await (const line of createInterface({ input: process.stdin })) {
   const question = JSON.parse(line) as Question;
   const said = await answer(question).catch((error: Error) => ({ error: error.stack }));

@@ -6,6 +6,7 @@ import {
   createHmac,
   createPrivateKey,
   createPublicKey,
+  createSecretKey,
   generateKeyPairSync,
   type KeyObject,
   randomBytes,
@@ -38,15 +39,23 @@ export interface PublicKey {
   public_key: string;
 }
 
+/** A key in the forms that Node takes without making them anew for each call. */
+interface SigningKey extends PublicKey {
+  key: KeyObject;
+  verifying: KeyObject;
+}
+
 /** The keyed hash of a text as it may be stored: of the keys in use, and of one less and one more. */
 export type Hashes = readonly [inUse: string, before: string, after: string];
 
 export class Secrets {
-  readonly #seal: Buffer;
+  readonly #seal: KeyObject;
+  /** From which the VPN keys of servers are derived. */
+  readonly #vpn: KeyObject;
   /** The hashing keys, each laid over the hash of those before. */
-  #hash: Buffer[];
+  #hash: KeyObject[];
   #hash_keys_in_use = 1;
-  #signing: Array<{ kid: string; key: KeyObject }>;
+  #signing: SigningKey[];
   readonly #reread: () => KeysFile;
   /** Names these keys without telling anything of them; the database remembers it. */
   readonly key_id: string;
@@ -54,18 +63,19 @@ export class Secrets {
   /** `reread`: the keys as the file has them now. */
   constructor(file: KeysFile, reread = () => file) {
     this.#reread = reread;
-    this.#seal = Buffer.from(file.seal, 'base64url');
+    this.#seal = secretKeyOf(file.seal);
     this.#hash = hashKeysOf(file);
     this.#signing = signingKeysOf(file);
     const symmetric = [this.#seal, ...this.#hash];
-    if (symmetric.some(({ length }) => length !== 32) || this.#signing.length === 0) {
+    if (symmetric.some((key) => key.symmetricKeySize !== 32) || this.#signing.length === 0) {
       throw new Error('a key is missing or has the wrong length');
     }
     this.key_id = createHash('sha256')
-      .update(this.#seal)
-      .update(this.#hash[0] ?? '')
+      .update(this.#seal.export())
+      .update(this.#hash[0]?.export() ?? '')
       .digest('hex')
       .slice(0, 16);
+    this.#vpn = createSecretKey(createHmac('sha256', this.#seal).update('exitward vpn 1').digest());
   }
 
   /** The keyed hash under which a token is stored. */
@@ -112,8 +122,7 @@ export class Secrets {
 
   /** The key from which the VPN passwords of one server are derived, in base64url: its nodes have it, and no others. */
   vpnKey(server_id: number): string {
-    const network = createHmac('sha256', this.#seal).update('exitward vpn 1').digest();
-    return createHmac('sha256', network).update(`server ${server_id}`).digest('base64url');
+    return createHmac('sha256', this.#vpn).update(`server ${server_id}`).digest('base64url');
   }
 
   /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */
@@ -152,8 +161,8 @@ export class Secrets {
   readProxyToken(token: string): (ProxyTokenClaims & { kid: string }) | null {
     const [, payload = '', signature = ''] =
       /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/.exec(token) ?? [];
-    const isSigned = this.#signing.some(({ key }) =>
-      verify(null, Buffer.from(payload), createPublicKey(key), Buffer.from(signature, 'base64url')),
+    const isSigned = this.#signing.some(({ verifying }) =>
+      verify(null, Buffer.from(payload), verifying, Buffer.from(signature, 'base64url')),
     );
     if (!isSigned) return null;
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as unknown[];
@@ -169,10 +178,7 @@ export class Secrets {
 
   /** The keys with which nodes verify proxy access tokens. */
   publicKeys(): PublicKey[] {
-    return this.#signing.map(({ kid, key }) => ({
-      kid,
-      public_key: createPublicKey(key).export({ format: 'jwk' }).x as string,
-    }));
+    return this.#signing.map(({ kid, public_key }) => ({ kid, public_key }));
   }
 
   /** The names of all keys that are rotated: those that sign, and those that hash behind the first. */
@@ -206,33 +212,33 @@ export class Secrets {
   }
 }
 
-function hashKeysOf({ hash, hash_next = [] }: KeysFile): Buffer[] {
-  return [hash, ...hash_next].map((key) => Buffer.from(key, 'base64url'));
+const secretKeyOf = (text: string) => createSecretKey(text, 'base64url');
+
+function hashKeysOf({ hash, hash_next = [] }: KeysFile): KeyObject[] {
+  return [hash, ...hash_next].map(secretKeyOf);
 }
 
-const idOfKey = (key: Buffer) =>
-  `hash-${createHash('sha256').update('hashing key').update(key).digest('hex').slice(0, 8)}`;
+const idOfKey = (key: KeyObject) =>
+  `hash-${createHash('sha256').update('hashing key').update(key.export()).digest('hex').slice(0, 8)}`;
 
 /**
  * A hash with these keys laid over it one by one, `layers` of them are on it already; none is over a text. One of several
  * layers says how many: `2.` and the hash.
  */
-function layered(stored: string, keys: readonly Buffer[], layers = 0): string {
+function layered(stored: string, keys: readonly KeyObject[], layers = 0): string {
   let hash = layers > 1 ? stored.slice(stored.indexOf('.') + 1) : stored;
   for (const key of keys) hash = createHmac('sha256', key).update(hash).digest('base64url');
   const all = layers + keys.length;
   return all > 1 ? `${all}.${hash}` : hash;
 }
 
-function signingKeysOf(file: KeysFile) {
-  return file.signing.map(({ kid, private_key }) => ({
-    kid,
-    key: createPrivateKey({
-      key: Buffer.from(private_key, 'base64url'),
-      format: 'der',
-      type: 'pkcs8',
-    }),
-  }));
+function signingKeysOf(file: KeysFile): SigningKey[] {
+  return file.signing.map(({ kid, private_key }) => {
+    const der = Buffer.from(private_key, 'base64url');
+    const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+    const verifying = createPublicKey(key);
+    return { kid, key, verifying, public_key: verifying.export({ format: 'jwk' }).x as string };
+  });
 }
 
 /** Fresh random keys. */

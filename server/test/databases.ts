@@ -96,7 +96,9 @@ async function makePostgres(isEmpty: boolean): Promise<Made> {
   const name = `exitward_test_${randomBytes(8).toString('hex')}`;
   const url = databaseUrl(administrator, name);
   const template = isEmpty ? 'template0' : inject('postgresTemplate');
-  await runStatement(administrator, `create database ${name} template ${template}`);
+  // As files: a quarter cheaper than by the log, page by page.
+  const copy = `create database ${name} template ${template} strategy file_copy`;
+  await runStatement(administrator, copy);
   if (!isEmpty) await runStatement(url, newHistory());
   return {
     url,

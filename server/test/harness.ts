@@ -8,8 +8,8 @@ import type { Environment } from '../src/config.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { runAllJobs } from '../src/jobs.ts';
 import { type Running, serve } from '../src/main.ts';
-import { cost } from '../src/sign_in/passwords.ts';
 import { type Builders, builders } from './builders.ts';
+import './cheap_passwords.ts';
 import { Browser, TestClient } from './client.ts';
 import { TestNode } from './node.ts';
 
@@ -34,10 +34,6 @@ export function basic(token: string, variant: 'current' | 'earlier' = 'current')
   const pair = variant === 'current' ? `:${token}` : `${token}:`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
-
-/** The cost of hashing a password in the real server. Here it is made cheap: people sign in by the hundred. */
-export const realCost = { ...cost };
-Object.assign(cost, { log2_n: 8, p: 1 });
 
 /** The password that `signIn` sets. */
 export const passwordOf = (user: string) => `a long password of ${user}`;

@@ -35,6 +35,9 @@ export class ServerProcess {
   readonly child: ChildProcess;
   readonly data_dir: string;
   readonly ended: Promise<Ended>;
+  readonly #log: LogLine[] = [];
+  /** How much of the standard output is in there. */
+  #read = 0;
   stdout = '';
   stderr = '';
   base_url = '';
@@ -100,12 +103,13 @@ export class ServerProcess {
     return server;
   }
 
-  /** The lines that it logged so far. */
-  get log(): LogLine[] {
-    return this.stdout
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as LogLine);
+  /** The lines that it logged so far. Each is read once. */
+  get log(): readonly LogLine[] {
+    const end = this.stdout.lastIndexOf('\n') + 1;
+    const unread = this.stdout.slice(this.#read, end).split('\n').slice(0, -1);
+    this.#log.push(...unread.map((line) => JSON.parse(line) as LogLine));
+    this.#read = end;
+    return this.#log;
   }
 
   /** Resolves with the first line of the log that `met` holds of. Errors: after the time is over. */

@@ -2,8 +2,9 @@
 import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cost } from '../src/sign_in/passwords.ts';
+import { realCost } from './cheap_passwords.ts';
 import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 const day = 86_400;
 const wrong = { message: 'account, user or password is not right.', code: 'wrong_password' };

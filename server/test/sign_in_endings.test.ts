@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { restoreSqlite } from '../src/db/restore.ts';
 import { cost } from '../src/sign_in/passwords.ts';
+import { realCost } from './cheap_passwords.ts';
 import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, realCost, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 eachDatabase((database) => {
   let t: TestApp;

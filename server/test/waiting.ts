@@ -1,6 +1,16 @@
 // How tests wait for what comes about by itself: one way for all of them, also outside the test runner.
 import { setTimeout as sleep } from 'node:timers/promises';
 
+const shortest_milliseconds = 10;
+const longest_milliseconds = 250;
+
+/** The pause after a look: one that takes long, or in vain for long, is taken less often. It makes no wait longer by much. */
+const pauseAfter = (look_milliseconds: number, waited_milliseconds: number) =>
+  Math.min(
+    longest_milliseconds,
+    Math.max(shortest_milliseconds, 2 * look_milliseconds, waited_milliseconds / 20),
+  );
+
 /**
  * Resolves with what `find` returns, once that is neither false nor undefined.
  * Errors: after so many seconds, what `find` threw last, or what `otherwise` says.
@@ -19,8 +29,10 @@ export async function until<T>(
     },
     () => undefined,
   );
+  const began = performance.now();
   try {
     for (;;) {
+      const looked = performance.now();
       let fault: unknown;
       try {
         // One that hangs is not waited for longer.
@@ -30,7 +42,8 @@ export async function until<T>(
         fault = error;
       }
       if (isOver) throw fault ?? new Error(otherwise());
-      await sleep(10);
+      const now = performance.now();
+      await sleep(pauseAfter(now - looked, now - began));
     }
   } finally {
     ending.abort();

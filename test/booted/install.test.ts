@@ -5,15 +5,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildPackages } from '../../packaging/deb.ts';
-import { findNode } from '../../packaging/node.ts';
-import { layPrograms } from '../../packaging/programs.ts';
 import { until } from '../../server/test/waiting.ts';
+import { architecture, packagesOfRun } from '../packages.ts';
 import { addresses, Internet } from './internet.ts';
 import { Machine, makeDebian } from './machine.ts';
 import { serveVpn, takeProfile } from './vpn.ts';
 
-const architecture = execFileSync('dpkg', ['--print-architecture'], { encoding: 'utf8' }).trim();
 const folder = mkdtempSync(join(tmpdir(), 'exitward-booted-'));
 let internet: Internet;
 let control: Machine;
@@ -59,7 +56,7 @@ function newer(file: string, version: string): string {
   const tree = join(folder, `${basename(file)}-tree`);
   execFileSync('dpkg-deb', ['--raw-extract', file, tree]);
   execFileSync('sed', ['-i', `s/^Version: .*/Version: ${version}/`, join(tree, 'DEBIAN/control')]);
-  const out = file.replace(/_[^_]+_/, `_${version}_`);
+  const out = join(folder, basename(file).replace(/_[^_]+_/, `_${version}_`));
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z1', '--build', tree, out], {
     stdio: 'pipe',
   });
@@ -77,10 +74,7 @@ beforeAll(async () => {
   const debian = join(over, 'debian');
   makeDebian(debian);
   internet = await Internet.start(join(folder, 'internet'));
-  const programs = await layPrograms(join(folder, 'programs'));
-  const binary = await findNode(architecture, folder);
-  const out = join(folder, 'packages');
-  packages = buildPackages({ programs, node: binary, architecture, epoch: 1_795_000_000, out });
+  packages = await packagesOfRun(join(folder, 'packages'));
   [control, node, client, second] = (['control', 'node', 'client', 'second'] as const).map(
     (name) => new Machine(name, debian, over, internet),
   ) as [Machine, Machine, Machine, Machine];

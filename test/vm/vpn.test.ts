@@ -12,7 +12,7 @@ let told = '';
 
 beforeAll(async () => {
   const machine = await runInMachine(`
-    export PATH=${dirname(process.execPath)}:$PATH EXITWARD_TEST_VPN_IPSEC=kernel
+    export PATH=${dirname(process.execPath)}:$PATH EXITWARD_TEST_VPN_IPSEC=kernel NODE_COMPILE_CACHE=/run/compiled
     cd ${root} && exec node ${program}
   `);
   told = machine.told;

@@ -1,16 +1,22 @@
-// Checks requests against their schemas, strictly: nothing is coerced, filled in or taken away.
-import { Ajv, type AnySchema, type ValidateFunction } from 'ajv';
+// Checks values against their schemas, strictly: nothing is coerced, filled in or taken away.
+import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
+
+const ajv = new Ajv({
+  strict: false,
+  coerceTypes: false,
+  useDefaults: false,
+  removeAdditional: false,
+  allErrors: false,
+});
+
+/** The faults of a value by a schema; none when it fits. */
+export function faultsIn(schema: AnySchema, value: unknown): ErrorObject[] {
+  return ajv.validate(schema, value) ? [] : (ajv.errors ?? []);
+}
 
 /** A schema is compiled when its route is first called: compiling all of them would double the start-up. */
 export function validatorCompiler(): FastifySchemaCompiler<AnySchema> {
-  const ajv = new Ajv({
-    strict: false,
-    coerceTypes: false,
-    useDefaults: false,
-    removeAdditional: false,
-    allErrors: false,
-  });
   return ({ schema }) => {
     let compiled: ValidateFunction | undefined;
     return (value: unknown) => {

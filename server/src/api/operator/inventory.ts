@@ -1,11 +1,11 @@
 // /admin/inventory: the whole network from one JSON or CSV document, all or nothing, and as one.
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
-import { Check, Errors } from 'typebox/value';
 import type { Context } from '../../context.ts';
 import { badRequest, invalidField } from '../../errors.ts';
 import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
+import { faultsIn } from '../../http/validation.ts';
 import { carryOut } from '../../inventory/import.ts';
 import { planImport, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
 import { operatorWrite } from './checks.ts';
@@ -55,8 +55,9 @@ const Summary = Strict({
 function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string }) {
   if (httpPart === 'body') return () => true;
   return (value: unknown) => {
-    if (Check(schema, value)) return { value };
-    const field = Errors(schema, value)[0]?.instancePath.slice(1) || 'query';
+    const [fault] = faultsIn(schema, value);
+    if (!fault) return { value };
+    const field = fault.instancePath.slice(1) || 'query';
     return {
       error: invalidField(field, `expected dry_run and remove_missing with true or false.`),
     };
