@@ -2716,7 +2716,7 @@ export interface Operations {
   admin_set_manifest: {
     given: {
       path: { manifest: string };
-      query: { dry_run?: 'true' | 'false' };
+      query?: { dry_run?: 'true' | 'false' };
       body: ManifestSettings;
     };
     response: Manifest;

@@ -335,11 +335,7 @@ export async function changeOverride(
 }
 
 /** Nodes are not told of a note: the entry stays as it is, expired or not. */
-async function changeNote(
-  tx: Transaction,
-  before: store.Override,
-  note: string,
-): Promise<store.Override> {
+async function changeNote(tx: Transaction, before: store.Override, note: string) {
   const { account_id, id } = before;
   await store.update(tx, { ...toRow(before), note });
   await bumpVersion(tx, account_id, 'overrides');
