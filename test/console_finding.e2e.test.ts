@@ -72,7 +72,7 @@ describe('finding things', { timeout: 120_000 }, () => {
     await find(visit, 'billing', 'billing');
     await page.keyboard.press('Enter');
     await visit.heading('Users and tokens').waitFor();
-    expect(await visit.field('Name contains').inputValue()).toBe('billing');
+    expect(await visit.field('Search').inputValue()).toBe('billing');
     await find(visit, '100.72', '198.51.100.72');
     await page.keyboard.press('Enter');
     await visit.row('198.51.100.72').waitFor();
@@ -124,11 +124,11 @@ describe('finding things', { timeout: 120_000 }, () => {
     const { page } = visit;
     await visit.go('/authlist');
     await page.keyboard.press('/');
-    expect(await page.evaluate('document.activeElement.name')).toBe('part');
+    expect(await page.evaluate('document.activeElement.name')).toBe('search');
     for (const key of ['?', '/', 'Control+k']) await page.keyboard.press(key);
-    expect(await visit.field('Address contains').inputValue()).toBe('?/');
+    expect(await visit.field('Search').inputValue()).toBe('?/');
     expect(await page.locator('dialog').count()).toBe(0);
-    await visit.field('Address contains').fill('');
+    await visit.field('Search').fill('');
     await visit.heading('IP authlist').focus();
     await page.keyboard.press('?');
     await visit.dialog('Keyboard shortcuts').waitFor();

@@ -304,15 +304,8 @@ export async function changeOverride(
   }
   await freeHostname(tx, account_id, server.id, hostname, server.name, noChange, before.id);
   if (server.id !== before.server_id) await overrideChanged(tx, before);
-  const row = {
-    ...toRow(before),
-    server_id: server.id,
-    hostname,
-    ip,
-    expiry,
-    removed_revision: null,
-    note,
-  };
+  const changed = { server_id: server.id, hostname, ip, expiry, note };
+  const row = { ...toRow(before), ...changed, removed_revision: null };
   row.revision = await overrideChanged(tx, row);
   await store.update(tx, row);
   await audit(tx, {
