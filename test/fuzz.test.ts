@@ -1,5 +1,6 @@
 // Thousands of generated requests against real servers: every answer is one that the OpenAPI document knows.
 import http from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../scripts/openapi/document.ts';
@@ -124,18 +125,15 @@ class Target {
       const request = http.request(
         { hostname, port, method, path, agent: this.#agent, headers: { ...headers, ...length } },
         (response) => {
-          let text = '';
-          const done = () =>
-            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text });
+          const pieces: Buffer[] = [];
+          const { headers, statusCode: status = 0 } = response;
+          const done = () => resolve({ status, headers, body: textOf(pieces, headers) });
           // A change stream does not end by itself.
-          if (response.headers['content-type'] === 'text/event-stream') {
+          if (headers['content-type'] === 'text/event-stream') {
             response.destroy();
             return done();
           }
-          response.setEncoding('utf8');
-          response.on('data', (chunk) => {
-            text += chunk;
-          });
+          response.on('data', (piece) => pieces.push(piece));
           response.on('end', done);
           response.on('error', reject);
         },
@@ -180,6 +178,14 @@ async function seedCanary(t: TestApp, canary: BuiltAccount): Promise<void> {
     ip: '192.0.2.251',
     expiry,
   });
+}
+
+/** A body as it was before its encoding; a response to HEAD has none. */
+function textOf(pieces: Buffer[], headers: http.IncomingHttpHeaders): string {
+  const bytes = Buffer.concat(pieces);
+  const encoding = bytes.length > 0 ? headers['content-encoding'] : undefined;
+  if (encoding === 'br') return brotliDecompressSync(bytes).toString();
+  return (encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString();
 }
 
 /** The operator may see every account, and API tokens where they are created and viewed. */

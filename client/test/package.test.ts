@@ -121,7 +121,7 @@ describe('the packed package', () => {
     const isOwn = ({ path, name }: { path: string; name: string }) =>
       /^dist\/\w+\./.test(path)
         ? /^\.\/\w+\.js$/.test(name)
-        : /^(\.\.?\/\w+\.js|node:\w+)$/.test(name);
+        : /^(\.\.?\/\w+\.js|node:[\w/]+)$/.test(name);
     expect(imported.filter((one) => !isOwn(one))).toEqual([]);
   });
 

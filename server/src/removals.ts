@@ -54,12 +54,12 @@ const words = {
   authlist: {
     cleared: 'authlist_cleared',
     entry: 'authlist',
-    removal: (id: number) => `authlist removal ${id}`,
+    removal: 'authlist removal',
   },
   overrides: {
     cleared: 'overrides_cleared',
     entry: 'override',
-    removal: (id: number) => `removal ${id} of custom DNS entries`,
+    removal: 'removal of custom DNS entries',
   },
 } as const;
 
@@ -183,13 +183,13 @@ export async function requireRemoval(
      where account_id = $1 and removal_id = $2 and list = $3 and at > $4`,
     [account_id, removal_id, list, now - kept_seconds],
   );
-  if (!removal) throw removalGone(list, removal_id);
+  if (!removal) throw removalGone(list);
   return removal;
 }
 
 /** 409: there is no such removal, or not for this client. */
-export function removalGone(list: RemovableList, removal_id: number) {
-  return conflict(`the account has no ${words[list].removal(removal_id)} that can be undone.`, {
+export function removalGone(list: RemovableList) {
+  return conflict(`the account has no such ${words[list].removal} that can be undone.`, {
     code: 'removal_gone',
     field: 'removal_id',
   });

@@ -344,7 +344,7 @@ eachDatabase((database) => {
       expect(await undo(one.account)).toEqual({ restored: 1, left_out: 2 });
       expect((await one.client.get(list)).body).toEqual([kept, anew]);
       expect((await other.create({ ip: kept.ip })).status).toBe(409);
-      await expect(undo(one.account)).rejects.toThrow(/no authlist removal/);
+      await expect(undo(one.account)).rejects.toThrow(/no such authlist removal/);
     });
 
     it('the newest removal is listed first, and each is undone by its number', async () => {

@@ -71,6 +71,8 @@ eachDatabase((database) => {
     await one.ack();
     expect(await show()).toEqual({
       ...entry,
+      ...{ note: '', added_by_kind: 'account', added_by: expect.any(String) },
+      added_at: expect.any(Number),
       status: 'pending',
       on_contract: true,
       nodes: [
@@ -225,6 +227,7 @@ describe('exitward override show', () => {
       'ip\t192.0.2.1',
       'status\tpending',
       `expiry\t${expiry}`,
+      'note\t',
       'nodes\tno node has joined for fra1',
       '',
     ]);

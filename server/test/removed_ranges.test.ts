@@ -5,6 +5,7 @@ import { conflictCap } from '../src/authlist/conflicts.ts';
 import { countHeld, lastId, nextId } from '../src/changes.ts';
 import type { Database, Row } from '../src/db/database.ts';
 import { removalsByRange } from '../src/db/migrations/0014_removals_by_range.ts';
+import { listsInPages } from '../src/db/migrations/0024_lists_in_pages.ts';
 import type { HourlyCap } from '../src/hourly.ts';
 import { batch, jobs } from '../src/jobs.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -356,6 +357,8 @@ eachDatabase((database) => {
     });
     for (const table of ['removals', 'removed_ranges']) await db.script([`drop table ${table}`]);
     await db.script(removalsByRange(db.engine));
+    // The column that the twenty-fourth added.
+    await db.script(listsInPages(db.engine).slice(0, 1));
     expect((await one.alice.get('/removals')).body).toMatchObject([{ removal_id: 7, entries: 2 }]);
     await one.add(3);
     const later = await one.clear();

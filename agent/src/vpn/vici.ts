@@ -171,7 +171,8 @@ export function decode(bytes: Buffer): ViciMessage {
     return bytes.toString('latin1', at - length, at);
   };
   const section = (isInner: boolean): ViciMessage => {
-    const message: ViciMessage = {};
+    // Of names that come from outside: without what every object has.
+    const message: ViciMessage = Object.create(null);
     while (at < bytes.length) {
       const kind = bytes[at];
       at += 1;

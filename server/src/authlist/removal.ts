@@ -133,7 +133,7 @@ async function requireOwn(
   for await (const some of keptEntries<store.RemovedRow>(tx, account_id, removal)) {
     isOwn &&= some.every((row) => row.user_id === user_id);
   }
-  if (!isOwn) throw removalGone('authlist', removal.removal_id);
+  if (!isOwn) throw removalGone('authlist');
 }
 
 /** Whether the account has got another port scheme since: the removed entries' claims are none on the present one. */

@@ -5,7 +5,6 @@ import { invalidField } from '../../errors.ts';
 import { Strict, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { type Answer, answer_seconds, answerOfNodes } from '../../nodes/nodes.ts';
-import { requireServer } from '../../servers/servers.ts';
 import { claimsOfUser } from '../../users/users.ts';
 import { ServerPath } from '../account/servers.ts';
 import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
@@ -40,7 +39,6 @@ function shownTo({ account_name, only_user }: Scope, answer: Answer) {
 export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
   routesOf('servers')('POST /servers/:server/explain', {
     may: ['admin', 'proxy'],
-    find: (_, { server }) => requireServer(ctx.db, server),
     summary: 'What a node of the server would do with a connection of the account, and why',
     description: `A live node of the server decides, by what it has applied; within ${answer_seconds} seconds. Without the admin flag: for oneself alone.`,
     params: ServerPath,
