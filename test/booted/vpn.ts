@@ -1,4 +1,5 @@
 // docs/vpn.md on booted Debians: a node that systemd holds to its rights serves a VPN, and a client with Debian's strongSwan uses it.
+import { addresses } from './internet.ts';
 import type { Machine } from './machine.ts';
 
 /** Of a machine whose kernel may have no ESP: charon itself seals the packets. */
@@ -22,6 +23,7 @@ export async function serveVpn(
 EXITWARD_AGENT_VPN_IPSEC=userspace
 EXITWARD_AGENT_TLS_CERT=/etc/exitward/vpn.crt
 EXITWARD_AGENT_TLS_KEY=/etc/exitward/vpn.key
+EXITWARD_AGENT_VPN_DNS=${addresses.router}
 END
     systemctl restart exitward-agent`);
   await control.run(`exitward server change ${server} --services proxy,vpn-ikev2`);
