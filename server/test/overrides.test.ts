@@ -503,7 +503,7 @@ eachDatabase((database) => {
         );
       expect(await undo()).toEqual({ restored: 1, left_out: 2 });
       expect((await client.get(list)).body).toEqual([kept, anew]);
-      await expect(undo()).rejects.toThrow(/no removal/);
+      await expect(undo()).rejects.toThrow(/no such removal/);
     });
 
     it('an entry whose server is gone is left out when a removal of all is undone', async () => {
