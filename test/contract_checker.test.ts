@@ -94,6 +94,7 @@ describe('refuses', () => {
     ['an error whose message is not of its field', servers, error(400, { ...refused, field: 'a' })],
     ['an error with an empty message', list, error(400, { message: '' })],
     ['a 200 without an ETag', list, withHeaders({ etag: undefined })],
+    ['an ETag that is not of its encoding', list, withHeaders({ 'content-encoding': 'br' })],
     ['no request id', list, withHeaders({ 'x-request-id': undefined })],
     [
       'a body with 204',

@@ -146,7 +146,12 @@ export class ContractChecker {
     if (status === 503 || status === 429) need('retry-after', /^\d+$/);
     if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@:-]+$/);
     const isV0 = found?.path.startsWith('/v0') === true;
-    if (isV0 && (status === 200 || status === 201 || status === 304)) need('etag', /^"[\w-]{27}"$/);
+    if (isV0 && (status === 200 || status === 201)) {
+      const encoding = header('content-encoding');
+      need('etag', new RegExp(`^"[\\w-]{27}${encoding ? `-${encoding}` : ''}"$`));
+    }
+    // In whichever encoding the client holds it.
+    if (isV0 && status === 304) need('etag', /^"[\w-]{27}(-br|-gzip)?"$/);
     if (status === 405) {
       const documented = Object.keys(found?.methods ?? {}).map((method) => method.toUpperCase());
       const known = [...documented, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
