@@ -22,7 +22,13 @@ import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
-import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
+import {
+  knownMethodOf,
+  Methods,
+  methodOf,
+  rejectUndocumentedQueries,
+  routerOptions,
+} from './http/routing.ts';
 import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
@@ -64,11 +70,12 @@ export async function createApp(
   const nextRequestId = requestIds();
   const account = accountContext(ctx);
 
+  const methods = new Methods();
   const connections = options.connections ?? Connections.within(ctx.config, ctx.log);
   const app = Fastify({
     serverFactory: (route) => {
       const toRouter: RequestListener = (request, response) => {
-        foldMethod(request);
+        methods.fold(request);
         (route as RequestListener)(request, response);
       };
       const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
@@ -81,7 +88,7 @@ export async function createApp(
     requestIdHeader: false,
     logger: false,
     bodyLimit,
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false, caseSensitive: true },
+    routerOptions,
     trustProxy: (address: string) => addressInNetworks(address, ctx.config.trusted_proxies),
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
@@ -113,7 +120,7 @@ export async function createApp(
   rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
-  const add405Routes = collectMethods(app);
+  methods.collect(app);
   healthRoutes(app, ctx);
   if (parts.customers || parts.operators) pageRoutes(app, ctx);
   if (parts.customers) {
@@ -131,7 +138,7 @@ export async function createApp(
   }
   if (parts.nodes) nodeRoutes(app, ctx);
   addLastChecks(app, connections);
-  add405Routes();
+  methods.addRoutes(app);
   return app;
 }
 
@@ -239,7 +246,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     const status = reply.statusCode;
-    ctx.metrics.requests.inc({ route, method: request.method, status });
+    ctx.metrics.requests.inc({ route, method: knownMethodOf(request), status });
     ctx.metrics.latency.observe({ route }, reply.elapsedTime / 1000);
     const quiet = status < 400 && (request.method === 'GET' || request.method === 'HEAD');
     if (quiet && ctx.config.log_requests === 'changes') return;
