@@ -4,6 +4,7 @@ import { useAddressState } from '../address.ts';
 import { now } from '../now.ts';
 import { useTyped } from '../typed.ts';
 import { optionsIn, type Sorting } from '../ui/ui.ts';
+import { day_seconds } from '../usage/days.ts';
 
 /** The text of a field that goes into the address when nobody has typed for a moment: the server is not asked at each letter. */
 export function useTypedState(
@@ -29,9 +30,9 @@ export function useSorting<S extends string>(sorts: readonly S[], standard: S | 
 /** Seconds from now, by their names in the address. */
 const endings: Record<string, number> = {
   '1h': 3600,
-  '24h': 86_400,
-  '7d': 7 * 86_400,
-  '30d': 30 * 86_400,
+  '24h': day_seconds,
+  '7d': 7 * day_seconds,
+  '30d': 30 * day_seconds,
 };
 /** Options of a filter by what ends soon. */
 export const endingOptions = optionsIn({
