@@ -53,7 +53,9 @@ export function DnsPage() {
     ),
     nodes: (close, id) => isOperator && <EntryNodes id={Number(id)} onClose={close} />,
   });
-  const changeOther = (id: number) => openLinked('change', String(id));
+  function changeOther(id: number) {
+    openLinked('change', String(id));
+  }
   const removeAll = () =>
     open((close) => (
       <RemoveAll list="overrides" entries={pages.total} onClose={close}>
