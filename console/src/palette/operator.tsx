@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
 import { operatorScope } from '../api/scope.ts';
+import { isAddress } from '../operator/holders.tsx';
 import { accountParts } from '../operator/parts.ts';
 import { nameIn, paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
@@ -140,10 +141,6 @@ function useNetwork(searched: string, go: Go) {
     first.isLoading || servers.isLoading || nodes.isLoading || (isMore && named.isFetching);
   return { items, isReading };
 }
-
-/** Looks like a whole address; the server says whether it is one. */
-const isAddress = (text: string) =>
-  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
 
 /** The accounts that list the address that is typed. */
 function useClaims(searched: string, go: Go) {
