@@ -110,10 +110,19 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     expect(await visit.field('Search').inputValue()).toBe(ip);
   });
 
-  test('port schemes are listed with their ports and servers', async () => {
+  test('port schemes are listed with their ports; one is added, and a name that is taken is told at its field', async () => {
     const [scheme] = (await t.operator.get('/port_schemes')).body;
     await visit.go('/operator/port-schemes');
     await visit.row(scheme.name).getByText(`from ${scheme.bases[0].base}`).waitFor();
+    await visit.button('Add a port scheme').click();
+    await visit.field('Name').fill(scheme.name);
+    await visit.field('First port').fill('40000');
+    await visit.button('Add the scheme').click();
+    expect(await visit.faultOf('Name')).toContain('exists already');
+    await visit.field('Name').fill('forty');
+    await visit.button('Add the scheme').click();
+    await visit.row('forty').getByText('from 40000 proxy').waitFor();
+    await visit.row('forty').getByText('none').waitFor();
   });
 
   test.each([
@@ -131,7 +140,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/servers/aar1', 'aar1', ['Remove …', 'Change']],
     ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
-    ['/operator/port-schemes', 'Port schemes', []],
+    ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
     ['/operator/authlist', 'Who lists an address', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],

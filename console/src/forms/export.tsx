@@ -35,18 +35,27 @@ export function ExportButtons<T>({ name, read, header, cells }: ExportProps<T>) 
   const save = async (format: 'CSV' | 'JSON') => {
     if (busy) return;
     setBusy(format);
-    running.current = new AbortController();
+    const run = new AbortController();
+    running.current = run;
     try {
-      const rows = await all(running.current);
+      const rows = await all(run);
       if (!rows) return;
       if (format === 'CSV') download(`${name}.csv`, csv(header, rows.map(cells)));
       else download(`${name}.json`, `${JSON.stringify(rows, null, 2)}\n`, 'application/json');
     } catch (error) {
-      notifyError(`It could not be exported. ${explain(error).sentence}`);
+      if (!run.signal.aborted) notifyError(`It could not be exported. ${explain(error).sentence}`);
     } finally {
-      setBusy('');
-      setProgress('');
+      if (!run.signal.aborted) end();
     }
+  };
+  const end = () => {
+    setBusy('');
+    setProgress('');
+  };
+  // The page that is being read is not waited for.
+  const stop = () => {
+    running.current.abort();
+    end();
   };
   return (
     <span class="actions export">
@@ -66,7 +75,7 @@ export function ExportButtons<T>({ name, read, header, cells }: ExportProps<T>) 
         {progress}
       </span>
       {busy && (
-        <Button kind="quiet" icon="close" onClick={() => running.current.abort()}>
+        <Button kind="quiet" icon="close" onClick={stop}>
           Stop the export
         </Button>
       )}

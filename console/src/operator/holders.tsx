@@ -1,4 +1,4 @@
-// Who lists an address: the accounts and users that hold it, in the whole network, until when.
+// The page of an address: the accounts and users that hold it, in the whole network, until when.
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';

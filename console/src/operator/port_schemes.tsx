@@ -1,10 +1,23 @@
 // Port schemes: which ports lead to exit IPs, by which service, and which servers use them.
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
-import { useRead } from '../api/reading.ts';
+import { change, useRead } from '../api/reading.ts';
 import { count } from '../format.ts';
+import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { nameRule } from '../forms/name_rule.ts';
 import { paths } from '../paths.ts';
-import { Card, type Column, Loaded, Page, Table } from '../ui/ui.ts';
+import {
+  Button,
+  Card,
+  type Column,
+  Loaded,
+  optionsIn,
+  Page,
+  SelectField,
+  Table,
+  TextField,
+  textOf,
+} from '../ui/ui.ts';
 import type { Server } from './states.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];
@@ -15,10 +28,16 @@ const named = 5;
 export function PortSchemesPage() {
   const schemes = useRead('admin_list_port_schemes', {});
   const servers = useRead('admin_list_servers', {});
+  const { dialog, openLinked } = useDialog({ add: (close) => <NewScheme onClose={close} /> });
   return (
     <Page
       title="Port schemes"
       note="Which ports of a server lead to its exit IPs, and by which service. An account uses the ports of its own scheme."
+      actions={
+        <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
+          Add a port scheme
+        </Button>
+      }
     >
       <Card>
         <Loaded of={schemes} what="the port schemes">
@@ -32,6 +51,7 @@ export function PortSchemesPage() {
           )}
         </Loaded>
       </Card>
+      {dialog}
     </Page>
   );
 }
@@ -59,3 +79,37 @@ function Users({ of }: { of: readonly Server[] }) {
     </span>
   ));
 }
+
+/** A scheme of one range of ports; those of several are made by the command line. */
+function NewScheme({ onClose }: { onClose: () => void }) {
+  return (
+    <FormDialog
+      title="Add a port scheme"
+      verb="Add the scheme"
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        const name = textOf(fields, 'name');
+        const base = Number(textOf(fields, 'bases.0.base'));
+        const service = textOf(fields, 'bases.0.service') === 'proxy' ? 'proxy' : 'proxy-https';
+        await change('admin_create_port_scheme', { body: { name, bases: [{ base, service }] } });
+        return `Added the port scheme ${name}.`;
+      }}
+    >
+      <p>No node opens a port of it until a server is given the scheme.</p>
+      <TextField label="Name" name="name" required {...nameRule} />
+      <TextField
+        label="First port"
+        name="bases.0.base"
+        type="number"
+        required
+        min={1}
+        max={64_536}
+        hint="The port of port base 0. Override ports are 500 more."
+      />
+      <SelectField label="Service" name="bases.0.service" options={services} />
+    </FormDialog>
+  );
+}
+
+const services = optionsIn({ proxy: 'proxy', 'proxy-https': 'proxy-https' });

@@ -160,6 +160,12 @@ function useClaims(searched: string, go: Go) {
       choose: go(operator.account(account, 'authlist'), { search: listed }),
     }),
   );
+  if (items.length > 0) {
+    const more = action(`Who lists ${ip}, until when`, 'authlist', go(operator.holders, { ip }), {
+      words: ip,
+    });
+    items.push(more);
+  }
   const nothing = isAsked && found.data?.length === 0 ? `No account lists ${ip}.` : undefined;
   return { items, nothing, isReading: isAsked && found.isFetching };
 }

@@ -1,7 +1,7 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
 import type { AdminApi } from './api.ts';
 import { ApiFailure, Differs, Failure, type Verb } from './command.ts';
-import { cannotBeApplied, type ManifestFile, readManifest } from './manifest.ts';
+import { cannotBeApplied, FaultyFile, type ManifestFile, readManifest } from './manifest.ts';
 import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
 import { confirmed } from './question.ts';
 
@@ -52,7 +52,7 @@ async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Prom
   if (manifest.faults.length === 0) return plan;
   await plan.catch((error) => {
     // Without a server, the faults that are seen here are told.
-    if (error instanceof Failure && error.message.startsWith(file)) throw error;
+    if (error instanceof FaultyFile) throw error;
   });
   throw cannotBeApplied(file, manifest.faults);
 }

@@ -59,8 +59,11 @@ export function readManifest(file: string): ManifestFile {
   return { name: undefined, body, lineOf, faults };
 }
 
+/** A file that cannot be applied, with all its faults. */
+export class FaultyFile extends Failure {}
+
 export const cannotBeApplied = (file: string, faults: readonly string[]) =>
-  new Failure(
+  new FaultyFile(
     `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
   );
 
