@@ -95,6 +95,36 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     }
   });
 
+  test('who lists an address has a page, whose state is the address; a row leads to the entry', async () => {
+    const { user, ip } = (await t.operator.get('/accounts/acme/authlist')).body[0];
+    await visit.go('/operator/authlist?ip=nonsense');
+    await visit.sees('This is no whole address.');
+    await visit.field('Address').fill('198.51.100.250');
+    await visit.sees('No account lists 198.51.100.250.');
+    await visit.go(`/operator/authlist?ip=${ip}`);
+    await visit.row(ip).getByText(user, { exact: true }).waitFor();
+    await expectAccessible(visit, 'who lists an address');
+    await expectFitsPhone(visit, 'who lists an address');
+    await visit.row(ip).getByRole('link', { name: 'acme' }).click();
+    await visit.heading('acme').first().waitFor();
+    expect(await visit.field('Search').inputValue()).toBe(ip);
+  });
+
+  test('port schemes are listed with their ports; one is added, and a name that is taken is told at its field', async () => {
+    const [scheme] = (await t.operator.get('/port_schemes')).body;
+    await visit.go('/operator/port-schemes');
+    await visit.row(scheme.name).getByText(`from ${scheme.bases[0].base}`).waitFor();
+    await visit.button('Add a port scheme').click();
+    await visit.field('Name').fill(scheme.name);
+    await visit.field('First port').fill('40000');
+    await visit.button('Add the scheme').click();
+    expect(await visit.faultOf('Name')).toContain('exists already');
+    await visit.field('Name').fill('forty');
+    await visit.button('Add the scheme').click();
+    await visit.row('forty').getByText('from 40000 proxy').waitFor();
+    await visit.row('forty').getByText('none').waitFor();
+  });
+
   test.each([
     ['/operator', 'Overview', []],
     ['/operator/accounts', 'Accounts', ['Create an account']],
@@ -110,6 +140,8 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/servers/aar1', 'aar1', ['Remove …', 'Change']],
     ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
+    ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
+    ['/operator/authlist', 'Who lists an address', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],

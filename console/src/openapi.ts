@@ -781,6 +781,8 @@ export interface Maintenance {
 export interface Manifest {
   /** Whether nothing was written. */
   dry_run: boolean;
+  /** Of this plan: the same changes have the same one. */
+  version: string;
   changes: {
     /** Adopted: as declared already, and owned from now on. */
     action: 'create' | 'change' | 'adopt' | 'remove';
@@ -2754,7 +2756,7 @@ export interface Operations {
   admin_set_manifest: {
     given: {
       path: { manifest: string };
-      query?: { dry_run?: 'true' | 'false' };
+      query?: { dry_run?: 'true' | 'false'; version?: string };
       body: ManifestSettings;
     };
     response: Manifest;

@@ -38,6 +38,8 @@ export const paths = {
     server: (name: string) => `/operator/servers/${encodeURIComponent(name)}`,
     nodes: '/operator/nodes',
     node: (id: number) => `/operator/nodes/${id}`,
+    holders: '/operator/authlist',
+    port_schemes: '/operator/port-schemes',
     usage: '/operator/usage',
     audit: '/operator/audit',
     tokens: '/operator/tokens',
