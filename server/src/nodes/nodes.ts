@@ -25,7 +25,6 @@ export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';
 export {
-  type HistoryPoint,
   history,
   longest_history_seconds,
   purgeHistory,
