@@ -64,7 +64,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
 
   test('the overview and the pages of a server and a node draw what was over time, of the span in the address', async () => {
     const { body: servers } = await t.operator.get(`/accounts/${account}/servers`);
-    const { name: server } = servers.at(-1);
+    const { server } = servers.at(-1);
     const node = await t.node(server);
     const at = Math.floor(Date.now() / 1000) - 600;
     const row = { account: 1, user: 1, at, up: 1000, down: 9000 };
