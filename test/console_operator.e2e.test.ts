@@ -62,6 +62,33 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     expect(await visit.link(/account’s console/).count()).toBe(0);
   });
 
+  test('the overview and the pages of a server and a node draw what was over time, of the span in the address', async () => {
+    const { body: servers } = await t.operator.get(`/accounts/${account}/servers`);
+    const { server } = servers.at(-1);
+    const node = await t.node(server);
+    const at = Math.floor(Date.now() / 1000) - 600;
+    const row = { account: 1, user: 1, at, up: 1000, down: 9000 };
+    await node.send('POST', '/usage', { boot: 'one', seq: 1, rows: [row] });
+    await node.send('POST', '/rejections', { boot: 'one', reasons: { bad_token: 7 } });
+    const history = visit.page.locator('.card', {
+      has: visit.page.getByRole('heading', { name: 'Over time' }),
+    });
+    await visit.go('/operator');
+    await history.getByRole('img', { name: /^Throughput\. Down: .* now, at most/ }).waitFor();
+    await history.getByLabel('Span').selectOption('month');
+    await visit.page.waitForURL(/span=month/);
+    await visit.go(`/operator/nodes/${node.id}`);
+    await history.getByText('10 kB', { exact: true }).waitFor();
+    await history.getByText('7 bad token').waitFor();
+    await expectAccessible(visit, 'a node over time');
+    await expectFitsPhone(visit, 'a node over time');
+    await visit.go(`/operator/servers/${server}`);
+    await history.getByText('7 bad token').waitFor();
+    await visit.go('/operator/usage');
+    await visit.page.getByRole('slider', { name: /^Usage by day/ }).waitFor();
+    await t.operator.delete(`/nodes/${node.id}`);
+  });
+
   test('it is seen to be the operator’s at a glance, and says which operator is signed in', async () => {
     const frame = visit.page.locator('.frame');
     const name = (await t.operator.get('/status')).body.operator;

@@ -660,6 +660,36 @@ export interface HeldUsage {
   }[];
 }
 
+export interface History {
+  /** Steps from here on. */
+  from: number;
+  /** Steps before here. */
+  to: number;
+  /** Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400. */
+  step: number;
+  /** In order of time. Steps in which nothing was are left out. */
+  points: {
+    /** Start of the step. */
+    at: number;
+    /** Bytes from clients. */
+    up: number;
+    /** Bytes to clients. */
+    down: number;
+    /** Open connections of live nodes, on average; null: no look in the step. */
+    connections: number | null;
+    /** Open connections, at most; null: no look in the step. */
+    connections_peak: number | null;
+    /** The longest that a change had waited for a live node; null: no look in the step. */
+    lag_peak: number | null;
+    /** Faults of live nodes, at most; null: no look in the step. */
+    faults_peak: number | null;
+    /** Connections that were rejected, by the reason that clients were told. */
+    rejected: {
+      [name: string]: number;
+    };
+  }[];
+}
+
 export interface Inventory {
   servers: {
     /** Server short name; it stays. */
@@ -2120,6 +2150,7 @@ export const operations = {
   admin_list_held_usage: { method: 'GET', path: '/admin/held_usage' },
   admin_remove_held_usage: { method: 'DELETE', path: '/admin/held_usage/{id}' },
   admin_accept_held_usage: { method: 'POST', path: '/admin/held_usage/{id}/accept' },
+  admin_get_history: { method: 'GET', path: '/admin/history' },
   admin_export_inventory: { method: 'GET', path: '/admin/inventory' },
   admin_import_inventory: { method: 'POST', path: '/admin/inventory' },
   admin_export_inventory_csv: { method: 'GET', path: '/admin/inventory.csv' },
@@ -2717,6 +2748,10 @@ export interface Operations {
   admin_accept_held_usage: {
     given: { path: { id: number } };
     response: AcceptedUsage;
+  };
+  admin_get_history: {
+    given: { query?: { from?: number; to?: number; server?: string; node?: string } };
+    response: History;
   };
   admin_export_inventory: {
     given: object;

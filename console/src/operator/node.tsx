@@ -16,6 +16,7 @@ import {
   Stat,
   Table,
 } from '../ui/ui.ts';
+import { HistoryCard } from './history.tsx';
 import { NodeActions } from './nodes_table.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
@@ -97,6 +98,7 @@ function Known({ node }: { node: Node }) {
           ]}
         />
       </Card>
+      <HistoryCard node={node.id} />
       <Card title="Faults" note="What it last said is wrong with it.">
         {faults.length === 0 ? (
           <p class="note">There is none.</p>
