@@ -1,7 +1,7 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
 import type { AdminApi } from './api.ts';
 import { ApiFailure, Differs, Failure, type Verb } from './command.ts';
-import { type ManifestFile, readManifest } from './manifest.ts';
+import type { ManifestFile } from './manifest.ts';
 import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
 import { confirmed } from './question.ts';
 
@@ -65,6 +65,8 @@ export const applyVerb: Verb = {
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
   run: async (given, api) => {
     const file = given.word('file');
+    // Loaded where there is something to read: no other command needs YAML.
+    const { readManifest } = await import('./manifest.ts');
     const manifest = readManifest(file);
     const plan = await send(file, manifest, api, true);
     if (given.has('check') && plan.changes.length > 0) {
