@@ -1,7 +1,7 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
 import type { AdminApi } from './api.ts';
-import { ApiFailure, Differs, Failure, type Verb } from './command.ts';
-import { cannotBeApplied, FaultyFile, type ManifestFile, readManifest } from './manifest.ts';
+import { ApiFailure, Differs, Failure, FaultyFile, type Verb } from './command.ts';
+import type { ManifestFile } from './manifest.ts';
 import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
 import { confirmed } from './question.ts';
 
@@ -38,7 +38,7 @@ async function send(
     const where = placeOf(manifest, error, error.field);
     throw manifest.faults.length === 0
       ? new Failure(`${file}, ${where}`)
-      : cannotBeApplied(file, [...manifest.faults, where]);
+      : new FaultyFile(file, [...manifest.faults, where]);
   }
 }
 
@@ -54,7 +54,7 @@ async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Prom
     // Without a server, the faults that are seen here are told.
     if (error instanceof FaultyFile) throw error;
   });
-  throw cannotBeApplied(file, manifest.faults);
+  throw new FaultyFile(file, manifest.faults);
 }
 
 function sentenceOf({ changes, dry_run }: Plan): string {
@@ -86,6 +86,8 @@ export const applyVerb: Verb = {
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
   run: async (given, api) => {
     const file = given.word('file');
+    // Loaded where there is something to read: no other command needs YAML.
+    const { readManifest } = await import('./manifest.ts');
     const manifest = readManifest(file);
     const plan = await planOf(file, manifest, api);
     if (given.has('check') && plan.changes.length > 0) {

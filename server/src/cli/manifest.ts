@@ -1,7 +1,7 @@
 // The file of "exitward apply": YAML, read with the line of each field, so that a fault names where it is.
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { Failure, UsageFault } from './command.ts';
+import { Failure, FaultyFile, UsageFault } from './command.ts';
 import { size, timeFrom } from './values.ts';
 
 /** The document as the API takes it, and the line of each path in it (`accounts/0/limit`). */
@@ -43,7 +43,7 @@ export function readManifest(file: string): ManifestFile {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (path: string) => lineAt(document, lines, path);
   if (document.errors.length > 0) {
-    throw cannotBeApplied(
+    throw new FaultyFile(
       file,
       document.errors.map(({ pos: [at], message }) => `line ${lines.linePos(at).line}: ${message}`),
     );
@@ -58,14 +58,6 @@ export function readManifest(file: string): ManifestFile {
   faults.unshift(`line ${line}, manifest: expected a short name, by which the file is known again`);
   return { name: undefined, body, lineOf, faults };
 }
-
-/** A file that cannot be applied, with all its faults. */
-export class FaultyFile extends Failure {}
-
-export const cannotBeApplied = (file: string, faults: readonly string[]) =>
-  new FaultyFile(
-    `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
-  );
 
 const isNamed = (name: unknown): name is string =>
   typeof name === 'string' && /^[\w.@-]{1,63}$/.test(name);
