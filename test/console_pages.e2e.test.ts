@@ -1,6 +1,8 @@
 // Every page of both consoles, of a large account in a large network: at three widths, in both themes, in few bytes.
+import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { paths } from '../console/src/paths.ts';
+import { addressesOfAccount, addressesOfOperator } from './console/addresses.ts';
 import { account, Console, everything } from './console/console.ts';
 import { layoutFaults } from './console/layout.ts';
 import { expectAccessible } from './console/looking.ts';
@@ -13,29 +15,7 @@ const most_bytes = 100_000;
 /** Pages that still read a whole list, and take more than `most_bytes`. Whoever mends one takes it out: a page that is here without need fails, too. */
 const readsWholeLists: string[] = [];
 
-type Functions<T> = { [K in keyof T as T[K] extends string | object ? (T[K] extends (...args: never) => string ? K : never) : never]: string[] };
-
-const { operator: ofOperator, ...ofAccount } = paths;
-/** The pages with a name in their address, as addresses. One-time links are for people who are not signed in: their pages have a test of their own. */
-const named = { server: [paths.server('us-0001')], invite: [], enter: [] } satisfies Functions<
-  typeof ofAccount
->;
-const namedOfOperator = {
-  // Its parts are found in its menu.
-  account: [],
-  server: [ofOperator.server('us-0001')],
-  node: [ofOperator.node(1)],
-} satisfies Functions<typeof ofOperator>;
-
-/** The addresses of a table of paths: a page that is added is among them, or has to be named. */
-function addresses(table: object, functions: Record<string, string[]>): string[] {
-  return Object.entries(table).flatMap(([name, path]) => {
-    if (typeof path === 'string') return [path];
-    const found = functions[name];
-    if (!found) throw new Error(`The page "${name}" has no example of its address.`);
-    return found;
-  });
-}
+const server = 'us-0001';
 
 describe('the pages of a large network', { timeout: 240_000 }, () => {
   let t: Console;
@@ -59,39 +39,60 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
     await t?.stop();
   });
 
-  /** Opens the page, and says how many bytes of the API its first view took. */
-  async function bytesOf(at: Visit, path: string): Promise<number> {
-    const reads: Array<Promise<number>> = [];
-    const note = (response: Awaited<ReturnType<Visit['page']['waitForResponse']>>) => {
-      const { pathname } = new URL(response.url());
-      if (!/^\/(console|admin)\//.test(pathname) || pathname.endsWith('/events')) return;
-      reads.push(response.body().then((body) => body.length, () => 0));
+  /** Opens the page, and says what its first view read of the API. */
+  async function readBy(at: Visit, path: string): Promise<Array<{ url: string; bytes: number }>> {
+    const read: Array<{ url: string; bytes: number }> = [];
+    const waiting = new Set<Request>();
+    const urlOf = (request: Request) => {
+      const { pathname, search } = new URL(request.url());
+      // The stream of events has no end.
+      return /^\/(console|admin)\/(?!.*events$)/.test(pathname) ? pathname + search : undefined;
     };
-    at.page.on('response', note);
+    const begin = (request: Request) => void (urlOf(request) && waiting.add(request));
+    const end = async (request: Request) => {
+      const url = urlOf(request);
+      if (!url) return;
+      const body = await (await request.response())?.body().catch(() => undefined);
+      // The browser does not keep what is very long.
+      const bytes = body?.length ?? (await request.sizes()).responseBodySize;
+      read.push({ url, bytes });
+      waiting.delete(request);
+    };
+    const fail = (request: Request) => void waiting.delete(request);
+    at.page.on('request', begin).on('requestfinished', end).on('requestfailed', fail);
     await at.open(`/#${path}`);
     await at.page.getByRole('heading', { level: 1 }).waitFor();
     await at.settled();
-    await at.page.evaluate('document.fonts.ready.then(() => 1)');
-    const sizes = await Promise.all(reads);
-    at.page.off('response', note);
-    return sizes.reduce((sum, bytes) => sum + bytes, 0);
+    // One read can bring another.
+    for (let quiet = 0; quiet < 3; quiet += 1) {
+      if (waiting.size > 0) quiet = 0;
+      await at.page.waitForTimeout(50);
+    }
+    at.page.off('request', begin).off('requestfinished', end).off('requestfailed', fail);
+    return read;
   }
 
   async function expectGood(at: Visit, path: string): Promise<void> {
-    const bytes = await bytesOf(at, path);
+    const of = await readBy(at, path);
+    const bytes = of.reduce((sum, one) => sum + one.bytes, 0);
     const isLong = bytes > most_bytes;
-    expect.soft(isLong, `${path} read ${bytes} bytes`).toBe(readsWholeLists.includes(path));
+    expect
+      .soft(
+        isLong,
+        `${path} read ${bytes} bytes: ${of.map((one) => `${one.url} ${one.bytes}`).join(', ')}`,
+      )
+      .toBe(readsWholeLists.includes(path));
     expect.soft(await layoutFaults(at), path).toEqual([]);
     await expectAccessible(at, path);
     expect.soft(at.problems.splice(0), path).toEqual([]);
   }
 
-  test.each(addresses(ofAccount, named))(
+  test.each(addressesOfAccount(server))(
     'an account’s page %s is whole at each width, in both themes, in few bytes',
     (path) => expectGood(visit, path),
   );
 
-  test.each(addresses(ofOperator, namedOfOperator))(
+  test.each(addressesOfOperator(server))(
     'the operator’s page %s is whole at each width, in both themes, in few bytes',
     (path) => expectGood(operator, path),
   );
@@ -99,12 +100,14 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
   test.each([account, 'customer-1'])(
     'each part of the account %s is, as operators see it',
     async (name) => {
-      await operator.open(`/#${ofOperator.account(name)}`);
+      await operator.open(`/#${paths.operator.account(name)}`);
       const parts = operator.page.getByRole('navigation', { name: `Parts of ${name}` });
       await parts.waitFor();
       const found = (await parts
         .getByRole('link')
-        .evaluateAll((links) => links.map((link) => (link as never as Element).getAttribute('href')))) as string[];
+        .evaluateAll((links) =>
+          links.map((link) => (link as never as Element).getAttribute('href')),
+        )) as string[];
       expect(found.length).toBeGreaterThan(5);
       for (const href of found) await expectGood(operator, href.replace('#', ''));
     },

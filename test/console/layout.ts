@@ -8,6 +8,11 @@ const widths = [
 ];
 /** CSS pixels, each way: the smallest target of WCAG 2.2, AA. */
 const smallest_target = 24;
+/** Of a table on a desk: its entries are one line each. */
+const tallest_row = 37;
+/** Resolves when what follows the size of the window has followed. */
+const followed =
+  'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))';
 
 /**
  * Runs in the page. Of all that can be seen: nothing makes the document wider than the window, controls and heads hold
@@ -40,7 +45,8 @@ const findFaults = (isPhone: boolean) => `(() => {
   const isEllipsis = (one) => of(one).textOverflow === 'ellipsis';
   for (const one of [...controls, ...heads]) {
     const isText = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName);
-    if (!isText && !isEllipsis(one) && of(one).display !== 'inline' && one.scrollWidth > one.clientWidth + 1) add('text runs over its edge', one);
+    // A mark on a map is as large as its ring.
+    if (!isText && !one.matches('.visually-hidden, .place') && !isEllipsis(one) && of(one).display !== 'inline' && one.scrollWidth > one.clientWidth + 1) add('text runs over its edge', one);
     const own = one.getBoundingClientRect();
     for (let at = one.parentElement; at && at !== document.body; at = at.parentElement) {
       const { overflowX, position } = of(at);
@@ -65,8 +71,15 @@ const findFaults = (isPhone: boolean) => `(() => {
         if (at && (one.contains(at) || other.one.contains(at))) add('lies over ' + name(other.one), one);
       }
     }
-    if (${isPhone} && Math.min(box.width, box.height) < ${smallest_target} && !one.closest('label')) {
+    // Marks on a map are larger where a finger points.
+    if (${isPhone} && Math.min(box.width, box.height) < ${smallest_target} && !one.labels?.length && !one.matches('.place')) {
       add('too small for a finger (' + Math.round(box.width) + ' × ' + Math.round(box.height) + ')', one);
+    }
+  }
+  if (!${isPhone}) {
+    for (const one of document.querySelectorAll('.table.compact tbody tr')) {
+      const { height } = one.getBoundingClientRect();
+      if (isSeen(one) && height > ${tallest_row}) { add('a row is ' + Math.round(height) + ' high', one); break; }
     }
   }
   return [...new Set(faults)].slice(0, 12);
@@ -78,6 +91,7 @@ export async function layoutFaults({ page }: Visit): Promise<string[]> {
   const faults = new Set<string>();
   for (const size of widths) {
     await page.setViewportSize(size);
+    await page.evaluate(followed);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const found = (await page.evaluate(findFaults(size.width < 600))) as string[];
