@@ -58,7 +58,8 @@ const findFaults = (isPhone: boolean) => `(() => {
     }
   }
   const boxes = controls
-    .filter((one) => of(one).display !== 'inline')
+    // Marks on a map are round, and larger where a finger points.
+    .filter((one) => of(one).display !== 'inline' && !one.matches('.place'))
     .map((one) => ({ one, box: one.getBoundingClientRect() }))
     .sort((a, b) => a.box.top - b.box.top);
   for (const [at, { one, box }] of boxes.entries()) {
@@ -71,8 +72,7 @@ const findFaults = (isPhone: boolean) => `(() => {
         if (at && (one.contains(at) || other.one.contains(at))) add('lies over ' + name(other.one), one);
       }
     }
-    // Marks on a map are larger where a finger points.
-    if (${isPhone} && Math.min(box.width, box.height) < ${smallest_target} && !one.labels?.length && !one.matches('.place')) {
+    if (${isPhone} && Math.min(box.width, box.height) < ${smallest_target} && !one.labels?.length) {
       add('too small for a finger (' + Math.round(box.width) + ' × ' + Math.round(box.height) + ')', one);
     }
   }
