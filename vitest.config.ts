@@ -116,6 +116,7 @@ const longest = [
   'test/model.test.ts',
   'test/old_agent.test.ts',
   'agent/test/clients.test.ts',
+  'test/console_pages.e2e.test.ts',
   'test/console_signing_in.e2e.test.ts',
   'client/test/cli.test.ts',
   'test/release.test.ts',
