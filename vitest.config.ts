@@ -9,6 +9,11 @@ const browser = ['test/**/*.e2e.test.ts'];
 const chromium = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
 const hasBrowser = process.env.CI !== undefined || existsSync(chromium);
 
+/** The test of the console in Firefox. CI installs it. */
+const inFirefox = ['test/console_firefox.e2e.test.ts'];
+const firefox = process.env.EXITWARD_TEST_FIREFOX ?? '/usr/bin/firefox-esr';
+const hasFirefox = process.env.CI !== undefined || existsSync(firefox);
+
 /**
  * Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. In two projects, which CI runs at once:
  * a filter of paths cannot tell `test/` from `agent/test/`.
@@ -115,6 +120,7 @@ const longest = [
   'test/model.test.ts',
   'test/old_agent.test.ts',
   'agent/test/clients.test.ts',
+  'test/console_pages.e2e.test.ts',
   'test/console_signing_in.e2e.test.ts',
   'test/release.test.ts',
   'test/console_operator.e2e.test.ts',
@@ -194,7 +200,13 @@ export default defineConfig(({ mode }) => {
               globalSetup: ['server/test/postgres.ts'],
             }),
         ...(hasBrowser && !isQuick
-          ? [project('browser', { include: browser, globalSetup: ['test/browser.ts'] })]
+          ? [
+              project('browser', {
+                include: browser,
+                exclude: hasFirefox ? [] : inFirefox,
+                globalSetup: ['test/browser.ts'],
+              }),
+            ]
           : []),
         // They share ports, namespaces and the kernel's rules.
         ...(hasSquid && !isQuick
@@ -246,6 +258,11 @@ function tellMissing(): void {
   if (!hasBrowser) {
     console.error(
       `There is no ${chromium}: the tests in a browser are left out (EXITWARD_TEST_CHROMIUM names another one).`,
+    );
+  }
+  if (!hasFirefox) {
+    console.error(
+      `There is no ${firefox}: the test in Firefox is left out (EXITWARD_TEST_FIREFOX names another one).`,
     );
   }
   if (!hasSquid) {
