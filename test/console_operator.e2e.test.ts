@@ -1,4 +1,5 @@
 // The operator's part of the console, on the operators' own listener.
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
@@ -89,6 +90,23 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await t.operator.delete(`/nodes/${node.id}`);
   });
 
+  test('where geo-IP providers see the exit IPs is listed by how wrong that is, and the geofeed is downloaded', async () => {
+    const { body: wrong } = await t.operator.get('/geo?status=crit&limit=1');
+    await visit.go('/operator/geo');
+    await visit.page.getByText('It is not published.').waitFor();
+    await visit.page.getByRole('rowheader', { name: wrong[0].ip }).first().waitFor();
+    expect(await visit.page.getByText('more than 250 km off').count()).toBe(0);
+    await visit.field('Seen').selectOption('warn');
+    await visit.page.waitForURL(/status=warn/);
+    await visit.page.getByText('more than 250 km off').first().waitFor();
+    const [file] = await Promise.all([
+      visit.page.waitForEvent('download'),
+      visit.button('Download the geofeed').click(),
+    ]);
+    const text = readFileSync(await file.path(), 'utf8');
+    expect(text).toBe((await t.operator.get('/geofeed.csv')).text);
+  });
+
   test('it is seen to be the operator’s at a glance, and says which operator is signed in', async () => {
     const frame = visit.page.locator('.frame');
     const name = (await t.operator.get('/status')).body.operator;
@@ -169,6 +187,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
     ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
     ['/operator/authlist', 'Who lists an address', []],
+    ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],

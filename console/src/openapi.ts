@@ -949,6 +949,8 @@ export interface NetworkStatus {
     /** Why the last good one stays in use; null when all is well. */
     fault: string | null;
   }[];
+  /** The URL of the published geofeed; null: it is not published. */
+  geofeed: string | null;
   /** The certificate of this server; null when it speaks no TLS. */
   tls: {
     /** Where it is from; `self_signed` until the first by ACME is there. */

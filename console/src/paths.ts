@@ -40,6 +40,7 @@ export const paths = {
     node: (id: number) => `/operator/nodes/${id}`,
     holders: '/operator/authlist',
     port_schemes: '/operator/port-schemes',
+    geofeed: '/operator/geo',
     usage: '/operator/usage',
     audit: '/operator/audit',
     tokens: '/operator/tokens',

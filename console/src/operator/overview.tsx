@@ -95,7 +95,7 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
         >
           {nodes.all.toLocaleString('en')}
         </Stat>
-        <Stat name="Open connections" note="on live nodes, as they said last">
+        <Stat name="Open connections" note="as last told">
           {open.toLocaleString('en')}
         </Stat>
         <Stat
