@@ -18,8 +18,6 @@ const wholeLists: Array<[read: RegExp, why: string]> = [
   [/\/network$/, 'the map of the servers that may be added'],
   [/\/users$/, 'the page of users, and filters and forms that choose one'],
   [/\/tokens$/, 'the page of API tokens, and what needs attention'],
-  [/\/overrides$/, 'the overview counts those that end'],
-  [/\/authlist$/, 'the overview and the page of a server look for one’s own entries'],
   [/^\/admin\/accounts\?limit=1000$/, 'tables and filters name all accounts'],
 ];
 
