@@ -221,7 +221,7 @@ export interface ChangedEntries {
 }
 
 export interface ChosenEntries {
-  /** Which entries, each once: at most 1000. */
+  /** Which ones, each once: at most 1000. */
   ids: number[];
 }
 
@@ -1765,6 +1765,11 @@ export interface SignInFacts {
   sessions: number;
 }
 
+export interface TokenRemove {
+  /** How many tokens. */
+  revoked: number;
+}
+
 export interface Usage {
   /** Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account. */
   limit: number;
@@ -2019,6 +2024,7 @@ export const operations = {
   console_end_session: { method: 'DELETE', path: '/console/sessions/{id}' },
   console_list_tokens: { method: 'GET', path: '/console/tokens' },
   console_create_token: { method: 'POST', path: '/console/tokens' },
+  console_create_token_remove: { method: 'POST', path: '/console/tokens/remove' },
   console_remove_token: { method: 'DELETE', path: '/console/tokens/{id}' },
   console_view_token: { method: 'POST', path: '/console/tokens/{id}/view' },
   console_get_usage: { method: 'GET', path: '/console/usage' },
@@ -2113,6 +2119,10 @@ export const operations = {
   },
   admin_list_account_tokens: { method: 'GET', path: '/admin/accounts/{account}/tokens' },
   admin_create_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens' },
+  admin_create_account_token_remove: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/tokens/remove',
+  },
   admin_remove_account_token: { method: 'DELETE', path: '/admin/accounts/{account}/tokens/{id}' },
   admin_view_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens/{id}/view' },
   admin_get_account_usage: { method: 'GET', path: '/admin/accounts/{account}/usage' },
@@ -2180,6 +2190,7 @@ export const operations = {
   admin_get_status: { method: 'GET', path: '/admin/status' },
   admin_list_tokens: { method: 'GET', path: '/admin/tokens' },
   admin_create_token: { method: 'POST', path: '/admin/tokens' },
+  admin_create_token_remove: { method: 'POST', path: '/admin/tokens/remove' },
   admin_remove_token: { method: 'DELETE', path: '/admin/tokens/{id}' },
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
 } as const;
@@ -2399,12 +2410,26 @@ export interface Operations {
     response: undefined;
   };
   console_list_tokens: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'created_at' | 'expiry' | 'last_used_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        state?: 'active' | 'expired' | 'unused';
+      };
+    };
     response: AccountToken[];
   };
   console_create_token: {
     given: { body: NewOwnToken };
     response: CreatedAccountToken;
+  };
+  console_create_token_remove: {
+    given: { body: ChosenEntries };
+    response: TokenRemove;
   };
   console_remove_token: {
     given: { path: { id: number } };
@@ -2626,12 +2651,27 @@ export interface Operations {
     response: ConnectionDecision;
   };
   admin_list_account_tokens: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'created_at' | 'expiry' | 'last_used_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        state?: 'active' | 'expired' | 'unused';
+      };
+    };
     response: AccountToken[];
   };
   admin_create_account_token: {
     given: { path: { account: string }; body: NewAccountToken };
     response: CreatedAccountToken;
+  };
+  admin_create_account_token_remove: {
+    given: { path: { account: string }; body: ChosenEntries };
+    response: TokenRemove;
   };
   admin_remove_account_token: {
     given: { path: { account: string; id: number } };
@@ -2863,12 +2903,25 @@ export interface Operations {
     response: NetworkStatus;
   };
   admin_list_tokens: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'created_at' | 'last_used_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        state?: 'used' | 'unused';
+      };
+    };
     response: OperatorToken[];
   };
   admin_create_token: {
     given: { body: NewOperatorToken };
     response: CreatedOperatorToken;
+  };
+  admin_create_token_remove: {
+    given: { body: ChosenEntries };
+    response: TokenRemove;
   };
   admin_remove_token: {
     given: { path: { id: number } };

@@ -112,9 +112,14 @@ export async function pageFrom<R>(
   return page;
 }
 
-/** As both databases do: numbers before texts. */
+const isAstral = /[\ud800-\udfff]/;
+
+/** As both databases do: numbers before texts, and those by their bytes in UTF-8. */
 function order(one: string | number, other: string | number): number {
   if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1;
+  if (typeof one === 'string' && (isAstral.test(one) || isAstral.test(String(other)))) {
+    return Buffer.compare(Buffer.from(one), Buffer.from(String(other)));
+  }
   return one < other ? -1 : one > other ? 1 : 0;
 }
 

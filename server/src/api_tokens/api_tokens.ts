@@ -2,6 +2,7 @@
 import { audit } from '../audit.ts';
 import { bumpTokens, nextId } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText } from '../token_text.ts';
@@ -12,6 +13,7 @@ import * as store from './store.ts';
  * viewable, sealed. It may be read-only, and may expire.
  */
 export type ApiToken = store.ApiTokenRow;
+export { type TokenSort, tokenPageSlices, tokenSorts, tokenStates } from './page_store.ts';
 export type { PrincipalRow } from './store.ts';
 export { findApiToken, listApiTokens, markTokensUsed, principalByHash } from './store.ts';
 
@@ -114,13 +116,44 @@ export async function removeApiToken(
   account: { id: number },
   id: number | undefined,
 ): Promise<void> {
-  const token = await requireApiToken(tx, account.id, id);
-  await store.remove(tx, account.id, token.id);
-  await bumpTokens(tx, account.id);
-  await audit(tx, {
-    account_id: account.id,
-    action: 'api_token.remove',
-    target: `token/${token.id}`,
-    before: withoutSecrets(token),
+  await revoke(tx, account, [await requireApiToken(tx, account.id, id)]);
+}
+
+/** Revokes many API tokens, all or none. Errors: 404 naming the first that is not there. */
+export async function removeApiTokens(
+  tx: Transaction,
+  account: { id: number },
+  ids: readonly number[],
+): Promise<void> {
+  const find = await store.findMany(tx, account.id, ids);
+  const tokens = ids.map((id, at) => {
+    const token = find(id);
+    if (token) return token;
+    throw notFound(
+      `the account has no API token ${id}; it may have been revoked. Nothing was done.`,
+      { field: `ids.${at}` },
+    );
   });
+  await revoke(tx, account, tokens);
+}
+
+async function revoke(
+  tx: Transaction,
+  account: { id: number },
+  tokens: readonly ApiToken[],
+): Promise<void> {
+  await store.removeMany(
+    tx,
+    account.id,
+    tokens.map(({ id }) => id),
+  );
+  await bumpTokens(tx, account.id);
+  for await (const token of inTurns(tokens)) {
+    await audit(tx, {
+      account_id: account.id,
+      action: 'api_token.remove',
+      target: `token/${token.id}`,
+      before: withoutSecrets(token),
+    });
+  }
 }

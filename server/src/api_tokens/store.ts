@@ -1,5 +1,7 @@
 // The SQL of API tokens.
 import type { Reader, Transaction } from '../db/database.ts';
+import { findByKeys, type Key, listOfKeys } from '../db/one_of.ts';
+import { slice } from '../db/slices.ts';
 import type { Use } from '../last_used.ts';
 import type { Hashes } from '../secrets.ts';
 
@@ -72,8 +74,26 @@ export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {
   return tx.insertMany('api_tokens', [{ ...row }]);
 }
 
-export function remove(tx: Transaction, account_id: number, id: number): Promise<number> {
-  return tx.run('delete from api_tokens where account_id = $1 and id = $2', [account_id, id]);
+/** Finds those of these ids; answers one by its id. */
+export async function findMany(db: Reader, account_id: number, ids: readonly number[]) {
+  const find = await findByKeys<ApiTokenRow>(
+    ids.map((id): Key => [account_id, id]),
+    (row) => [row.account_id, row.id],
+    (some) => {
+      const { list, values } = listOfKeys(some);
+      return db.all(`select * from api_tokens where (account_id, id) in ${list}`, values);
+    },
+  );
+  return (id: number) => find(account_id, id);
+}
+
+export async function removeMany(tx: Transaction, account_id: number, ids: readonly number[]) {
+  for (let at = 0; at < ids.length; at += slice) {
+    const { list, values } = listOfKeys(
+      ids.slice(at, at + slice).map((id): Key => [account_id, id]),
+    );
+    await tx.run(`delete from api_tokens where (account_id, id) in ${list}`, values);
+  }
 }
 
 /** Stores when tokens were used, unless a later time is known. */

@@ -3,6 +3,7 @@ import { audit } from '../audit.ts';
 import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
+import { inTurns } from '../db/slices.ts';
 import { createDurably, removeUnfinished } from '../durable.ts';
 import { conflict, notFound } from '../errors.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
@@ -13,6 +14,11 @@ import * as store from './store.ts';
 
 /** The operator token behind a request: who works through /admin. */
 export type Operator = store.OperatorTokenRow;
+export {
+  operatorTokenPageSlices,
+  operatorTokenSorts,
+  operatorTokenStates,
+} from './page_store.ts';
 export type { NamedAuditRecord } from './store.ts';
 export {
   findOperator,
@@ -61,21 +67,45 @@ export async function createOperatorToken(
 export async function removeOperatorToken(tx: Transaction, id: number | undefined): Promise<void> {
   const token = id === undefined ? undefined : await store.findToken(tx, id);
   if (!token) throw notFound('There is no such operator token.');
-  if ((await store.listOperatorTokens(tx)).length === 1) {
-    throw conflict(
-      `${JSON.stringify(token.name)} is the last operator token; create another before you revoke it.`,
-      { code: 'last_token' },
-    );
+  await revoke(tx, [token]);
+}
+
+/** Revokes many operator tokens, all or none. Errors: 404 naming the first that is not there; 409 where none would be left. */
+export async function removeOperatorTokens(tx: Transaction, ids: readonly number[]): Promise<void> {
+  const tokens: Operator[] = [];
+  for (const [at, id] of ids.entries()) {
+    const token = await store.findToken(tx, id);
+    if (!token) {
+      throw notFound(
+        `there is no operator token ${id}; it may have been revoked. Nothing was done.`,
+        { field: `ids.${at}` },
+      );
+    }
+    tokens.push(token);
   }
-  await store.removeToken(tx, token.id);
+  await revoke(tx, tokens, `ids.${ids.length - 1}`);
+}
+
+/** `field`: of the request, that names the last of them. */
+async function revoke(tx: Transaction, tokens: readonly Operator[], field?: string): Promise<void> {
+  if ((await store.countTokens(tx)) === tokens.length) {
+    const name = JSON.stringify(tokens.at(-1)?.name);
+    throw conflict(`${name} is the last operator token; create another before you revoke it.`, {
+      code: 'last_token',
+      ...(field === undefined ? {} : { field }),
+    });
+  }
   // Operators' open pages show it, and that of its holder ends.
   await bumpVersion(tx, networkVersion);
-  await audit(tx, {
-    account_id: null,
-    action: 'operator_token.remove',
-    target: token.name,
-    before: withoutHash(token),
-  });
+  for await (const token of inTurns(tokens)) {
+    await store.removeToken(tx, token.id);
+    await audit(tx, {
+      account_id: null,
+      action: 'operator_token.remove',
+      target: token.name,
+      before: withoutHash(token),
+    });
+  }
 }
 
 /**

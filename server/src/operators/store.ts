@@ -25,6 +25,11 @@ export function listOperatorTokens(db: Reader): Promise<OperatorTokenRow[]> {
   return db.all('select * from admin_tokens order by id');
 }
 
+export async function countTokens(db: Reader): Promise<number> {
+  const row = await db.one<{ tokens: number }>('select count(*) as tokens from admin_tokens');
+  return row?.tokens ?? 0;
+}
+
 /** False when the name is taken. */
 export function insertToken(tx: Transaction, row: OperatorTokenRow): Promise<boolean> {
   const columns = ['id', 'name', 'hash', 'created_at', 'last_used_at'] as const;

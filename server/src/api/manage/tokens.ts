@@ -6,13 +6,28 @@ import {
   createApiToken,
   listApiTokens,
   removeApiToken,
+  removeApiTokens,
   requireApiToken,
+  tokenPageSlices,
+  tokenSorts,
+  tokenStates,
   viewApiToken,
-  withoutSecrets,
 } from '../../api_tokens/api_tokens.ts';
+import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { checkExpiry, Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import {
+  checkExpiry,
+  Ids,
+  Integer,
+  idOf,
+  OneOf,
+  Revoked,
+  Strict,
+  Text,
+  Timestamp,
+} from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
 import { Confirmation, GivenPassword } from './sign_in_fields.ts';
@@ -45,14 +60,26 @@ const ConfirmedToken = Strict({
     GivenPassword('Your password: needed for a token that is not read-only.'),
   ),
 });
+const Query = Strict(
+  listQuery(tokenSorts, {
+    state: Type.Optional(
+      OneOf(
+        [...tokenStates],
+        'Only tokens that are accepted, that have expired, or that were never used.',
+      ),
+    ),
+  }),
+);
 const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the API token.' }) });
 
 function presentToken(token: ApiToken) {
-  const { account_id: _, read_only, ...shown } = withoutSecrets(token);
-  return { ...shown, read_only: read_only === 1 };
+  const { id, name, read_only, expiry, sealed, created_at, last_used_at } = token;
+  const viewable = sealed !== null;
+  return { id, name, read_only: read_only === 1, expiry, viewable, created_at, last_used_at };
 }
 
-export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
+export function tokenRoutes(mount: Mount): void {
+  const { ctx, audience, routesOf, write } = mount;
   const route = routesOf('tokens');
   const may = ['admin'] as const;
   const { confirmPassword } = audience;
@@ -64,8 +91,16 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
   route('GET /tokens', {
     may,
     summary: 'The API tokens of the account',
+    description: 'With a limit: a page of them, sorted and filtered.',
+    query: Query,
     answer: Type.Array(Token),
-    handle: async ({ scope }) => (await listApiTokens(ctx.db, scope.account_id)).map(presentToken),
+    handle: async ({ scope: { account_id }, query }, reply) => {
+      const page = pageAsked(query);
+      if (!page) return (await listApiTokens(ctx.db, account_id)).map(presentToken);
+      const asked = { ...filterIn(query), state: query.state };
+      const slices = (db: Reader) => tokenPageSlices(db, account_id, asked, page, ctx.clock.now());
+      return (await readPage(mount, reply, account_id, page, slices)).map(presentToken);
+    },
   });
 
   route('POST /tokens', {
@@ -107,6 +142,24 @@ export function tokenRoutes({ ctx, audience, routesOf, write }: Mount): void {
       write(request, async (tx, { account_id }) =>
         removeApiToken(tx, await requireAccount(tx, account_id), idOf(request.params.id)),
       ),
+  });
+
+  route('POST /tokens/remove', {
+    may,
+    summary: 'Revoke API tokens, all or none',
+    body: Ids,
+    answer: Revoked,
+    errors: [404],
+    handle: async (request) => {
+      const { ids } = request.body;
+      await write(
+        request,
+        async (tx, { account_id }) =>
+          removeApiTokens(tx, await requireAccount(tx, account_id), ids),
+        ids.length,
+      );
+      return { revoked: ids.length };
+    },
   });
 
   route('POST /tokens/:id/view', {

@@ -2,14 +2,21 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
-import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
+import type { Reader } from '../../db/database.ts';
+import { Ids, Integer, idOf, Name, OneOf, Revoked, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createOperatorToken,
   listOperatorTokens,
+  type Operator,
+  operatorTokenPageSlices,
+  operatorTokenSorts,
+  operatorTokenStates,
   removeOperatorToken,
-  withoutHash,
+  removeOperatorTokens,
 } from '../../operators/operators.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { LongReads } from '../long_reads.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -28,15 +35,35 @@ const CreatedToken = Strict({
 });
 const NewToken = Strict({ name: Name('Who will hold it.') });
 
+/** Operator tokens do not end. */
+const { ends_before: _, ...pageQuery } = listQuery(operatorTokenSorts, {
+  state: Type.Optional(
+    OneOf([...operatorTokenStates], 'Only tokens that were used, or that were never.'),
+  ),
+});
+
+function presentToken({ id, name, created_at, last_used_at }: Operator) {
+  return { id, name, created_at, last_used_at };
+}
+
 const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the operator token.' }) });
 
 export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: operator tokens');
+  const longReads = new LongReads(ctx.db);
 
   route('GET /admin/tokens', {
     summary: 'List operator tokens',
+    description: 'With a limit: a page of them, sorted and filtered.',
+    query: Strict(pageQuery),
     answer: Type.Array(Token),
-    handle: async () => (await listOperatorTokens(ctx.db)).map(withoutHash),
+    handle: async ({ query }, reply) => {
+      const page = pageAsked(query);
+      if (!page) return (await listOperatorTokens(ctx.db)).map(presentToken);
+      const asked = { search: filterIn(query).search, state: query.state };
+      const slices = (db: Reader) => operatorTokenPageSlices(db, asked, page);
+      return (await readPage({ longReads }, reply, 0, page, slices)).map(presentToken);
+    },
   });
 
   route('POST /admin/tokens', {
@@ -48,7 +75,7 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
       const { token, text } = await operatorWrite(ctx, request, (tx) =>
         createOperatorToken(tx, ctx.secrets, request.body.name),
       );
-      return created(`/admin/tokens/${token.id}`, { ...withoutHash(token), admin_token: text });
+      return created(`/admin/tokens/${token.id}`, { ...presentToken(token), admin_token: text });
     },
   });
 
@@ -59,5 +86,18 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
     errors: [409],
     handle: (request) =>
       operatorWrite(ctx, request, (tx) => removeOperatorToken(tx, idOf(request.params.id))),
+  });
+
+  route('POST /admin/tokens/remove', {
+    summary: 'Revoke operator tokens, all or none',
+    description: 'One has to be left.',
+    body: Ids,
+    answer: Revoked,
+    errors: [404, 409],
+    handle: async (request) => {
+      const { ids } = request.body;
+      await operatorWrite(ctx, request, (tx) => removeOperatorTokens(tx, ids));
+      return { revoked: ids.length };
+    },
   });
 }

@@ -1,0 +1,74 @@
+// The SQL of pages of an account's API tokens, filtered and sorted.
+import type { Reader } from '../db/database.ts';
+import { idSlices } from '../db/slices.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import type { ApiTokenRow } from './store.ts';
+
+/** The orders of a page; a token that does not expire comes behind all that do. */
+const sorts = {
+  id: 't.id',
+  name: 't.name',
+  created_at: 't.created_at',
+  expiry: `coalesce(t.expiry, ${Number.MAX_SAFE_INTEGER})`,
+  last_used_at: 'coalesce(t.last_used_at, 0)',
+} as const;
+
+export type TokenSort = keyof typeof sorts;
+export const tokenSorts = Object.keys(sorts) as TokenSort[];
+
+/** Which tokens are in each state, at `$4`. */
+const states = {
+  active: '(t.expiry is null or t.expiry > $4)',
+  expired: 't.expiry <= $4',
+  unused: 't.last_used_at is null',
+} as const;
+
+export type TokenState = keyof typeof states;
+export const tokenStates = Object.keys(states) as TokenState[];
+
+/** Which tokens; those that are left out ask for nothing. */
+export interface TokenFilter {
+  /** A part of a name. */
+  search?: string | undefined;
+  state?: TokenState | undefined;
+  /** Epoch seconds: those that end before. */
+  ends_before?: number | undefined;
+}
+
+/** The tokens of an account, as they stand at `now`. */
+export function tokenPageSlices(
+  db: Reader,
+  account_id: number,
+  { search = '', state, ends_before = 0 }: TokenFilter,
+  page: PageAsked<TokenSort>,
+  now: number,
+): AsyncGenerator<PageSlice<ApiTokenRow>, void, void> {
+  const found = `($5 = '' or lower(t.name) like $5 escape '\\')
+    and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
+  const isAsked = search !== '' || state !== undefined || ends_before > 0;
+  const sql = {
+    slices: idSlices(db, 'api_tokens', sliceOfPage, account_id),
+    row: 't',
+    from: 'api_tokens t',
+    columns: 't.*',
+    joins: '',
+    shown: {
+      sql: 't.account_id = $3 and cast($4 as bigint) is not null',
+      values: [account_id, now],
+    },
+    asked: isAsked
+      ? {
+          sql: state ? `${found} and ${states[state]}` : found,
+          values: [containing(search), ends_before],
+        }
+      : undefined,
+    sort: sorts[page.sort],
+  };
+  return pageSlices(db, sql, page);
+}

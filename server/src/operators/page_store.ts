@@ -1,0 +1,56 @@
+// The SQL of pages of operator tokens, filtered and sorted.
+import type { Reader } from '../db/database.ts';
+import { idSlices } from '../db/slices.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import type { OperatorTokenRow } from './store.ts';
+
+/** The orders of a page. */
+const sorts = {
+  id: 't.id',
+  name: 't.name',
+  created_at: 't.created_at',
+  last_used_at: 'coalesce(t.last_used_at, 0)',
+} as const;
+
+export type OperatorTokenSort = keyof typeof sorts;
+export const operatorTokenSorts = Object.keys(sorts) as OperatorTokenSort[];
+
+const states = { used: 't.last_used_at is not null', unused: 't.last_used_at is null' } as const;
+
+export type OperatorTokenState = keyof typeof states;
+export const operatorTokenStates = Object.keys(states) as OperatorTokenState[];
+
+/** Which tokens; those that are left out ask for nothing. */
+export interface OperatorTokenFilter {
+  /** A part of a name. */
+  search?: string | undefined;
+  state?: OperatorTokenState | undefined;
+}
+
+export function operatorTokenPageSlices(
+  db: Reader,
+  { search = '', state }: OperatorTokenFilter,
+  page: PageAsked<OperatorTokenSort>,
+): AsyncGenerator<PageSlice<OperatorTokenRow>, void, void> {
+  const found = "($3 = '' or lower(t.name) like $3 escape '\\')";
+  const sql = {
+    slices: idSlices(db, 'admin_tokens', sliceOfPage),
+    row: 't',
+    from: 'admin_tokens t',
+    columns: 't.*',
+    joins: '',
+    shown: { sql: '1 = 1', values: [] },
+    asked:
+      search !== '' || state
+        ? { sql: state ? `${found} and ${states[state]}` : found, values: [containing(search)] }
+        : undefined,
+    sort: sorts[page.sort],
+  };
+  return pageSlices(db, sql, page);
+}
