@@ -1563,6 +1563,11 @@ export interface RestoreOutcome {
   left_out: number;
 }
 
+export interface RevokedTokens {
+  /** How many tokens. */
+  revoked: number;
+}
+
 export interface SecondFactorCode {
   /** Six digits of the app. */
   code: string;
@@ -1763,11 +1768,6 @@ export interface SignInFacts {
   last_sign_in_at: number | null;
   /** Open sessions. */
   sessions: number;
-}
-
-export interface TokenRemove {
-  /** How many tokens. */
-  revoked: number;
 }
 
 export interface Usage {
@@ -2024,7 +2024,7 @@ export const operations = {
   console_end_session: { method: 'DELETE', path: '/console/sessions/{id}' },
   console_list_tokens: { method: 'GET', path: '/console/tokens' },
   console_create_token: { method: 'POST', path: '/console/tokens' },
-  console_create_token_remove: { method: 'POST', path: '/console/tokens/remove' },
+  console_revoke_tokens: { method: 'POST', path: '/console/tokens/remove' },
   console_remove_token: { method: 'DELETE', path: '/console/tokens/{id}' },
   console_view_token: { method: 'POST', path: '/console/tokens/{id}/view' },
   console_get_usage: { method: 'GET', path: '/console/usage' },
@@ -2119,10 +2119,7 @@ export const operations = {
   },
   admin_list_account_tokens: { method: 'GET', path: '/admin/accounts/{account}/tokens' },
   admin_create_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens' },
-  admin_create_account_token_remove: {
-    method: 'POST',
-    path: '/admin/accounts/{account}/tokens/remove',
-  },
+  admin_revoke_account_tokens: { method: 'POST', path: '/admin/accounts/{account}/tokens/remove' },
   admin_remove_account_token: { method: 'DELETE', path: '/admin/accounts/{account}/tokens/{id}' },
   admin_view_account_token: { method: 'POST', path: '/admin/accounts/{account}/tokens/{id}/view' },
   admin_get_account_usage: { method: 'GET', path: '/admin/accounts/{account}/usage' },
@@ -2190,7 +2187,7 @@ export const operations = {
   admin_get_status: { method: 'GET', path: '/admin/status' },
   admin_list_tokens: { method: 'GET', path: '/admin/tokens' },
   admin_create_token: { method: 'POST', path: '/admin/tokens' },
-  admin_create_token_remove: { method: 'POST', path: '/admin/tokens/remove' },
+  admin_revoke_tokens: { method: 'POST', path: '/admin/tokens/remove' },
   admin_remove_token: { method: 'DELETE', path: '/admin/tokens/{id}' },
   admin_list_usage: { method: 'GET', path: '/admin/usage' },
 } as const;
@@ -2427,9 +2424,9 @@ export interface Operations {
     given: { body: NewOwnToken };
     response: CreatedAccountToken;
   };
-  console_create_token_remove: {
+  console_revoke_tokens: {
     given: { body: ChosenEntries };
-    response: TokenRemove;
+    response: RevokedTokens;
   };
   console_remove_token: {
     given: { path: { id: number } };
@@ -2669,9 +2666,9 @@ export interface Operations {
     given: { path: { account: string }; body: NewAccountToken };
     response: CreatedAccountToken;
   };
-  admin_create_account_token_remove: {
+  admin_revoke_account_tokens: {
     given: { path: { account: string }; body: ChosenEntries };
-    response: TokenRemove;
+    response: RevokedTokens;
   };
   admin_remove_account_token: {
     given: { path: { account: string; id: number } };
@@ -2919,9 +2916,9 @@ export interface Operations {
     given: { body: NewOperatorToken };
     response: CreatedOperatorToken;
   };
-  admin_create_token_remove: {
+  admin_revoke_tokens: {
     given: { body: ChosenEntries };
-    response: TokenRemove;
+    response: RevokedTokens;
   };
   admin_remove_token: {
     given: { path: { id: number } };

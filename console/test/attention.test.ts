@@ -38,7 +38,8 @@ test('where all is well there is nothing to say', () => {
   const known = {
     contract,
     servers: [server],
-    tokens: [{ name: 'ci', expiry: null }],
+    tokensOver: { found: 0, rows: [] },
+    tokensEnding: { found: 0, rows: [] },
     users: [{ name: 'bob', active: true, sign_in: { invited_until: null, last_sign_in_at: null } }],
     session: { has_password: true, second_factor: true },
   };
@@ -123,9 +124,15 @@ describe('a pending custom DNS entry', () => {
 });
 
 test('API tokens are told that have expired, or will within a week', () => {
-  expect(keys({ tokens: [{ name: 'ci', expiry: now }] })).toEqual(['tokens-over']);
-  expect(keys({ tokens: [{ name: 'ci', expiry: now + 7 * day }] })).toEqual(['token-ci']);
-  expect(keys({ tokens: [{ name: 'ci', expiry: now + 8 * day }] })).toEqual([]);
+  const token = (expiry: number) => ({ name: 'ci', expiry });
+  const over = { found: 1, rows: [token(now)] };
+  expect(keys({ tokensOver: over })).toEqual(['tokens-over']);
+  const ending = { found: 1, rows: [token(now + 7 * day)] };
+  expect(keys({ tokensEnding: ending })).toEqual(['tokens-ending']);
+  const sentences = attention({ now, tokensEnding: { ...ending, found: 12 } });
+  expect(sentences[0]?.sentence).toBe(
+    '12 API tokens end within 7 days: ci and 11 more. What uses them stops working then.',
+  );
 });
 
 test('users are told who were invited and have not signed in', () => {
@@ -159,8 +166,9 @@ test('each item leads to the rows that it names, and to no others', () => {
       ending: { found: 1, rows: [entry] },
     }),
   ).toEqual(['/authlist?state=idle', '/authlist?ends=24h&state=acting']);
-  expect(paths({ tokens: [{ name: 'ci', expiry: now + day }] })).toEqual([
-    '/tokens?state=ending&search=ci',
+  const token = { name: 'ci', expiry: now + day };
+  expect(paths({ tokensEnding: { found: 1, rows: [token] } })).toEqual([
+    '/tokens?state=active&ends=7d',
   ]);
   const pending = { ...override, status: 'pending' as const, nodes: [] };
   expect(paths({ pending: { found: 1, rows: [pending] } })).toEqual([

@@ -244,6 +244,15 @@ export const operationWords: Record<string, OperationWords> = {
   'get /admin/audit': { record: 'AuditEntry' },
   'get /admin/tokens': { record: 'OperatorToken' },
   'post /admin/tokens': { body: 'NewOperatorToken', record: 'CreatedOperatorToken' },
+  'post /admin/tokens/remove': {
+    id: 'admin_revoke_tokens',
+    body: 'ChosenEntries',
+    record: 'RevokedTokens',
+    statuses: {
+      404: 'One of the tokens is not there, as `field` says; nothing was done.',
+      409: 'No operator token would be left.',
+    },
+  },
   'get /admin/held_usage': { record: 'HeldUsage' },
   'post /admin/held_usage/{id}/accept': { id: 'admin_accept_held_usage', record: 'AcceptedUsage' },
   'patch /admin/nodes/{id}': { body: 'NodeChanges' },

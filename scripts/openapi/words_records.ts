@@ -8,6 +8,7 @@ const throttled = 'Too many attempts; `Retry-After` says how long to wait.';
 const claimed =
   'The address is on the authlist already, the user is not part of the account, or the list is full.';
 
+const noSuchToken = 'One of the tokens is not there, as `field` says; nothing was done.';
 const noSuchEntry = 'One of the entries is not there, as `field` says; nothing was done.';
 const unchangeable =
   'The server of an entry is not on the contract, or an expired one has lost its hostname; nothing was done.';
@@ -49,6 +50,12 @@ const shared: Record<string, OperationWords> = {
       409: 'The name is taken; or the person has no password yet.',
       429: throttled,
     },
+  },
+  'post /console/tokens/remove': {
+    id: 'console_revoke_tokens',
+    body: 'ChosenEntries',
+    record: 'RevokedTokens',
+    statuses: { 404: noSuchToken },
   },
   'post /console/tokens/{id}/view': {
     id: 'console_view_token',
@@ -219,6 +226,7 @@ const operatorIds: Record<string, string> = {
   'delete overrides': 'admin_remove_all_account_overrides',
   'delete overrides/{id}': 'admin_remove_account_override',
   'post overrides/restore': 'admin_restore_account_overrides',
+  'post tokens/remove': 'admin_revoke_account_tokens',
   'post authlist/remove': 'admin_remove_account_authlist_entries',
   'patch authlist': 'admin_change_account_authlist_expiries',
   'post authlist/add': 'admin_add_account_addresses',

@@ -70,11 +70,11 @@ eachDatabase((database) => {
     },
   };
   const queryOf = (fields: Record<string, string | number>) =>
-    `?${new URLSearchParams(Object.entries(fields).map(([name, value]) => [name, String(value)]))}`;
+    `?${new URLSearchParams(fields as Record<string, string>)}`;
   async function pages(list: keyof typeof lists, query: string) {
     const answers: Answer[] = [];
     for (let at: string | undefined = query; at !== undefined; ) {
-      const answer = await lists[list].get(at);
+      const answer: Answer = await lists[list].get(at);
       expect(answer.status, answer.text).toBe(200);
       answers.push(answer);
       at = /<[^?]*(\?[^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];

@@ -9,9 +9,11 @@ type Paged =
   | 'admin_list_usage'
   | 'admin_list_audit'
   | 'admin_list_geo_statuses'
+  | 'admin_list_tokens'
   | 'console_list_audit'
   | 'console_list_authlist'
-  | 'console_list_overrides';
+  | 'console_list_overrides'
+  | 'console_list_tokens';
 type Query<K extends Paged> = NonNullable<Given<K>['query']>;
 type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;

@@ -9,14 +9,16 @@ interface ListHeadProps<S extends string> {
   placeholder: string;
   /** The texts of the states, as `useListFilters` takes them. */
   states: Record<S, string>;
+  /** Whether what is on the list ends. */
+  ends?: boolean;
   /** Filters of this list alone. */
-  children: ComponentChildren;
+  children?: ComponentChildren;
   /** The bar of chosen rows. */
   bar: ComponentChildren;
 }
 
 export function ListHead<S extends string>(props: ListHeadProps<S>) {
-  const { filters, placeholder, states, children, bar } = props;
+  const { filters, placeholder, states, ends = true, children, bar } = props;
   return (
     <div class="list-head">
       <div class="filters">
@@ -35,13 +37,15 @@ export function ListHead<S extends string>(props: ListHeadProps<S>) {
           onInput={filters.setState}
           options={optionsIn({ '': 'All states', ...states })}
         />
-        <SelectField
-          label="Ends"
-          name="ends"
-          value={filters.ends}
-          onInput={filters.setEnds}
-          options={endingOptions}
-        />
+        {ends && (
+          <SelectField
+            label="Ends"
+            name="ends"
+            value={filters.ends}
+            onInput={filters.setEnds}
+            options={endingOptions}
+          />
+        )}
       </div>
       {bar}
     </div>

@@ -1,31 +1,48 @@
 // The operators' own tokens: one for each person, as the audit log names them.
 import type { ResponseOf } from '../api/api.ts';
-import { change, useRead } from '../api/reading.ts';
+import { readPage, usePages } from '../api/paging.ts';
+import { change } from '../api/reading.ts';
+import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
+import { ListHead } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { nameRule } from '../forms/name_rule.ts';
 import { Since } from '../relative_time.tsx';
+import '../style/lists.css';
+import { RevokeBar } from '../tokens/revoke.tsx';
 import {
   Button,
   Card,
   type Column,
-  IconButton,
   Loaded,
   Page,
+  PagedTable,
   ShownOnce,
-  Table,
   TextField,
   textOf,
+  useSelection,
 } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
+const rowsOfPage = 100;
+const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
+const states = { used: 'Used', unused: 'Never used' };
+
 export function TokensPage() {
-  const tokens = useRead('admin_list_tokens', {});
+  const filters = useListFilters(states);
+  const { sorting, query: order } = useSorting(sorts, 'name');
+  const { ends_before: _, ...filter } = filters.query;
+  const query = { ...order, ...filter };
+  const pages = usePages('admin_list_tokens', { query, limit: rowsOfPage });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ id }) => id));
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
   return (
     <Page
+      wide
       title="Operator tokens"
       note="Whoever has one may do everything here. Give each person their own: the audit log names them by it."
       actions={
@@ -35,21 +52,52 @@ export function TokensPage() {
       }
     >
       <Card>
-        <Loaded of={tokens} what="the operator tokens">
-          {(all) => (
-            <Table
-              caption="Operator tokens"
-              columns={columns}
-              rows={all}
-              keyOf={({ id }) => id}
-              actions={(token) => (
-                <IconButton
-                  icon="remove"
-                  label={`Revoke ${token.name}`}
-                  onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
-                />
-              )}
-            />
+        <Loaded of={pages.rows} what="the operator tokens">
+          {() => (
+            <>
+              <ListHead
+                filters={filters}
+                placeholder="Name"
+                states={states}
+                ends={false}
+                bar={
+                  <RevokeBar
+                    one="operator token"
+                    many="operator tokens"
+                    revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
+                    {...{ rows, selection, open }}
+                  >
+                    Whoever uses one of them, by this console or by the command line, is refused at
+                    once. They cannot be brought back. If yours is among them, you are signed out.
+                  </RevokeBar>
+                }
+              />
+              <PagedTable
+                {...{ pages, rows, sorting, selection, columns }}
+                caption="Operator tokens"
+                keyOf={({ id }) => id}
+                nameOf={({ name }) => name}
+                actions={(token) => (
+                  <Button
+                    kind="quiet"
+                    aria-label={`Revoke ${token.name}`}
+                    onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
+                  >
+                    Revoke
+                  </Button>
+                )}
+                beside={
+                  <ExportButtons
+                    name="operator-tokens"
+                    read={(next) => readPage('admin_list_tokens', { ...query, limit: 1000 }, next)}
+                    header={['id', 'operator', 'created', 'last_used']}
+                    cells={({ id, name, created_at, last_used_at }) => [
+                      ...[id, name, timeText(created_at), timeText(last_used_at)],
+                    ]}
+                  />
+                }
+              />
+            </>
           )}
         </Loaded>
       </Card>
@@ -59,9 +107,22 @@ export function TokensPage() {
 }
 
 const columns: Column<Token>[] = [
-  { heading: 'Operator', names: true, cell: ({ name }) => name },
-  { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
+  {
+    heading: 'Operator',
+    names: true,
+    sort: 'name',
+    cell: ({ name }) => (
+      <span class="hostname" title={name}>
+        {name}
+      </span>
+    ),
+  },
+  { heading: 'Created', sort: 'created_at', cell: ({ created_at }) => <Since at={created_at} /> },
+  {
+    heading: 'Last used',
+    sort: 'last_used_at',
+    cell: ({ last_used_at }) => <Since at={last_used_at} />,
+  },
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {

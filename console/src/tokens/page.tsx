@@ -1,38 +1,29 @@
 // API tokens: what programs sign requests to the account API with.
-import { useAddressStates } from '../address.ts';
-import { useReadIn } from '../api/reading.ts';
+import { readPage, usePages } from '../api/paging.ts';
+import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { now } from '../now.ts';
-import { Since, Until } from '../relative_time.tsx';
-import {
-  Badge,
-  Button,
-  Card,
-  type Column,
-  Copy,
-  Empty,
-  isOneOf,
-  Loaded,
-  LongTable,
-  optionsIn,
-  Page,
-  SearchField,
-  SelectField,
-} from '../ui/ui.ts';
-import {
-  type ApiToken,
-  curlWith,
-  NewApiTokenDialog,
-  RevokeApiTokenDialog,
-  ViewApiTokenDialog,
-} from './form.tsx';
-import { tokenGroups } from './groups.ts';
+import { ListHead } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
+import { Button, Card, Copy, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
+import { type ApiToken, curlWith, NewApiTokenDialog } from './form.tsx';
+import { RevokeBar } from './revoke.tsx';
+import { TokenTable } from './table.tsx';
+
+const rowsOfPage = 100;
+const sorts = ['id', 'name', 'created_at', 'expiry', 'last_used_at'] as const;
+const states = { active: 'Active', expired: 'Expired', unused: 'Never used' };
 
 export function TokensPage() {
   const scope = useScope();
-  const tokens = useReadIn(scope, 'list_tokens', {});
-  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const { base } = scope;
+  const filters = useListFilters(states);
+  const { sorting, query: order } = useSorting(sorts, '-id');
+  const query = { ...order, ...filters.query };
+  const pages = usePages('console_list_tokens', { query, limit: rowsOfPage, base });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ id }) => id));
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
@@ -41,70 +32,52 @@ export function TokensPage() {
       New API token
     </Button>
   );
+  const revoke = (ids: number[]) => changeIn(scope, 'revoke_tokens', { body: { ids } });
   return (
     <Page
+      wide
       title="API tokens"
       note="Programs manage the account with an API token: servers, authlist, custom DNS, users. It is no key to the proxies; those take proxy access tokens."
       actions={create}
     >
       <Card title="Tokens">
-        <Loaded of={tokens} what="the API tokens">
-          {(list) =>
-            list.length === 0 ? (
+        <Loaded of={pages.rows} what="the API tokens">
+          {() =>
+            pages.total === 0 && !filters.isFiltered ? (
               <Empty title="There is no API token." action={create}>
                 No program can manage the account now. Make a token for each one that is to.
               </Empty>
             ) : (
               <>
-                <div class="filters">
-                  <SearchField
-                    label="Search"
-                    name="search"
-                    value={search}
-                    onInput={(search) => change({ search })}
-                  />
-                  <SelectField
-                    label="State"
-                    name="state"
-                    value={state}
-                    onInput={(state) => change({ state })}
-                    options={states}
-                  />
-                </div>
-                <LongTable
-                  caption="API tokens of the account"
-                  columns={columns}
-                  rows={filtered(list, search, state)}
-                  all={list.length}
-                  one="token"
-                  many="tokens"
-                  filter={`${state} ${search}`}
-                  keyOf={({ id }) => id}
-                  isFaint={hasExpired}
-                  actions={(token) => (
-                    <span class="actions">
-                      {token.viewable && (
-                        <Button
-                          aria-label={`View ${token.name}`}
-                          onClick={() =>
-                            open((close) => <ViewApiTokenDialog token={token} onClose={close} />)
-                          }
-                        >
-                          View
-                        </Button>
-                      )}
-                      <Button
-                        aria-label={`Revoke ${token.name}`}
-                        onClick={() =>
-                          open((close) => <RevokeApiTokenDialog token={token} onClose={close} />)
-                        }
-                      >
-                        Revoke
-                      </Button>
-                    </span>
-                  )}
+                <ListHead
+                  filters={filters}
+                  placeholder="Name"
+                  states={states}
+                  bar={
+                    <RevokeBar
+                      one="API token"
+                      many="API tokens"
+                      {...{ rows, selection, open, revoke }}
+                    >
+                      Requests with them get 401 at once. They cannot be brought back; programs that
+                      use them need others.
+                    </RevokeBar>
+                  }
                 />
-                {list.some(({ viewable }) => !viewable) && (
+                <TokenTable
+                  {...{ pages, rows, sorting, selection, open }}
+                  beside={
+                    <ExportButtons
+                      name="api-tokens"
+                      read={(next) =>
+                        readPage('console_list_tokens', { ...query, limit: 1000 }, next, base)
+                      }
+                      header={exported}
+                      cells={cellsOf}
+                    />
+                  }
+                />
+                {rows.some(({ viewable }) => !viewable) && (
                   <p class="note">
                     A token without “View” was shown once, when it was made. Who has lost it makes a
                     new one and revokes it.
@@ -121,33 +94,10 @@ export function TokensPage() {
   );
 }
 
-const states = optionsIn({ '': 'Any state', ...tokenGroups });
-
-function filtered(tokens: readonly ApiToken[], search: string, state: string): ApiToken[] {
-  const wanted = search.trim().toLowerCase();
-  return tokens.filter(
-    (token) =>
-      token.name.toLowerCase().includes(wanted) &&
-      (!isOneOf(tokenGroups, state) || tokenGroups[state].has(token, now.value)),
-  );
-}
-
-const hasExpired = (token: ApiToken) => tokenGroups.expired.has(token, now.value);
-
-const columns: Array<Column<ApiToken>> = [
-  { heading: 'Name', names: true, cell: ({ name }) => <span class="wrap-anywhere">{name}</span> },
-  {
-    heading: 'Access',
-    cell: ({ read_only }) =>
-      read_only ? <Badge tone="neutral">read-only</Badge> : <Badge tone="good">full</Badge>,
-  },
-  {
-    heading: 'Expires',
-    cell: (token) =>
-      hasExpired(token) ? <Badge tone="bad">expired</Badge> : <Until at={token.expiry} />,
-  },
-  { heading: 'Created', cell: ({ created_at }) => <Since at={created_at} /> },
-  { heading: 'Last used', cell: ({ last_used_at }) => <Since at={last_used_at} /> },
+const exported = ['id', 'name', 'access', 'expires', 'created', 'last_used'];
+const cellsOf = ({ id, name, read_only, expiry, created_at, last_used_at }: ApiToken) => [
+  ...[id, name, read_only ? 'read-only' : 'full'],
+  ...[expiry, created_at, last_used_at].map(timeText),
 ];
 
 function Use() {

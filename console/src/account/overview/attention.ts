@@ -2,7 +2,6 @@
 import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
-import { tokenGroups } from '../../tokens/groups.ts';
 import { day_seconds } from '../../usage/days.ts';
 import { userGroups } from '../../users/groups.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
@@ -12,7 +11,7 @@ const contractEndsSoon_seconds = 30 * day_seconds;
 
 const usage = { path: paths.usage, text: 'Usage' };
 /** Pages with the rows that an item names, and no others. */
-const tokensBy = (state: { state: string; search?: string }) => ({
+const tokensBy = (state: { state: string; ends?: string }) => ({
   path: addressOf(paths.tokens, state),
   text: 'API tokens',
 });
@@ -83,25 +82,31 @@ function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] 
   return items;
 }
 
-function ofTokens({ tokens: list = [], now }: Known): Item[] {
+function ofTokens({ tokensOver: over, tokensEnding: ending, now }: Known): Item[] {
   const items: Item[] = [];
-  const over = list.filter((token) => tokenGroups.expired.has(token, now));
-  if (over.length > 0) {
+  const namesOf = ({ rows, found }: NonNullable<typeof over>) =>
+    named(
+      rows.map(({ name }) => name),
+      found,
+    );
+  if (over && over.found > 0) {
     items.push({
       key: 'tokens-over',
       tone: 'warn',
-      sentence: `${count(over.length, 'API token has', 'API tokens have')} expired: ${named(over.map(({ name }) => name))}. Remove or replace ${over.length === 1 ? 'it' : 'them'}.`,
+      sentence: `${count(over.found, 'API token has', 'API tokens have')} expired: ${namesOf(over)}. Remove or replace ${over.found === 1 ? 'it' : 'them'}.`,
       link: tokensBy({ state: 'expired' }),
     });
   }
-  for (const token of list) {
-    const { name, expiry } = token;
-    if (expiry === null || !tokenGroups.ending.has(token, now)) continue;
+  if (ending && ending.found > 0) {
+    const [first] = ending.rows;
     items.push({
-      key: `token-${name}`,
+      key: 'tokens-ending',
       tone: 'warn',
-      sentence: `The API token ${name} ends ${fromNow(expiry, now)}; what uses it stops working then.`,
-      link: tokensBy({ state: 'ending', search: name }),
+      sentence:
+        ending.found === 1
+          ? `The API token ${first?.name} ends ${fromNow(first?.expiry ?? now, now)}; what uses it stops working then.`
+          : `${count(ending.found, 'API token ends', 'API tokens end')} within 7 days: ${namesOf(ending)}. What uses them stops working then.`,
+      link: tokensBy({ state: 'active', ends: '7d' }),
     });
   }
   return items;

@@ -34,6 +34,11 @@ export interface User {
   sign_in: { invited_until: number | null; last_sign_in_at: number | null };
 }
 
+interface Token {
+  name: string;
+  expiry: number | null;
+}
+
 /** Those of a list that fit a filter: how many, and the first ones. */
 interface Found<T> {
   found: number;
@@ -54,6 +59,8 @@ export interface Known {
   pending?: Found<DnsState>;
   /** Since when this page has seen an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
-  tokens?: ReadonlyArray<{ name: string; expiry: number | null }>;
+  /** API tokens that have expired, and others that end within a week: those that end first. */
+  tokensOver?: Found<Token>;
+  tokensEnding?: Found<Token>;
   users?: readonly User[];
 }

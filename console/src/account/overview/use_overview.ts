@@ -25,12 +25,11 @@ export function useOverview() {
       { query: { by: 'day', from: daysBack(now.value, spark_days) } },
       { enabled: admin || billing },
     ),
-    tokens: useRead('console_list_tokens', {}, { enabled: admin }),
     users: useRead('console_list_users', {}, { enabled: admin }),
   };
-  const { contract, servers, period, month, tokens, users } = reads;
+  const { contract, servers, period, month, users } = reads;
   const lists = useLists();
-  const { idle, ending, pending } = lists;
+  const { idle, ending, pending, tokensOver, tokensEnding } = lists;
   const pendingSince = usePendingSince(pending.rows.data ?? []);
   const ahead =
     contract.data && period.data
@@ -51,7 +50,8 @@ export function useOverview() {
     idle: foundIn(idle),
     ending: foundIn(ending),
     pending: foundIn(pending),
-    ...(tokens.data && { tokens: tokens.data }),
+    tokensOver: foundIn(tokensOver),
+    tokensEnding: foundIn(tokensEnding),
     ...(users.data && { users: users.data }),
   });
   const all = [...Object.values(reads), ...Object.values(lists).map(({ rows }) => rows)];
@@ -76,7 +76,9 @@ function useLists() {
   const { admin, proxy } = flags.value;
   const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };
   // The same time for a minute: it is part of what is asked.
-  const ends_before = String(now.value - (now.value % 60) + day_seconds);
+  const minute = now.value - (now.value % 60);
+  const ends_before = String(minute + day_seconds);
+  const ofTokens = { limit: mostNamed, enabled: admin };
   return {
     idle: usePages('console_list_authlist', {
       ...ofAuthlist,
@@ -90,6 +92,14 @@ function useLists() {
       query: { state: 'pending' },
       limit: mostNamed,
       enabled: admin,
+    }),
+    tokensOver: usePages('console_list_tokens', {
+      ...ofTokens,
+      query: { state: 'expired', sort: 'expiry' },
+    }),
+    tokensEnding: usePages('console_list_tokens', {
+      ...ofTokens,
+      query: { state: 'active', sort: 'expiry', ends_before: String(minute + 7 * day_seconds) },
     }),
   };
 }

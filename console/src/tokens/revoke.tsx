@@ -1,0 +1,45 @@
+// The chosen tokens of a list, of an account's or of operators, are revoked, all or none.
+import type { ComponentChildren } from 'preact';
+import { count } from '../format.ts';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { Button, ChosenBar, type Selection } from '../ui/ui.ts';
+
+interface RevokeBarProps {
+  one: string;
+  many: string;
+  rows: ReadonlyArray<{ id: number }>;
+  selection: Selection;
+  open: OpenDialog;
+  revoke: (ids: number[]) => Promise<unknown>;
+  /** The consequences. */
+  children: ComponentChildren;
+}
+
+export function RevokeBar(props: RevokeBarProps) {
+  const { one, many, rows, selection, open, revoke, children } = props;
+  const ids = rows.map(({ id }) => id).filter((id) => selection.keys.has(id));
+  const what = count(ids.length, one, many);
+  const submit = async () => {
+    await revoke(ids);
+    selection.setAll(false);
+    return `${what} revoked.`;
+  };
+  const ask = () =>
+    open((close) => (
+      <FormDialog
+        title={`Revoke ${what}?`}
+        verb={`Revoke ${what}`}
+        onSubmit={submit}
+        onClose={close}
+      >
+        <p>{children}</p>
+      </FormDialog>
+    ));
+  return (
+    <ChosenBar selection={selection}>
+      <Button kind="danger" icon="remove" onClick={ask}>
+        Revoke …
+      </Button>
+    </ChosenBar>
+  );
+}
