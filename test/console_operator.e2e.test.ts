@@ -451,6 +451,34 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.toast('198.51.100.9 is proven').waitFor();
   });
 
+  test('an address or a network is looked up: who lists it, what resolves to it, which server has it as an exit', async () => {
+    const [server] = (await t.operator.get('/servers?limit=1')).body;
+    const { exit_ips } = (await t.operator.get(`/servers/${server.name}`)).body;
+    const { ip } = exit_ips[0];
+    const expiry = Math.floor(Date.now() / 1000) + 900;
+    for (const path of ['authlist', 'overrides']) {
+      const own =
+        path === 'authlist' ? { user: 'proxy' } : { server: 'aar1', hostname: 'x.example' };
+      const body = { ip, expiry, ...own };
+      const { status } = await t.operator.post(`/accounts/acme/${path}`, body);
+      expect(status).toBe(201);
+    }
+    const network = /:/.test(ip)
+      ? `${ip.split(':').slice(0, 2).join(':')}::/32`
+      : ip.replace(/\d+$/, '0/24');
+    for (const text of [ip, network]) {
+      await visit.go(`/operator/authlist?ip=${encodeURIComponent(text)}`);
+      const row = (title: string) =>
+        visit.page.getByRole('region', { name: title }).getByRole('row').filter({ hasText: ip });
+      await row('On authlists').filter({ hasText: 'proxy' }).waitFor();
+      await row('In custom DNS').filter({ hasText: 'x.example' }).waitFor();
+      await row('Exit IPs').filter({ hasText: server.name }).waitFor();
+    }
+    await visit.field('Address or network').fill('10.0.0.0/4');
+    await visit.sees(/expected a prefix of at least \/8/);
+    expect(visit.page.url()).toContain('ip=10.0.0.0');
+  });
+
   test('who uses a token that is revoked is signed out without a reload', async () => {
     const { body } = await t.operator.post('/tokens', { name: 'day-shift' });
     const other = await t.visitAtOperators();

@@ -142,10 +142,18 @@ const joins: Record<string, Record<string, string>> = {
   'authlist/store.ts': {
     accounts: 'an insert checks its account in the same atomic statement',
     users: 'as above; an entry is shown with its user',
-    port_schemes: 'a claim is shown with the name of its port scheme',
+  },
+  'authlist/claims_store.ts': {
+    accounts: 'a claim is shown with the names of its holder and its port scheme',
+    users: 'as above',
+    port_schemes: 'as above; the index of claims begins with it',
   },
   'authlist/page_store.ts': {
     users: 'a page is filtered and sorted by the users of its entries',
+  },
+  'overrides/pointing_store.ts': {
+    accounts: 'an entry of any account is shown with the names of its account and server',
+    servers: 'as above',
   },
   'overrides/page_store.ts': {
     servers: 'a page is filtered and sorted by the servers of its entries',

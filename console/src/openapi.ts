@@ -123,6 +123,54 @@ export interface AddedAddresses {
   lines: PastedLine[];
 }
 
+export interface AddressUses {
+  /** The address, or the network in CIDR notation. */
+  network: string;
+  /** Authlist entries that hold. */
+  authlist: {
+    /** IP address. */
+    ip: string;
+    /** Port scheme on which the address is claimed. */
+    port_scheme: string;
+    /** Account that holds it. */
+    account: string;
+    /** Id of the entry on that account. */
+    id: number;
+    /** User that its connections are assigned to. */
+    user: string;
+    /** When the entry expires. */
+    expiry: number;
+    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+    proof: 'proven' | 'unproven' | 'waits' | null;
+  }[];
+  /** Custom DNS entries in force that point there. */
+  overrides: {
+    /** IP address. */
+    ip: string;
+    /** Account whose entry it is. */
+    account: string;
+    /** Id of the entry on that account. */
+    id: number;
+    /** Hostname that resolves to the address. */
+    hostname: string;
+    /** Server on which it does. */
+    server: string;
+    /** When the entry expires. */
+    expiry: number;
+  }[];
+  /** Exit IPs. */
+  exits: {
+    /** IP address. */
+    ip: string;
+    /** Server that has it. */
+    server: string;
+    /** Port base of the exit IP. */
+    port_base: number;
+  }[];
+  /** The lists that have more than is shown: ask for a smaller network, or more of it. */
+  more: ('authlist' | 'overrides' | 'exits')[];
+}
+
 export interface AnyServer {
   /** Server short name. */
   server: string;
@@ -166,23 +214,6 @@ export interface AuditEntry {
   before: unknown;
   /** The record after; null if there is none. */
   after: unknown;
-}
-
-export interface AuthlistClaim {
-  /** IP address. */
-  ip: string;
-  /** Port scheme on which the address is claimed. */
-  port_scheme: string;
-  /** Account that holds it. */
-  account: string;
-  /** Id of the entry on that account. */
-  id: number;
-  /** User that its connections are assigned to. */
-  user: string;
-  /** When the entry expires. */
-  expiry: number;
-  /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
-  proof: 'proven' | 'unproven' | 'waits' | null;
 }
 
 export interface CallerAddress {
@@ -2149,8 +2180,8 @@ export const operations = {
     method: 'POST',
     path: '/admin/accounts/{account}/users/{user}/vpn-profile',
   },
+  admin_find_address: { method: 'GET', path: '/admin/addresses' },
   admin_list_audit: { method: 'GET', path: '/admin/audit' },
-  admin_list_authlist: { method: 'GET', path: '/admin/authlist' },
   admin_get_doctor: { method: 'GET', path: '/admin/doctor' },
   admin_events: { method: 'GET', path: '/admin/events' },
   admin_list_geo_statuses: { method: 'GET', path: '/admin/geo' },
@@ -2735,6 +2766,10 @@ export interface Operations {
     given: { path: { account: string; user: string }; body: NewVpnProfile };
     response: VpnProfile;
   };
+  admin_find_address: {
+    given: { query: { ip: string; limit?: number } };
+    response: AddressUses;
+  };
   admin_list_audit: {
     given: {
       query?: {
@@ -2749,10 +2784,6 @@ export interface Operations {
       };
     };
     response: AuditEntry[];
-  };
-  admin_list_authlist: {
-    given: { query: { ip: string } };
-    response: AuthlistClaim[];
   };
   admin_get_doctor: {
     given: object;

@@ -277,7 +277,7 @@ export const operationWords: Record<string, OperationWords> = {
     statuses: { 503: 'No node of the server is live, or none answered in time.' },
   },
   'put /admin/servers/{server}/exits/{ip}': { record: 'ServerDetail', body: 'ExitIpSettings' },
-  'get /admin/authlist': { record: 'AuthlistClaim' },
+  'get /admin/addresses': { id: 'admin_find_address', record: 'AddressUses' },
   'get /admin/usage': { record: 'AccountUsage' },
   'get /admin/geo': { id: 'admin_list_geo_statuses', record: 'GeoStatus' },
   'post /admin/geo/check': {

@@ -92,6 +92,35 @@ export function parseNetworks(text: string): Network[] {
   return text.split(',').map((part) => parseNetwork(part.trim()));
 }
 
+/** The shortest prefixes that addresses may be looked for by. */
+const shortest = { ipv4: 8, ipv6: 16 };
+
+/** A network that records are looked for by, or one address, in any spelling. Errors: 400 naming the field. */
+export function networkIn(field: string, text: string): Network {
+  const canonical = canonicalAddress(text);
+  if (canonical === undefined && !text.includes('/')) {
+    throw invalidField(
+      field,
+      `${quoted(text)} is not an IP address or network; expected such as 203.0.113.7 or 203.0.113.0/24`,
+    );
+  }
+  let network: Network;
+  try {
+    network = parseNetwork(canonical ?? text);
+  } catch (error) {
+    throw invalidField(field, (error as Error).message);
+  }
+  const [base, bits] = network;
+  const least = shortest[base.kind()];
+  if (bits < least) {
+    throw invalidField(
+      field,
+      `${quoted(text)} is too large; expected a prefix of at least /${least}`,
+    );
+  }
+  return network;
+}
+
 function parseNetwork(part: string): Network {
   const [, ip = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];
   const canonical = canonicalAddress(ip);

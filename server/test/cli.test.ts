@@ -204,8 +204,9 @@ describe('against a running server', () => {
       });
       expect(await json(noun, 'remove', 'acme', '1', '--yes')).toEqual({ removed: '1' });
       if (noun === 'authlist') {
-        expect(await json(noun, 'find', '192.0.2.1')).toEqual([]);
-        expect(await json(noun, 'find', '192.0.2.2')).toMatchObject([{ account: 'acme', id: 2 }]);
+        expect(await json(noun, 'find', '192.0.2.1')).toMatchObject({ authlist: [], more: [] });
+        const found = { network: '192.0.2.0/24', authlist: [{ account: 'acme', id: 2 }] };
+        expect(await json(noun, 'find', '192.0.2.0/24')).toMatchObject(found);
         expect(await json(noun, 'prove', 'acme', '2')).toMatchObject({ id: 2, proof: 'proven' });
         expect(await json(noun, 'unprove', 'acme', '2')).toMatchObject({ proof: 'unproven' });
         const added = ['acme', '192.0.2.9', 'carol', '--expiry', '+1y'];

@@ -20,7 +20,8 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  const claimsOn = async (ip: string) => (await t.operator.get(`/authlist?ip=${ip}`)).body;
+  const claimsOn = async (ip: string) =>
+    (await t.operator.get(`/addresses?ip=${ip}`)).body.authlist;
   const from = (ip: string) => ({ 'x-forwarded-for': ip });
 
   test('10,000 addresses listed by guess hold up none of those that ask for themselves', async () => {

@@ -1,4 +1,5 @@
-// The page of an address: the accounts and users that hold it, in the whole network, until when.
+// The page of an address or a network: who lists it, until when, which custom DNS entries point there, and which servers have it as an exit.
+import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
@@ -7,73 +8,157 @@ import { addressOf, paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
 import { Card, type Column, Empty, Loaded, Page, SearchField, Table } from '../ui/ui.ts';
 
-type Claim = ResponseOf<'admin_list_authlist'>[number];
+type Uses = ResponseOf<'admin_find_address'>;
 
 /** Looks like a whole address; the server says whether it is one. */
 export const isAddress = (text: string) =>
   /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
+const isNetwork = (text: string) => isAddress(text.replace(/\/\d{1,3}$/, ''));
+
+/** As many of each list are shown. */
+const most = 200;
 
 export function HoldersPage() {
   const [text, setText, settled] = useTypedState('ip');
   const ip = settled.trim();
   return (
     <Page
+      wide
       title="Who lists an address"
-      note="An address is listed once at most for each port scheme, in the whole network."
+      note="An address is listed once at most for each port scheme, in the whole network. Custom DNS entries that point to it, and the servers that have it as an exit, are told as well."
     >
       <Card>
         <div class="filters">
           <SearchField
-            label="Address"
+            label="Address or network"
             name="ip"
-            hint="One whole address, IPv4 or IPv6, in any spelling."
+            hint="IPv4 or IPv6, in any spelling; a network such as 203.0.113.0/24, at least /8 of IPv4 and /16 of IPv6."
             value={text}
             onInput={setText}
           />
         </div>
-        {isAddress(ip) && <Holders ip={ip} />}
-        {ip !== '' && !isAddress(ip) && (
-          <Empty title="This is no whole address.">
-            Expected such as 203.0.113.7 or 2001:db8::7.
+        {ip !== '' && !isNetwork(ip) && (
+          <Empty title="This is no whole address, and no network.">
+            Expected such as 203.0.113.7, 2001:db8::7 or 203.0.113.0/24.
           </Empty>
         )}
       </Card>
+      {isNetwork(ip) && <Found ip={ip} />}
     </Page>
   );
 }
 
-function Holders({ ip }: { ip: string }) {
-  const found = useRead('admin_list_authlist', { query: { ip } });
+function Found({ ip }: { ip: string }) {
+  const found = useRead('admin_find_address', { query: { ip, limit: most } });
   return (
     <Loaded of={found} what="who lists it">
-      {(claims) =>
-        claims.length === 0 ? (
-          <Empty title={`No account lists ${ip}.`} />
-        ) : (
-          <Table
-            caption={`Who lists ${ip}`}
-            columns={columns}
-            rows={claims}
-            keyOf={({ account, id }) => `${account} ${id}`}
-          />
-        )
-      }
+      {({ network, authlist, overrides, exits, more }) => (
+        <>
+          <List title="On authlists" hasMore={more.includes('authlist')}>
+            {authlist.length === 0 ? (
+              <Empty title={`No account lists ${network}.`} />
+            ) : (
+              <Table
+                compact
+                caption={`Who lists ${network}`}
+                columns={claimColumns}
+                rows={authlist}
+                keyOf={({ port_scheme, ip }) => `${port_scheme} ${ip}`}
+              />
+            )}
+          </List>
+          {overrides.length > 0 && (
+            <List title="In custom DNS" hasMore={more.includes('overrides')}>
+              <Table
+                compact
+                caption={`Custom DNS entries that point to ${network}`}
+                columns={overrideColumns}
+                rows={overrides}
+                keyOf={({ account, id }) => `${account} ${id}`}
+              />
+            </List>
+          )}
+          {exits.length > 0 && (
+            <List title="Exit IPs" hasMore={more.includes('exits')}>
+              <Table
+                compact
+                caption={`Exit IPs of ${network}`}
+                columns={exitColumns}
+                rows={exits}
+                keyOf={({ ip }) => ip}
+              />
+            </List>
+          )}
+        </>
+      )}
     </Loaded>
   );
 }
 
-/** The authlist of the account, with this row alone. */
-const rowOf = ({ account, ip }: Claim) =>
-  addressOf(paths.operator.account(account, 'authlist'), { search: ip });
+interface ListProps {
+  title: string;
+  hasMore: boolean;
+  children: ComponentChildren;
+}
 
-const columns: Column<Claim>[] = [
+function List({ title, hasMore, children }: ListProps) {
+  return (
+    <Card title={title}>
+      {children}
+      {hasMore && (
+        <p class="note" role="status">
+          {most} are shown, and there are more: look for a smaller network.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+interface OfAccount {
+  account: string;
+  ip: string;
+}
+
+/** A list of the account, with this row alone. */
+const rowIn = (part: 'authlist' | 'dns', { account, ip }: OfAccount) =>
+  addressOf(paths.operator.account(account, part), { search: ip });
+const ipColumn = { heading: 'Address', cell: ({ ip }: { ip: string }) => <code>{ip}</code> };
+const expiryColumn = {
+  heading: 'Expires',
+  cell: ({ expiry }: { expiry: number }) => <Until at={expiry} />,
+};
+
+const claimColumns: Column<Uses['authlist'][number]>[] = [
   {
     heading: 'Account',
     names: true,
-    cell: (claim) => <Link href={rowOf(claim)}>{claim.account}</Link>,
+    cell: (claim) => <Link href={rowIn('authlist', claim)}>{claim.account}</Link>,
   },
-  { heading: 'Address', cell: ({ ip }) => <code>{ip}</code> },
+  ipColumn,
   { heading: 'User', cell: ({ user }) => user },
   { heading: 'Port scheme', cell: ({ port_scheme }) => port_scheme },
-  { heading: 'Expires', cell: ({ expiry }) => <Until at={expiry} /> },
+  expiryColumn,
+];
+const overrideColumns: Column<Uses['overrides'][number]>[] = [
+  {
+    heading: 'Account',
+    names: true,
+    cell: (entry) => <Link href={rowIn('dns', entry)}>{entry.account}</Link>,
+  },
+  ipColumn,
+  { heading: 'Hostname', long: true, cell: ({ hostname }) => <span>{hostname}</span> },
+  {
+    heading: 'On server',
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  expiryColumn,
+];
+const exitColumns: Column<Uses['exits'][number]>[] = [
+  {
+    heading: 'Server',
+    names: true,
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  ipColumn,
+  { heading: 'Port base', numeric: true, cell: ({ port_base }) => port_base },
 ];

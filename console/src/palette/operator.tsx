@@ -146,8 +146,8 @@ function useNetwork(searched: string, go: Go) {
 function useClaims(searched: string, go: Go) {
   const ip = searched.trim();
   const isAsked = isAddress(ip);
-  const found = useRead('admin_list_authlist', { query: { ip } }, { enabled: isAsked });
-  const claims = isAsked && !found.isPlaceholderData ? (found.data ?? []) : [];
+  const found = useRead('admin_find_address', { query: { ip } }, { enabled: isAsked });
+  const claims = isAsked && !found.isPlaceholderData ? (found.data?.authlist ?? []) : [];
   const items = claims.map(
     ({ account, user, port_scheme, ip: listed }): Item => ({
       key: `claim ${port_scheme} ${listed}`,
@@ -166,6 +166,7 @@ function useClaims(searched: string, go: Go) {
     });
     items.push(more);
   }
-  const nothing = isAsked && found.data?.length === 0 ? `No account lists ${ip}.` : undefined;
+  const nothing =
+    isAsked && found.data?.authlist.length === 0 ? `No account lists ${ip}.` : undefined;
   return { items, nothing, isReading: isAsked && found.isFetching };
 }

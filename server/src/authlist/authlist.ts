@@ -9,15 +9,15 @@ import { canonicalAddress, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
+import { badRequest, conflict, notFound } from '../errors.ts';
 import type { HourlyCap } from '../hourly.ts';
 import { isOfNote, newNote } from '../notes.ts';
-import { quoted } from '../quoted.ts';
 import { keepEntry } from '../removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 
+export { findClaims } from './claims_store.ts';
 export { type Asking, changeExpiries, removeEntries } from './many.ts';
 export { entryPageSlices, entrySorts, entryStates } from './page_store.ts';
 export {
@@ -75,18 +75,6 @@ export interface AuthlistRules {
 /** True when connections from the entry's address are taken: its user is an active proxy user. */
 export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
-}
-
-/** The holders of an address, in any spelling, on each port scheme. Errors: 400 when it is none. */
-export async function findClaims(db: Reader, ip: string, now: number): Promise<store.NamedClaim[]> {
-  const canonical = canonicalAddress(ip);
-  if (canonical === undefined) {
-    throw invalidField(
-      'ip',
-      `${quoted(ip)} is not an IP address; expected one IPv4 or IPv6 address such as 203.0.113.7`,
-    );
-  }
-  return store.claimsOn(db, canonical, now);
 }
 
 /** One entry, as long as it holds. Errors: 404. */

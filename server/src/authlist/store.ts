@@ -300,28 +300,6 @@ export async function expiredOfAccount(
   return found;
 }
 
-/** A claim on an address, with the names of its holder. */
-export interface NamedClaim extends Proof {
-  port_scheme: string;
-  account: string;
-  id: number;
-  ip: string;
-  user: string;
-  expiry: number;
-}
-
-/** The claims on an address at `now`: one at most for each port scheme. */
-export function claimsOn(db: Reader, ip: string, now: number) {
-  return db.all<NamedClaim>(
-    `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry, a.proven_at, a.waits
-     from port_schemes p join authlist a on a.port_scheme_id = p.id and a.ip = $1
-     join accounts c on c.id = a.account_id
-     join users u on u.account_id = a.account_id and u.id = a.user_id
-     where a.expiry > $2 and not ${removed} order by p.name`,
-    [ip, now],
-  );
-}
-
 /** The entries of an account as the nodes need them, in the order of their ids, a slice at a time. */
 export async function* authlistOfAccount(
   db: Reader,

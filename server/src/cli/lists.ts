@@ -1,6 +1,6 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
 import { readFileSync } from 'node:fs';
-import { listAt, removeAt } from './actions.ts';
+import { removeAt } from './actions.ts';
 import { type Choice, Failure, type Noun, type Verb } from './command.ts';
 import { type Column, expiry, lastUsed, type Row, record, table } from './output.ts';
 import { time, whole } from './values.ts';
@@ -68,11 +68,32 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
 }
 
 const find: Verb = {
-  usage: 'find <ip>',
+  usage: 'find <address>',
   list: true,
-  summary: 'show who holds an address, on each port scheme',
-  run: listAt('/authlist?ip=<ip>', ['port_scheme', 'account', 'id', 'ip', 'user', expiry, 'proof']),
+  summary:
+    'show where an address or a network (CIDR) is used: on authlists, in custom DNS, as an exit IP',
+  run: async (given, api) => {
+    const value = await api.get<Uses>(given.path('/addresses?limit=1000&ip=<address>'));
+    const { more, network } = value;
+    const rows = (['authlist', 'overrides', 'exits'] as const).flatMap((list) =>
+      value[list].map((row): Row => ({ list, ...row })),
+    );
+    const sentence = `There is more of ${more.join(' and ')} in ${network}; ask for a smaller network.`;
+    return { ...table(rows, usesColumns), value, ...(more.length > 0 ? { sentence } : {}) };
+  },
 };
+const usesColumns: Column[] = [
+  ...['list', 'ip', 'account', 'id', 'user', 'hostname', 'port_scheme', 'server'],
+  expiry,
+  'proof',
+];
+interface Uses {
+  network: string;
+  authlist: Row[];
+  overrides: Row[];
+  exits: Row[];
+  more: string[];
+}
 const authlistColumns: Column[] = [
   ...['id', 'ip', 'user', 'user_active'],
   expiry,

@@ -21,6 +21,7 @@ import * as store from './store.ts';
 
 export { changeOverrideExpiries, removeOverrides } from './many.ts';
 export { type OverrideSort, overrideSorts, overrideStates } from './page_store.ts';
+export { findPointing } from './pointing_store.ts';
 export {
   forgetAdder,
   purgeRemovedOverrides,

@@ -30,6 +30,7 @@ export {
   exitCounts,
   exitIpsAfter,
   exitIpsOfServer,
+  findExits,
   findServer,
   insertExitIps,
   insertServer,

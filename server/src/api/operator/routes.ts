@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { accountRoutes } from './accounts.ts';
+import { addressRoutes } from './addresses.ts';
 import { auditLogRoutes } from './audit.ts';
-import { claimRoutes } from './authlist.ts';
 import { addAdminChecks } from './checks.ts';
 import { doctorRoutes } from './doctor.ts';
 import { explainRoutes } from './explain.ts';
@@ -35,6 +35,6 @@ export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   nodeRoutes(app, ctx);
   heldUsageRoutes(app, ctx);
   explainRoutes(app, ctx);
-  claimRoutes(app, ctx);
+  addressRoutes(app, ctx);
   doctorRoutes(app, ctx);
 }

@@ -4,7 +4,7 @@ import type { Engine } from '../database.ts';
 /** Names are compared bytewise, as on SQLite. */
 export function tokensAndAddresses(engine: Engine): string[] {
   return [
-    'create index overrides_by_ip on overrides (ip)',
+    'create index overrides_by_ip on overrides (ip, account_id, id)',
     ...(engine === 'sqlite'
       ? []
       : ['alter table api_tokens alter column name type text collate "C"']),

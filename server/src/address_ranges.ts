@@ -1,0 +1,73 @@
+// The addresses of a network in a column of canonical texts: ranges of its index that hold all of them, and some others that are left out.
+import { setImmediate as turn } from 'node:timers/promises';
+import { addressInNetworks, type Network } from './address.ts';
+import { slice } from './db/slices.ts';
+
+/** Texts: from <= text < to. */
+export interface TextRange {
+  from: string;
+  to: string;
+}
+
+/** The character that comes next. */
+const after = { '.': '/', ':': ';' } as const;
+
+/**
+ * Ranges that hold each address of the network once. The groups of digits that the network fixes begin the text of its
+ * addresses; in IPv6, "::" may stand for zeros among them.
+ */
+export function textRanges([base, bits]: Network): TextRange[] {
+  const isIpv4 = base.kind() === 'ipv4';
+  const [separator, radix, width] = isIpv4 ? (['.', 10, 8] as const) : ([':', 16, 16] as const);
+  const parts = isIpv4 ? base.toByteArray() : (base as { parts: number[] }).parts;
+  const text = base.toString();
+  if (bits === parts.length * width) return [{ from: text, to: `${text}!` }];
+  const begin = (groups: readonly number[]) =>
+    groups.map((part) => part.toString(radix) + separator).join('');
+  const allOf = (beginning: string) => ({
+    from: beginning,
+    to: beginning.slice(0, -1) + after[separator],
+  });
+  const whole = Math.floor(bits / width);
+  const beginning = begin(parts.slice(0, whole));
+  const low = parts[whole] ?? 0;
+  const high = low + 2 ** (width - (bits % width)) - 1;
+  const [first, last] = [low.toString(radix), high.toString(radix)];
+  const isOrdered = bits % width > 0 && low > 0 && first.length === last.length;
+  const ranges = [
+    isOrdered
+      ? { from: beginning + first, to: beginning + last + after[separator] }
+      : allOf(beginning),
+  ];
+  if (isIpv4) return ranges;
+  for (let at = 0; at < whole; at += 1) {
+    const isStart = parts[at] === 0 && (at === 0 || parts[at - 1] !== 0);
+    // A single zero is written as such.
+    if (!isStart || (at + 1 < whole && parts[at + 1] !== 0)) continue;
+    ranges.push(allOf(`${begin(parts.slice(0, at)) || ':'}:`));
+  }
+  return ranges;
+}
+
+/**
+ * The rows whose address is of the network, at most so many, in no order. `read` answers rows of a range behind one of
+ * them, in an order that its index has, as many as `slice`; between two reads others have a turn of the event loop.
+ */
+export async function findWithin<R extends { ip: string }>(
+  network: Network,
+  most: number,
+  read: (range: TextRange, behind: R | undefined, slice: number) => Promise<R[]>,
+): Promise<R[]> {
+  const found: R[] = [];
+  for (const range of textRanges(network)) {
+    for (let behind: R | undefined; ; ) {
+      const rows: R[] = await read(range, behind, slice);
+      found.push(...rows.filter(({ ip }) => addressInNetworks(ip, [network])));
+      if (found.length >= most) return found.slice(0, most);
+      if (rows.length < slice) break;
+      behind = rows.at(-1);
+      await turn();
+    }
+  }
+  return found;
+}

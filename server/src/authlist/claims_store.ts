@@ -1,0 +1,46 @@
+// The SQL of claims: who lists an address, or addresses of a network, on each port scheme.
+import type { Network } from '../address.ts';
+import { findWithin } from '../address_ranges.ts';
+import type { Reader } from '../db/database.ts';
+import { isRemoved } from '../removed_ranges.ts';
+import type { Proof } from './store.ts';
+
+/** A claim on an address, with the names of its holder. */
+export interface NamedClaim extends Proof {
+  port_scheme: string;
+  account: string;
+  id: number;
+  ip: string;
+  user: string;
+  expiry: number;
+}
+
+const statement = `select p.name as port_scheme, c.name as account, a.id, a.ip, u.name as "user", a.expiry,
+    a.proven_at, a.waits
+  from authlist a join port_schemes p on p.id = a.port_scheme_id join accounts c on c.id = a.account_id
+  join users u on u.account_id = a.account_id and u.id = a.user_id
+  where a.port_scheme_id = $1 and a.ip >= $2 and a.ip > $3 and a.ip < $4 and a.expiry > $5
+    and not ${isRemoved('authlist', 'a')}
+  order by a.ip limit $6`;
+
+/** The claims on addresses of a network at `now`, at most so many: of an address one at most for each port scheme. */
+export async function findClaims(
+  db: Reader,
+  network: Network,
+  most: number,
+  now: number,
+): Promise<NamedClaim[]> {
+  const found: NamedClaim[] = [];
+  const schemes = await db.all<{ id: number }>('select id from port_schemes order by name');
+  for (const { id } of schemes) {
+    if (found.length >= most) break;
+    const claims = await findWithin<NamedClaim>(
+      network,
+      most - found.length,
+      ({ from, to }, behind, slice) =>
+        db.all(statement, [id, from, behind?.ip ?? '', to, now, slice]),
+    );
+    found.push(...claims);
+  }
+  return found;
+}
