@@ -243,7 +243,7 @@ describe('finding things', { timeout: 120_000 }, () => {
     const file = async (format: string) => {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
-        visit.button(`Export ${format}`).press('Enter'),
+        visit.button(`Export what is shown as ${format}`).press('Enter'),
       ]);
       expect(download.suggestedFilename()).toMatch(
         new RegExp(`^exitward-audit-${account}-[0-9-]{10}\\.${format.toLowerCase()}$`),
@@ -274,7 +274,7 @@ describe('finding things', { timeout: 120_000 }, () => {
     );
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      operator.button('Export JSON').press('Enter'),
+      operator.button('Export what is shown as JSON').press('Enter'),
     ]);
     const exported = JSON.parse(await textIn(await download.createReadStream()));
     expect(exported.length).toBeGreaterThan(5);

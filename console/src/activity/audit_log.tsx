@@ -6,7 +6,7 @@ import { count } from '../format.ts';
 import { paths } from '../paths.ts';
 import '../style/activity.css';
 import { Button, Card, Empty, Loaded } from '../ui/ui.ts';
-import { ExportButtons } from './export.tsx';
+import { ExportLog } from './export.tsx';
 import { AuditFilters, useAuditFilters } from './filters.tsx';
 import { useLookBack } from './look_back.ts';
 import { OneRecord } from './record.tsx';
@@ -52,7 +52,7 @@ export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly strin
                     Clear the filters
                   </Button>
                 )}
-                {records.length > 0 && <ExportButtons log={log} query={query} />}
+                {records.length > 0 && <ExportLog log={log} query={query} />}
               </div>
               {records.length === 0 ? (
                 <Empty title={isFiltering ? 'Nothing found.' : 'Nothing yet.'}>

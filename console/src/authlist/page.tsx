@@ -115,8 +115,14 @@ export function AuthlistPage() {
                   beside={
                     <ExportButtons
                       name="authlist"
-                      read={(next) =>
-                        readPage('console_list_authlist', { ...query, limit: 1000 }, next, base)
+                      read={(next, stop) =>
+                        readPage(
+                          'console_list_authlist',
+                          { ...query, limit: 1000 },
+                          next,
+                          base,
+                          stop,
+                        )
                       }
                       header={exported}
                       cells={cellsOf}

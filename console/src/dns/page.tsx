@@ -120,8 +120,14 @@ export function DnsPage() {
                   beside={
                     <ExportButtons
                       name="custom-dns"
-                      read={(next) =>
-                        readPage('console_list_overrides', { ...query, limit: 1000 }, next, base)
+                      read={(next, stop) =>
+                        readPage(
+                          'console_list_overrides',
+                          { ...query, limit: 1000 },
+                          next,
+                          base,
+                          stop,
+                        )
                       }
                       header={exported}
                       cells={cellsOf}

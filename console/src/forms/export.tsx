@@ -1,62 +1,101 @@
 // A list as a file, as it is shown: all pages of the present filter and order, as CSV or as JSON. It tells how far it is, and can be stopped.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListPage } from '../api/api.ts';
+import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
-import { csv, download } from '../csv.ts';
+import { csvLines, download } from '../csv.ts';
 import { Button, notifyError } from '../ui/ui.ts';
 
 /** A time as a file has it, or nothing. */
 export const timeText = (at: number | null) =>
   at === null ? '' : new Date(at * 1000).toISOString();
 
+type Next = Record<string, string>;
+
 interface ExportProps<T> {
   /** Of the file, without its ending. */
   name: string;
   /** Reads a page: the first one by {}, then as the one before says. */
-  read: (next: Record<string, string>) => Promise<ListPage<T>>;
+  read: (next: Next, stop: AbortSignal) => Promise<ListPage<T>>;
   header: readonly string[];
   cells: (row: T) => Array<string | number>;
 }
 
-export function ExportButtons<T>({ name, read, header, cells }: ExportProps<T>) {
-  const [busy, setBusy] = useState('');
+type Format = 'CSV' | 'JSON';
+const types = { CSV: 'text/csv;charset=utf-8', JSON: 'application/json' };
+
+/** So that none waits for a page of one that was stopped. */
+let runs = 0;
+
+/**
+ * The parts of the file. Each is a Blob, which the browser keeps outside of the page, so that this holds one page of the list
+ * at a time. Errors: ApiError; when it is stopped.
+ */
+async function partsOf<T>(
+  { read, header, cells }: ExportProps<T>,
+  format: Format,
+  stop: AbortSignal,
+  onRead: (rows: number, found: number) => void,
+): Promise<Blob[]> {
+  runs += 1;
+  const run = runs;
+  const isCsv = format === 'CSV';
+  const parts = [new Blob([isCsv ? csvLines([header]) : '['])];
+  let [done, found] = [0, 0];
+  for (let next: Next | undefined = {}; next; ) {
+    const place: Next = next;
+    // The cache keeps nothing of it, but tries again when the server is away.
+    const page: ListPage<T> = await queries.fetchQuery({
+      queryKey: ['export', run, place],
+      queryFn: () => read(place, stop),
+      gcTime: 0,
+      staleTime: 0,
+    });
+    stop.throwIfAborted();
+    const { rows } = page;
+    const isFirst = done === 0;
+    const text = isCsv
+      ? csvLines(rows.map(cells))
+      : rows.map((row, at) => `${isFirst && at === 0 ? '' : ','}\n${JSON.stringify(row)}`).join('');
+    parts.push(new Blob([text]));
+    done += rows.length;
+    // Of lists that tell, the first page tells it.
+    found ||= page.found;
+    onRead(done, found);
+    next = page.next;
+  }
+  return isCsv ? parts : [...parts, new Blob(['\n]\n'])];
+}
+
+const number = (value: number) => value.toLocaleString('en');
+
+export function ExportButtons<T>(props: ExportProps<T>) {
+  const [busy, setBusy] = useState<Format>();
   const [progress, setProgress] = useState('');
   const running = useRef(new AbortController());
   // A page that is left reads no more.
   useEffect(() => () => running.current.abort(), []);
-  const all = async ({ signal }: AbortController) => {
-    const rows: T[] = [];
-    for (let next: Record<string, string> | undefined = {}; next; ) {
-      const page: ListPage<T> = await read(next);
-      if (signal.aborted) return undefined;
-      rows.push(...page.rows);
-      const [done, found] = [rows.length, page.found].map((many) => many.toLocaleString('en'));
-      setProgress(`${done} of ${found} read`);
-      next = page.next;
-    }
-    return rows;
-  };
-  const save = async (format: 'CSV' | 'JSON') => {
-    if (busy) return;
-    setBusy(format);
-    const run = new AbortController();
-    running.current = run;
-    try {
-      const rows = await all(run);
-      if (!rows) return;
-      if (format === 'CSV') download(`${name}.csv`, csv(header, rows.map(cells)));
-      else download(`${name}.json`, `${JSON.stringify(rows, null, 2)}\n`, 'application/json');
-    } catch (error) {
-      if (!run.signal.aborted) notifyError(`It could not be exported. ${explain(error).sentence}`);
-    } finally {
-      if (!run.signal.aborted) end();
-    }
-  };
   const end = () => {
-    setBusy('');
+    setBusy(undefined);
     setProgress('');
   };
-  // The page that is being read is not waited for.
+  const save = async (format: Format) => {
+    if (busy) return;
+    setBusy(format);
+    running.current = new AbortController();
+    const { signal } = running.current;
+    try {
+      const parts = await partsOf(props, format, signal, (done, found) => {
+        if (found > 0) setProgress(`${number(done)} of ${number(found)} read`);
+        else setProgress(`${number(done)} read`);
+      });
+      download(`${props.name}.${format.toLowerCase()}`, parts, types[format]);
+    } catch (error) {
+      if (!signal.aborted) notifyError(`It could not be exported. ${explain(error).sentence}`);
+    } finally {
+      if (!signal.aborted) end();
+    }
+  };
   const stop = () => {
     running.current.abort();
     end();

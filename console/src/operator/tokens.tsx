@@ -89,7 +89,15 @@ export function TokensPage() {
                 beside={
                   <ExportButtons
                     name="operator-tokens"
-                    read={(next) => readPage('admin_list_tokens', { ...query, limit: 1000 }, next)}
+                    read={(next, stop) =>
+                      readPage(
+                        'admin_list_tokens',
+                        { ...query, limit: 1000 },
+                        next,
+                        undefined,
+                        stop,
+                      )
+                    }
                     header={['id', 'operator', 'created', 'last_used']}
                     cells={({ id, name, created_at, last_used_at }) => [
                       ...[id, name, timeText(created_at), timeText(last_used_at)],

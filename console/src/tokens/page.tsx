@@ -69,8 +69,8 @@ export function TokensPage() {
                   beside={
                     <ExportButtons
                       name="api-tokens"
-                      read={(next) =>
-                        readPage('console_list_tokens', { ...query, limit: 1000 }, next, base)
+                      read={(next, stop) =>
+                        readPage('console_list_tokens', { ...query, limit: 1000 }, next, base, stop)
                       }
                       header={exported}
                       cells={cellsOf}
