@@ -10,7 +10,7 @@ import { connectBrowser } from './browser.ts';
 import { buildConsole } from './console/console.ts';
 import { Visit } from './console/visit.ts';
 
-const entries = 4000;
+const entries = 100_000;
 
 /** The requests of a page below /console and /admin, and the bytes that all of them took. */
 class Traffic {
@@ -51,30 +51,33 @@ describe('the requests of the console', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     buildConsole();
     t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`, {
-      EXITWARD_MAX_AUTHLIST_ENTRIES: '10000',
+      EXITWARD_MAX_AUTHLIST_ENTRIES: '200000',
+      EXITWARD_MAX_OVERRIDES: '200000',
     });
     await t.server('fra1', { exit_ips: ['198.51.100.10'] });
     acme = await t.account('acme', { servers: ['fra1'] });
+    await t.user(acme, 'bob');
     const { id } = acme.account;
-    await t.write((tx) =>
-      tx.insertMany(
+    await t.write(async (tx) => {
+      const rows = Array.from({ length: entries }, (_, at) => ({
+        ...{ account_id: id, id: at + 1, expiry: tx.now + 3600 + at },
+        ip: `100.${64 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`,
+      }));
+      await tx.insertMany(
         'authlist',
-        Array.from({ length: entries }, (_, at) => ({
-          account_id: id,
-          id: at + 1,
-          port_scheme_id: 1,
-          ip: `100.${64 + (at >> 16)}.${(at >> 8) & 255}.${at & 255}`,
-          user_id: 1,
-          expiry: tx.now + 86_400 + at,
+        rows.map((row) => ({ ...row, port_scheme_id: 1, user_id: 1 + (row.id % 2) })),
+      );
+      await tx.insertMany(
+        'overrides',
+        rows.map((row) => ({
+          ...row,
+          ...{ server_id: 1, revision: 1, hostname: `h${row.id}.example` },
         })),
-      ),
-    );
-    await t.write((tx) =>
-      tx.insertMany('counters', [
-        { account_id: id, list: 'authlist', last: entries },
-        { account_id: id, list: 'authlist held', last: entries },
-      ]),
-    );
+      );
+      const lists = ['authlist', 'authlist held', 'overrides', 'overrides held'];
+      const counters = lists.map((list) => ({ account_id: id, list, last: entries }));
+      await tx.insertMany('counters', counters);
+    });
     browser = await connectBrowser();
   }, 120_000);
   afterAll(async () => {
@@ -148,6 +151,37 @@ describe('the requests of the console', { timeout: 120_000 }, () => {
     await visit.end();
   });
 
+  test('the overview, the authlist and a server of an account with 100,000 entries on each list are read in 100 kB', async () => {
+    const visit = await signIn('/users');
+    const traffic = await Traffic.of(visit);
+    for (const path of ['/', '/authlist', '/dns', '/servers/fra1']) {
+      traffic.forget();
+      await visit.go(path);
+      await quiet(visit, traffic);
+      expect(traffic.asked.length, path).toBeGreaterThan(0);
+      expect(traffic.bytes, path).toBeLessThan(100_000);
+    }
+    await visit.button('Remove from the contract').click();
+    await visit.sees('Its 100,000 custom DNS entries go pending');
+    await visit.end();
+  });
+
+  test('the overview counts what needs attention, and leads to exactly these rows', async () => {
+    const visit = await signIn();
+    const item = (text: RegExp) => visit.page.getByRole('listitem').filter({ hasText: text });
+    const facts: Array<[RegExp, RegExp]> = [
+      [/^Warning50,000 authlist entries let nobody in/, / of 50,000 found in/],
+      [/41,400 authlist entries end within 24 hours/, / of 41,400 found in/],
+      [/100,000 custom DNS entries are still pending/, / of 100,000 entries/],
+    ];
+    for (const [told, found] of facts) {
+      await item(told).getByRole('link').click();
+      await visit.sees(found);
+      await visit.page.goBack();
+    }
+    await visit.end();
+  });
+
   let next = 0;
   const add = async (times: number) => {
     for (let added = 0; added < times; added += 1) {
@@ -157,7 +191,7 @@ describe('the requests of the console', { timeout: 120_000 }, () => {
     }
   };
 
-  test('20 additions to a list of 4,000 cost a page that does not show it nothing but the events', async () => {
+  test('20 additions to a list of 100,000 cost a page that does not show it nothing but the events', async () => {
     for (const path of ['/users', '/dns']) {
       const visit = await signIn(path);
       const traffic = await Traffic.of(visit);
@@ -172,22 +206,22 @@ describe('the requests of the console', { timeout: 120_000 }, () => {
     }
   });
 
-  test('and a page that shows it, at whichever console, one reading of the list at a time', async () => {
+  test('and pages that show it, the list and the overview, at whichever console, a few short readings', async () => {
     const visit = await signIn('/authlist');
+    const overview = await signIn('/');
     const operator = await signInAsOperator();
     await operator.go('/operator/accounts/acme/authlist');
-    for (const page of [visit, operator]) {
+    for (const page of [visit, overview, operator]) {
       const traffic = await Traffic.of(page);
       await quiet(page, traffic);
       traffic.forget();
       await add(20);
       await quiet(page, traffic);
-      const others = traffic.asked.filter((one) => !/\/(?:removals|authlist(?:\?.*)?)$/.test(one));
-      expect(others).toEqual([]);
-      // Each reading is a compressed list; without that and with a reading for each addition it were 10 MB.
-      expect(traffic.bytes).toBeLessThan(100_000);
+      const shows = /\/(?:removals|address|(?:authlist|overrides)\?.*)$/;
+      expect(traffic.asked.filter((one) => !shows.test(one))).toEqual([]);
+      expect(traffic.asked.length).toBeGreaterThan(0);
+      expect(traffic.bytes).toBeLessThan(40_000);
     }
-    await visit.end();
-    await operator.end();
+    for (const page of [visit, overview, operator]) await page.end();
   });
 });

@@ -188,6 +188,31 @@ export interface AuthlistClaim {
 export interface CallerAddress {
   /** IP address. */
   ip: string;
+  /** Its entry on the IP authlist, among those that the caller sees; null: none. */
+  entry: {
+    /** Id of the entry on this account. */
+    id: number;
+    /** IP address. */
+    ip: string;
+    /** User that its connections are assigned to. */
+    user: string;
+    /** Whether that user is an active proxy user. */
+    user_active: boolean;
+    /** When the entry expires. */
+    expiry: number;
+    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
+    proof: 'proven' | 'unproven' | 'waits' | null;
+    /** When it last let a connection in, to the minute; null: no node told of any. */
+    last_used_at: number | null;
+    /** What the entry is for; empty when nobody said. */
+    note: string;
+    /** Who added it: account (an API token), user or operator; null: not known. */
+    added_by_kind: string | null;
+    /** Its name, as in the audit log; null: not known. */
+    added_by: string | null;
+    /** When it was added; null: not known. */
+    added_at: number | null;
+  } | null;
 }
 
 export interface ChangedEntries {
@@ -1923,6 +1948,7 @@ export const operations = {
   console_add_addresses: { method: 'POST', path: '/console/authlist/add' },
   console_remove_authlist_entries: { method: 'POST', path: '/console/authlist/remove' },
   console_restore_authlist: { method: 'POST', path: '/console/authlist/restore' },
+  console_get_authlist_entry: { method: 'GET', path: '/console/authlist/{id}' },
   console_change_authlist_entry: { method: 'PATCH', path: '/console/authlist/{id}' },
   console_remove_authlist_entry: { method: 'DELETE', path: '/console/authlist/{id}' },
   console_get_contract: { method: 'GET', path: '/console/contract' },
@@ -1997,6 +2023,10 @@ export const operations = {
   admin_restore_account_authlist: {
     method: 'POST',
     path: '/admin/accounts/{account}/authlist/restore',
+  },
+  admin_get_account_authlist_entry: {
+    method: 'GET',
+    path: '/admin/accounts/{account}/authlist/{id}',
   },
   admin_change_account_authlist_entry: {
     method: 'PATCH',
@@ -2181,6 +2211,10 @@ export interface Operations {
   console_restore_authlist: {
     given: { body: Restore };
     response: RestoreOutcome;
+  };
+  console_get_authlist_entry: {
+    given: { path: { id: number } };
+    response: OperatorAuthlistEntry;
   };
   console_change_authlist_entry: {
     given: { path: { id: number }; body: ConsoleAuthlistEntryChanges };
@@ -2463,6 +2497,10 @@ export interface Operations {
   admin_restore_account_authlist: {
     given: { path: { account: string }; body: Restore };
     response: RestoreOutcome;
+  };
+  admin_get_account_authlist_entry: {
+    given: { path: { account: string; id: number } };
+    response: OperatorAuthlistEntry;
   };
   admin_change_account_authlist_entry: {
     given: { path: { account: string; id: number }; body: OperatorAuthlistEntryChanges };

@@ -24,7 +24,7 @@ const server = {
   nodes: { all: 1, live: 1 },
   ips: [exit],
 };
-const entry = { ip: '203.0.113.7', user: 'ci', user_active: true, expiry: now + 2 * day };
+const entry = { ip: '203.0.113.7', user: 'ci', expiry: now + 2 * day };
 const override = {
   id: 1,
   server: 'fra1',
@@ -38,8 +38,6 @@ test('where all is well there is nothing to say', () => {
   const known = {
     contract,
     servers: [server],
-    authlist: [entry],
-    overrides: [override],
     tokens: [{ name: 'ci', expiry: null }],
     users: [{ name: 'bob', active: true, sign_in: { invited_until: null, last_sign_in_at: null } }],
     session: { has_password: true, second_factor: true },
@@ -80,26 +78,47 @@ test('servers without a live node, exit IPs that are not well, and misplaced one
 });
 
 test('authlist entries are told that end within 24 hours, or let nobody in', () => {
-  expect(keys({ authlist: [{ ...entry, expiry: now + day }] })).toEqual(['entries-ending']);
-  expect(keys({ authlist: [{ ...entry, expiry: now + day + 1 }] })).toEqual([]);
-  expect(keys({ authlist: [{ ...entry, user_active: false }] })).toEqual(['idle']);
+  const sentences = (known: Omit<Known, 'now'>) =>
+    attention({ now, ...known }).map(({ sentence }) => sentence);
+  const one = { found: 1, rows: [entry] };
+  expect(sentences({ ending: one })).toEqual([
+    '1 authlist entry ends in 2 days: 203.0.113.7 (ci).',
+  ]);
+  expect(sentences({ idle: one })).toEqual([
+    expect.stringMatching(/^1 authlist entry lets nobody in, .*: 203\.0\.113\.7 \(ci\)\.$/),
+  ]);
+  const many = { found: 100_000, rows: [entry, entry, entry, entry] };
+  expect(sentences({ ending: many })).toEqual([
+    expect.stringMatching(/^100,000 authlist entries end .* and 99,997 more\.$/),
+  ]);
 });
 
 describe('a pending custom DNS entry', () => {
   const behind = { name: 'node-1', live: true, applied: false };
   const pending = { ...override, status: 'pending' as const, nodes: [behind] };
+  const one = (row: DnsState) => ({ found: 1, rows: [row] });
 
   test('is given a minute where its nodes are there', () => {
-    expect(keys({ overrides: [pending] })).toEqual([]);
+    expect(keys({ pending: one(pending) })).toEqual([]);
     const since = (seconds: number) => new Map([[1, now - seconds]]);
-    expect(keys({ overrides: [pending], pendingSince: since(59) })).toEqual([]);
-    expect(keys({ overrides: [pending], pendingSince: since(60) })).toEqual(['pending-1']);
+    expect(keys({ pending: one(pending), pendingSince: since(59) })).toEqual([]);
+    expect(keys({ pending: one(pending), pendingSince: since(60) })).toEqual(['pending-1']);
   });
 
   test('is told at once where a node that it waits for is not there, or there is none', () => {
     const lost = { ...pending, nodes: [{ ...behind, live: false }] };
-    expect(attention({ now, overrides: [lost] })[0]?.sentence).toContain('no node is connected');
-    expect(keys({ overrides: [{ ...pending, nodes: [] }] })).toEqual(['pending-1']);
+    expect(attention({ now, pending: one(lost) })[0]?.sentence).toContain('no node is connected');
+    expect(keys({ pending: one({ ...pending, nodes: [] }) })).toEqual(['pending-1']);
+  });
+
+  test('is one of many in one sentence, once the oldest ones have waited for long', () => {
+    const rows = [1, 2, 3, 4].map((id) => ({ ...pending, id, nodes: [] }));
+    const many = { found: 5000, rows };
+    const [item, ...others] = attention({ now, pending: many });
+    expect([item?.link?.path, others]).toEqual(['/dns?state=pending', []]);
+    expect(item?.sentence).toMatch(/^5,000 custom DNS entries .*: (a\.example on fra1, ){2}/);
+    const moving = { found: 5000, rows: rows.map((row) => ({ ...row, nodes: [behind] })) };
+    expect(keys({ pending: moving })).toEqual([]);
   });
 });
 
@@ -136,16 +155,15 @@ test('each item leads to the rows that it names, and to no others', () => {
     attention({ now, ...known }).map(({ link }) => link?.path);
   expect(
     paths({
-      authlist: [
-        { ...entry, expiry: now + 60 },
-        { ...entry, user_active: false },
-      ],
+      idle: { found: 1, rows: [entry] },
+      ending: { found: 1, rows: [entry] },
     }),
   ).toEqual(['/authlist?state=idle', '/authlist?ends=24h&state=acting']);
   expect(paths({ tokens: [{ name: 'ci', expiry: now + day }] })).toEqual([
     '/tokens?state=ending&search=ci',
   ]);
-  expect(paths({ overrides: [{ ...override, status: 'pending', nodes: [] }] })).toEqual([
+  const pending = { ...override, status: 'pending' as const, nodes: [] };
+  expect(paths({ pending: { found: 1, rows: [pending] } })).toEqual([
     '/dns?search=a.example&server=fra1&state=pending',
   ]);
   const ips = [exit, { ...exit, status: 'crit' }];

@@ -134,6 +134,10 @@ const shared: Record<string, OperationWords> = {
     body: 'NewNotedAuthlistEntry',
     statuses: { 403: notAlone, 409: claimed },
   },
+  'get /console/authlist/{id}': {
+    id: 'console_get_authlist_entry',
+    record: 'OperatorAuthlistEntry',
+  },
   'patch /console/authlist/{id}': {
     id: 'console_change_authlist_entry',
     record: 'OperatorAuthlistEntry',
@@ -208,6 +212,7 @@ const operatorIds: Record<string, string> = {
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',
   'delete users/{user}/sessions': 'admin_end_user_sessions',
   'post authlist': 'admin_create_account_authlist_entry',
+  'get authlist/{id}': 'admin_get_account_authlist_entry',
   'delete authlist/{id}': 'admin_remove_account_authlist_entry',
   'delete authlist': 'admin_remove_all_account_authlist_entries',
   'post authlist/restore': 'admin_restore_account_authlist',

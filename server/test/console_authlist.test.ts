@@ -51,6 +51,32 @@ eachDatabase((database) => {
     expect((await alice.get('/authlist')).body).toEqual([made.body]);
   });
 
+  test('one entry is read alone: by whom it is shown to in the list', async () => {
+    const made = await add(alice, 'alice');
+    expect((await alice.get(`/authlist/${made.id}`)).body).toEqual(made);
+    const path = `/accounts/${name}/authlist/${made.id}`;
+    expect((await app.operator.get(path)).body).toEqual(made);
+    expect((await bob.get(`/authlist/${made.id}`)).status).toBe(404);
+    await alice.delete(`/authlist/${made.id}`);
+    expect((await alice.get(`/authlist/${made.id}`)).status).toBe(404);
+    expect((await alice.get('/authlist/x')).status).toBe(404);
+  });
+
+  test('with the own address comes its entry, where it is among those that one sees', async () => {
+    const own = '127.0.0.1';
+    const listed = async (by: Browser) => {
+      const { body } = await by.get('/address');
+      expect(body.ip).toBe(own);
+      return body.entry;
+    };
+    expect(await listed(alice)).toBe(null);
+    const { body } = await alice.post('/authlist', entry('alice', own));
+    expect(await listed(alice)).toEqual(body);
+    expect(await listed(bob)).toBe(null);
+    app.clock.advance(3600);
+    expect(await listed(alice)).toBe(null);
+  });
+
   test('when an entry was last used is told by its nodes', async () => {
     await app.server(`fra${accounts}`);
     await app.operator.put(`/accounts/${name}/servers/fra${accounts}`, {});

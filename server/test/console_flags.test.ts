@@ -90,6 +90,7 @@ const routes: Route[] = [
     body: ({ name, now }) => ({ ip: newAddress(), user: name, expiry: later(now) }),
     record: true,
   },
+  { method: 'GET', path: '/authlist/id', may: ['admin', 'proxy'] },
   {
     method: 'PATCH',
     path: '/authlist/id',

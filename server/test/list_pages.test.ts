@@ -35,6 +35,16 @@ const sorts = {
   },
 } satisfies Record<string, Record<string, Key>>;
 const lists = ['authlist', 'overrides'] as const;
+const filtersOf: Record<(typeof lists)[number], Record<string, fc.Arbitrary<unknown>>> = {
+  authlist: {
+    user: fc.constantFrom('alice', 'carol', 'nobody'),
+    state: fc.constantFrom('idle', 'acting', 'unproven', 'proven'),
+  },
+  overrides: {
+    server: fc.constantFrom('fra1', 'nowhere'),
+    state: fc.constantFrom('pending', 'active', 'current'),
+  },
+};
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -168,6 +178,46 @@ eachDatabase((database) => {
         ),
         { numRuns: 4 },
       );
+    });
+
+    test('a filter finds as many as the rows that it shows, and those are the ones that say so of themselves', async () => {
+      await t.operator.patch('/accounts/acme/users/carol', { active: false });
+      const all = (await alice.get(`/${list}`)).body as Entry[];
+      const filters = filtersOf[list];
+      const isOf: Record<string, (entry: Entry, wanted: unknown) => boolean> = {
+        user: ({ user }, wanted) => user === wanted,
+        server: ({ server }, wanted) => server === wanted,
+        ends_before: ({ expiry }, wanted) => Number(expiry) < Number(wanted),
+        state: ({ user_active, status, proof }, wanted) =>
+          list === 'overrides'
+            ? status === wanted || (wanted === 'current' && status !== 'expired')
+            : proof === wanted || wanted === (user_active ? 'acting' : 'idle'),
+      };
+      const asked = fc.record(
+        {
+          ...filters,
+          ends_before: fc.integer({ min: t.now() + 990, max: t.now() + 1110 }),
+        },
+        { requiredKeys: [] },
+      );
+      await fc.assert(
+        fc.asyncProperty(asked, fc.boolean(), async (filter, isOfOperator) => {
+          const path = `/${list}?${query({ ...filter, limit: 4, sort: 'expiry' })}`;
+          const { body, headers } = isOfOperator
+            ? await t.operator.get(`/accounts/acme${path}`)
+            : await alice.get(path);
+          const found = all
+            .filter((entry) =>
+              Object.entries(filter).every(([name, is]) => isOf[name]?.(entry, is)),
+            )
+            .sort((a, b) => order(a.expiry as number, b.expiry as number) || a.id - b.id);
+          expect(Number(headers.get('exitward-found'))).toBe(found.length);
+          expect(Number(headers.get('exitward-total'))).toBe(all.length);
+          expect(body).toEqual(found.slice(0, 4));
+        }),
+        { numRuns: 15 },
+      );
+      await t.operator.patch('/accounts/acme/users/carol', { active: true });
     });
 
     test('without a limit the whole list is answered, and nothing of a page is taken', async () => {

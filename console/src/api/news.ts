@@ -41,11 +41,12 @@ const own = ['contract', 'usage', 'network'] as const;
 
 /** The topics that show in what is read. An operation that is not here is read again at any change. */
 const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
-  console_get_address: [],
+  console_get_address: ['authlist', 'users'],
   console_list_entries: ['authlist', 'overrides', 'users'],
   console_get_session: ['users', 'contract'],
   console_list_sessions: ['users'],
   console_list_authlist: ['authlist', 'users'],
+  console_get_authlist_entry: ['authlist', 'users'],
   console_list_overrides: ['overrides', 'users', 'contract'],
   console_get_override: ['overrides', 'nodes'],
   console_list_removals: ['authlist', 'overrides'],

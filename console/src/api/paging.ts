@@ -17,7 +17,7 @@ type Next = Record<string, string>;
 
 export interface Pages<T> {
   /** As `Loaded` takes them: the rows of all pages that were read. */
-  rows: { data: T[] | undefined; error: unknown; refetch: () => unknown };
+  rows: { data: T[] | undefined; error: unknown; isLoading: boolean; refetch: () => unknown };
   /** How long the list is, and how many of it fit the query; of lists that tell. */
   total: number;
   found: number;
@@ -36,6 +36,8 @@ interface PagesGiven<K extends Paged> {
   all?: boolean;
   /** Of a scope, for an operation of accounts. */
   base?: string;
+  /** False: not now. */
+  enabled?: boolean;
 }
 
 /** One page: the first of a query, or the one that the page before says. Errors: ApiError. */
@@ -53,7 +55,7 @@ export function readPage<K extends Paged>(
 
 export function usePages<K extends Paged>(
   operation: K,
-  { query, limit = 200, all = false, base }: PagesGiven<K>,
+  { query, limit = 200, all = false, base, enabled = true }: PagesGiven<K>,
 ): Pages<Row<K>> {
   type Page = ListPage<Row<K>>;
   const pages = useInfiniteQuery<Page, unknown, InfiniteData<Page>, readonly unknown[], Next>({
@@ -63,6 +65,7 @@ export function usePages<K extends Paged>(
       readPage(operation, { ...query, limit }, pageParam, base, signal),
     getNextPageParam: ({ next }) => next,
     placeholderData: keepPreviousData,
+    enabled,
   });
   const { hasNextPage, isFetching, fetchNextPage } = pages;
   useEffect(() => {
@@ -73,6 +76,7 @@ export function usePages<K extends Paged>(
     rows: {
       data: pages.data?.pages.flatMap(({ rows }) => rows),
       error: pages.error,
+      isLoading: pages.isLoading,
       refetch: pages.refetch,
     },
     total: first?.total ?? 0,

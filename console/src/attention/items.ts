@@ -8,11 +8,14 @@ export interface Item {
   link?: { path: string; text: string };
 }
 
-/** "a, b, c and 2 more". */
-export function named(names: readonly string[]): string {
-  const shown = names.length > 4 ? names.slice(0, 3) : names;
-  const more = names.length - shown.length;
-  if (more > 0) return `${shown.join(', ')} and ${more} more`;
+/** So many are named at most: the first ones of a list say all that is said. */
+export const mostNamed = 4;
+
+/** "a, b, c and 2 more"; `all`: how many there are, where only the first ones are known. */
+export function named(names: readonly string[], all = names.length): string {
+  const shown = all > mostNamed ? names.slice(0, mostNamed - 1) : names;
+  const more = all - shown.length;
+  if (more > 0) return `${shown.join(', ')} and ${more.toLocaleString('en')} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 

@@ -27,8 +27,8 @@ interface AuthlistFormProps {
 
 export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
   const scope = useScope();
-  /** The address that was taken, and the entries with it that the reader sees. */
-  const taken = useRef({ ip: '', seen: [] as AuthlistEntry[] });
+  /** Whether the reader sees the entry of the address that was taken. */
+  const isSeen = useRef(true);
   const submit = async (fields: FormData) => {
     const [ip, user, note] = ['ip', 'user', 'note'].map((name) => textOf(fields, name)) as [
       string,
@@ -43,7 +43,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       if (error instanceof ApiError && error.code === 'address_taken' && !scope.flags.admin) {
         const query = { limit: 100, search: ip };
         const { rows } = await readPage('console_list_authlist', query, {}, scope.base);
-        taken.current = { ip, seen: rows };
+        isSeen.current = rows.some((one) => one.ip === ip);
       }
       throw error;
     }
@@ -54,9 +54,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       verb={entry ? 'Save the change' : 'Add the address'}
       kind="primary"
       onSubmit={submit}
-      explain={(error) =>
-        explainListed(error, taken.current.ip, taken.current.seen, scope.flags.admin)
-      }
+      explain={(error) => explainListed(error, isSeen.current)}
       onClose={onClose}
     >
       <AddressField ip={entry?.ip ?? ip} />

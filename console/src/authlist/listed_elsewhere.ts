@@ -3,15 +3,10 @@ import { ApiError } from '../api/api.ts';
 import { explain } from '../api/sentences.ts';
 import type { Fault } from '../ui/ui.ts';
 
-/** Adds the way on for a reader who cannot remove the other entry; `seen` are the entries that they see. */
-export function explainListed(
-  error: unknown,
-  ip: string,
-  seen: ReadonlyArray<{ ip: string }> | undefined,
-  isAdmin: boolean,
-): Fault {
+/** Adds the way on for a reader who cannot remove the other entry, as admins can, and others the entries that they see. */
+export function explainListed(error: unknown, isSeen: boolean): Fault {
   const explained = explain(error);
   const isTaken = error instanceof ApiError && error.code === 'address_taken';
-  if (!isTaken || isAdmin || seen?.some((entry) => entry.ip === ip)) return explained;
+  if (!isTaken || isSeen) return explained;
   return { ...explained, sentence: `${explained.sentence} Ask an admin, or use a token.` };
 }

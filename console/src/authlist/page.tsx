@@ -3,75 +3,67 @@ import { useAddressState } from '../address.ts';
 import { readPage, usePages } from '../api/paging.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportButtons } from '../forms/export.tsx';
-import {
-  endingOptions,
-  useDialogName,
-  useEndsBefore,
-  useSorting,
-  useTypedState,
-} from '../forms/list_state.ts';
-import { ManyBar, ManyDialog } from '../forms/many.tsx';
+import { ExportButtons, timeText } from '../forms/export.tsx';
+import { useDialog } from '../forms/form_dialog.tsx';
+import { ListHead, NameFilter } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
+import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
+import { OfEntry } from '../forms/of_entry.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
-import {
-  Button,
-  Card,
-  Empty,
-  Loaded,
-  optionsIn,
-  optionsOf,
-  Page,
-  SearchField,
-  SelectField,
-  useSelection,
-} from '../ui/ui.ts';
+import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { PasteAddresses } from './paste.tsx';
-import { AuthlistTable, RemoveEntry } from './table.tsx';
+import { AuthlistTable } from './table.tsx';
 
 const rowsOfPage = 100;
 const sorts = ['id', 'ip', 'user', 'expiry', 'last_used_at'] as const;
-const states = ['proven', 'unproven', 'waits', 'idle', 'acting'] as const;
-const stateOptions = optionsIn({
-  '': 'All states',
+const states = {
   proven: 'Proven',
   unproven: 'Unproven',
   waits: 'Unproven, waits',
   idle: 'User not active',
   acting: 'User active',
-});
+};
 
 export function AuthlistPage() {
-  const scope = useScope();
-  const { flags, readOnlyReason, base } = scope;
-  const [text, setText, search] = useTypedState('search');
+  const { account, flags, readOnlyReason, base } = useScope();
+  const filters = useListFilters(states);
   const [user, setUser] = useAddressState('user');
-  const [stateText, setState] = useAddressState('state');
-  const [ends, setEnds] = useAddressState('ends');
   const { sorting, query: order } = useSorting(sorts, '-id');
-  const state = states.find((one) => one === stateText);
-  const query = {
-    ...order,
-    ...{ search: search.trim(), user, ends_before: useEndsBefore(ends) },
-    ...(state ? { state } : {}),
-  };
+  const query = { ...order, ...filters.query, user };
   const pages = usePages('console_list_authlist', { query, limit: rowsOfPage, base });
   const rows = pages.rows.data ?? [];
   const selection = useSelection(rows.map(({ id }) => id));
-  const { name: dialog, verb, id, open, close } = useDialogName();
-  const isFiltered = Boolean(search || user || state || ends);
+  const chosen = rows.filter((row) => selection.keys.has(row.id));
+  const { dialog, open, openLinked } = useDialog({
+    add: (close) => <AuthlistForm onClose={close} />,
+    'add-many': (close) => <PasteAddresses onClose={close} />,
+    change: (close, id) => (
+      <OfEntry read="get_authlist_entry" {...{ rows, id }} onClose={close}>
+        {(entry) => <AuthlistForm entry={entry} onClose={close} />}
+      </OfEntry>
+    ),
+  });
+  const removeAll = () =>
+    open((close) => (
+      <RemoveAll list="authlist" entries={pages.total} onClose={close}>
+        Every address that account {account} has listed, of all its users, needs a username and a
+        proxy access token from then on; open connections from them end.
+      </RemoveAll>
+    ));
   const isEmpty = pages.rows.data !== undefined && pages.total === 0;
+  const isFiltered = filters.isFiltered || user !== '';
   const add = (
     <>
-      <Button disabledReason={readOnlyReason} onClick={() => open('add-many')}>
+      <Button disabledReason={readOnlyReason} onClick={() => openLinked('add-many')}>
         Add many …
       </Button>
       <Button
         kind="primary"
         icon="plus"
         disabledReason={readOnlyReason}
-        onClick={() => open('add')}
+        onClick={() => openLinked('add')}
       >
         Add an address
       </Button>
@@ -86,11 +78,7 @@ export function AuthlistPage() {
         pages.total > 0 && (
           <>
             {flags.admin && (
-              <Button
-                icon="remove"
-                disabledReason={readOnlyReason}
-                onClick={() => open('remove-all')}
-              >
+              <Button icon="remove" disabledReason={readOnlyReason} onClick={removeAll}>
                 Remove all …
               </Button>
             )}
@@ -108,33 +96,14 @@ export function AuthlistPage() {
               </Empty>
             ) : (
               <>
-                <div class="list-head">
-                  <div class="filters">
-                    <SearchField
-                      label="Search"
-                      name="search"
-                      placeholder="Address, user or note"
-                      value={text}
-                      onInput={setText}
-                    />
-                    {flags.admin && <UserFilter user={user} onInput={setUser} />}
-                    <SelectField
-                      label="State"
-                      name="state"
-                      value={state ?? ''}
-                      onInput={setState}
-                      options={stateOptions}
-                    />
-                    <SelectField
-                      label="Ends"
-                      name="ends"
-                      value={ends}
-                      onInput={setEnds}
-                      options={endingOptions}
-                    />
-                  </div>
-                  <ManyBar selection={selection} open={open} />
-                </div>
+                <ListHead
+                  filters={filters}
+                  placeholder="Address, user or note"
+                  states={states}
+                  bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
+                >
+                  {flags.admin && <UserFilter user={user} onInput={setUser} />}
+                </ListHead>
                 <ProofNote rows={rows} />
                 <AuthlistTable
                   pages={pages}
@@ -142,6 +111,7 @@ export function AuthlistPage() {
                   sorting={sorting}
                   selection={selection}
                   open={open}
+                  openLinked={openLinked}
                   beside={
                     <ExportButtons
                       name="authlist"
@@ -159,70 +129,21 @@ export function AuthlistPage() {
         </Loaded>
       </Card>
       <LastRemovals list="authlist" />
-      <Dialogs
-        rows={rows}
-        dialog={dialog}
-        verb={verb}
-        id={id}
-        total={pages.total}
-        onClose={close}
-      />
-      <ManyDialog
-        name={dialog}
-        list="authlist"
-        chosen={rows.filter((row) => selection.keys.has(row.id))}
-        selection={selection}
-        onClose={close}
-      />
+      {dialog}
     </Page>
   );
 }
 
 const exported = ['address', 'user', 'note', 'expires', 'last_used', 'added_by', 'added_at'];
-const timeText = (at: number | null) => (at === null ? '' : new Date(at * 1000).toISOString());
 const cellsOf = (entry: AuthlistEntry) => [
   ...[entry.ip, entry.user, entry.note, timeText(entry.expiry), timeText(entry.last_used_at)],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];
 
-interface DialogsProps {
-  rows: readonly AuthlistEntry[];
-  dialog: string;
-  verb: string;
-  id: number;
-  total: number;
-  onClose: () => void;
-}
-
-function Dialogs({ rows, dialog, verb, id, total, onClose }: DialogsProps) {
-  const { account } = useScope();
-  const entry = rows.find((row) => row.id === id);
-  if (dialog === 'add') return <AuthlistForm onClose={onClose} />;
-  if (dialog === 'add-many') return <PasteAddresses onClose={onClose} />;
-  if (dialog === 'remove-all' && total > 0) {
-    return (
-      <RemoveAll list="authlist" entries={total} onClose={onClose}>
-        Every address that account {account} has listed, of all its users, needs a username and a
-        proxy access token from then on; open connections from them end.
-      </RemoveAll>
-    );
-  }
-  if (entry && verb === 'change') return <AuthlistForm entry={entry} onClose={onClose} />;
-  return entry && verb === 'remove' ? <RemoveEntry entry={entry} onClose={onClose} /> : null;
-}
-
 function UserFilter({ user, onInput }: { user: string; onInput: (user: string) => void }) {
   const users = useReadIn(useScope(), 'list_users', {}).data ?? [];
-  const names = new Set([...users.map(({ name }) => name), ...(user ? [user] : [])]);
-  return (
-    <SelectField
-      label="Listed for"
-      name="of"
-      value={user}
-      onInput={onInput}
-      options={optionsOf([...names].sort(), 'All users')}
-    />
-  );
+  const names = users.map(({ name }) => name);
+  return <NameFilter label="Listed for" all="All users" value={user} {...{ names, onInput }} />;
 }
 
 /** The way from an unproven entry to a proven one, where there is an unproven one. */

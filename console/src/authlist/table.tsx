@@ -2,7 +2,7 @@
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
-import { FormDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
 import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Since, Until } from '../relative_time.tsx';
@@ -23,11 +23,11 @@ interface AuthlistTableProps
     PagedTableProps<AuthlistEntry>,
     'pages' | 'rows' | 'sorting' | 'selection' | 'beside'
   > {
-  /** Opens a dialog by its name. */
-  open: (name: string) => void;
+  open: OpenDialog;
+  openLinked: OpenLinked;
 }
 
-export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
+export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps) {
   const { isOperator, account, readOnlyReason } = useScope();
   return (
     <PagedTable
@@ -57,13 +57,13 @@ export function AuthlistTable({ open, ...list }: AuthlistTableProps) {
             icon="edit"
             label={`Change ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open(`change:${entry.id}`)}
+            onClick={() => openLinked('change', String(entry.id))}
           />
           <IconButton
             icon="remove"
             label={`Remove ${entry.ip}`}
             disabledReason={readOnlyReason}
-            onClick={() => open(`remove:${entry.id}`)}
+            onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
           />
         </>
       )}
@@ -126,7 +126,7 @@ async function prove(account: string, entry: AuthlistEntry): Promise<void> {
   }
 }
 
-export function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
+function RemoveEntry({ entry, onClose }: { entry: AuthlistEntry; onClose: () => void }) {
   const scope = useScope();
   const { id, ip, user, expiry, note } = entry;
   const remove = async () => {

@@ -17,11 +17,11 @@ interface DnsFormProps {
   /** The entry to change; none: a new one. */
   entry?: DnsEntry;
   onClose: () => void;
-  /** Opens another dialog, to go on with the entry that has the hostname already. */
-  open: (name: string) => void;
+  /** Goes on with the entry that has the hostname already. */
+  changeOther: (id: number) => void;
 }
 
-export function DnsForm({ entry, onClose, open }: DnsFormProps) {
+export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
   const scope = useScope();
   const [holder, setHolder] = useState<DnsEntry>();
   const revives = entry !== undefined && isOver(entry);
@@ -68,7 +68,7 @@ export function DnsForm({ entry, onClose, open }: DnsFormProps) {
         required
         autoFocus
       />
-      {holder && <ChangeOther onClick={() => open(`change:${holder.id}`)} />}
+      {holder && <ChangeOther onClick={() => changeOther(holder.id)} />}
       <TextField
         label="Resolves to"
         name="ip"

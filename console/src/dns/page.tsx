@@ -4,69 +4,74 @@ import { useAddressState } from '../address.ts';
 import { readPage, usePages } from '../api/paging.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { ExportButtons } from '../forms/export.tsx';
-import {
-  endingOptions,
-  useDialogName,
-  useEndsBefore,
-  useSorting,
-  useTypedState,
-} from '../forms/list_state.ts';
-import { ManyBar, ManyDialog } from '../forms/many.tsx';
+import { ExportButtons, timeText } from '../forms/export.tsx';
+import { useDialog } from '../forms/form_dialog.tsx';
+import { ListHead, NameFilter } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
+import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
+import { OfEntry } from '../forms/of_entry.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
-import {
-  Button,
-  Card,
-  Empty,
-  Loaded,
-  optionsIn,
-  optionsOf,
-  Page,
-  SearchField,
-  SelectField,
-  useSelection,
-} from '../ui/ui.ts';
+import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
-import { DnsTable, RemoveEntry } from './table.tsx';
+import { DnsTable } from './table.tsx';
 import { TryDns } from './try.tsx';
 
 const rowsOfPage = 100;
 const sorts = ['hostname', 'ip', 'server', 'expiry', 'id'] as const;
-const states = ['current', 'pending', 'active', 'expiring', 'expired'] as const;
-const stateOptions = optionsIn({
-  '': 'All states',
+const states = {
   current: 'All but expired',
   pending: 'Pending',
   active: 'Active',
   expiring: 'Expiring',
   expired: 'Expired',
-});
+};
 
 export function DnsPage() {
-  const scope = useScope();
-  const { readOnlyReason, base } = scope;
-  const [text, setText, search] = useTypedState('search');
+  const { account, isOperator, readOnlyReason, base } = useScope();
+  const filters = useListFilters(states);
   const [server, setServer] = useAddressState('server');
-  const [stateText, setState] = useAddressState('state');
-  const [ends, setEnds] = useAddressState('ends');
   const { sorting, query: order } = useSorting(sorts, 'hostname');
-  const state = states.find((one) => one === stateText);
-  const query = {
-    ...order,
-    ...{ search: search.trim(), server, ends_before: useEndsBefore(ends) },
-    ...(state ? { state } : {}),
-  };
+  const query = { ...order, ...filters.query, server };
   const pages = usePages('console_list_overrides', { query, limit: rowsOfPage, base });
   const rows = pages.rows.data ?? [];
   const selection = useSelection(rows.map(({ id }) => id));
-  const { name: dialog, verb, id, open, close } = useDialogName();
-  const isFiltered = Boolean(search || server || state || ends);
+  const chosen = rows.filter((row) => selection.keys.has(row.id));
+  const { dialog, open, openLinked } = useDialog({
+    add: (close) => <DnsForm onClose={close} changeOther={changeOther} />,
+    change: (close, id) => (
+      <OfEntry read="get_override" {...{ rows, id }} onClose={close}>
+        {(entry) => <DnsForm entry={entry} onClose={close} changeOther={changeOther} />}
+      </OfEntry>
+    ),
+    try: (close, id) => (
+      <OfEntry read="get_override" {...{ rows, id }} onClose={close}>
+        {(entry) => <TryDns entry={entry} onClose={close} />}
+      </OfEntry>
+    ),
+    nodes: (close, id) => isOperator && <EntryNodes id={Number(id)} onClose={close} />,
+  });
+  function changeOther(id: number) {
+    openLinked('change', String(id));
+  }
+  const removeAll = () =>
+    open((close) => (
+      <RemoveAll list="overrides" entries={pages.total} onClose={close}>
+        On every server, the hostnames that account {account} overrides resolve as they do for
+        everybody else; expired entries go, too.
+      </RemoveAll>
+    ));
   const isEmpty = pages.rows.data !== undefined && pages.total === 0;
+  const isFiltered = filters.isFiltered || server !== '';
   const add = (
-    <Button kind="primary" icon="plus" disabledReason={readOnlyReason} onClick={() => open('add')}>
+    <Button
+      kind="primary"
+      icon="plus"
+      disabledReason={readOnlyReason}
+      onClick={() => openLinked('add')}
+    >
       Add an entry
     </Button>
   );
@@ -78,11 +83,7 @@ export function DnsPage() {
       actions={
         pages.total > 0 && (
           <>
-            <Button
-              icon="remove"
-              disabledReason={readOnlyReason}
-              onClick={() => open('remove-all')}
-            >
+            <Button icon="remove" disabledReason={readOnlyReason} onClick={removeAll}>
               Remove all …
             </Button>
             {add}
@@ -101,39 +102,21 @@ export function DnsPage() {
               </Empty>
             ) : (
               <>
-                <div class="list-head">
-                  <div class="filters">
-                    <SearchField
-                      label="Search"
-                      name="search"
-                      placeholder="Hostname, address or note"
-                      value={text}
-                      onInput={setText}
-                    />
-                    <ServerFilter server={server} onInput={setServer} />
-                    <SelectField
-                      label="State"
-                      name="state"
-                      value={state ?? ''}
-                      onInput={setState}
-                      options={stateOptions}
-                    />
-                    <SelectField
-                      label="Ends"
-                      name="ends"
-                      value={ends}
-                      onInput={setEnds}
-                      options={endingOptions}
-                    />
-                  </div>
-                  <ManyBar selection={selection} open={open} />
-                </div>
+                <ListHead
+                  filters={filters}
+                  placeholder="Hostname, address or note"
+                  states={states}
+                  bar={<ManyBar list="overrides" {...{ chosen, selection, open }} />}
+                >
+                  <ServerFilter server={server} onInput={setServer} />
+                </ListHead>
                 <DnsTable
                   pages={pages}
                   rows={rows}
                   sorting={sorting}
                   selection={selection}
                   open={open}
+                  openLinked={openLinked}
                   beside={
                     <ExportButtons
                       name="custom-dns"
@@ -151,22 +134,7 @@ export function DnsPage() {
         </Loaded>
       </Card>
       <LastRemovals list="overrides" />
-      <Dialogs
-        rows={rows}
-        dialog={dialog}
-        verb={verb}
-        id={id}
-        total={pages.total}
-        open={open}
-        onClose={close}
-      />
-      <ManyDialog
-        name={dialog}
-        list="overrides"
-        chosen={rows.filter((row) => selection.keys.has(row.id))}
-        selection={selection}
-        onClose={close}
-      />
+      {dialog}
     </Page>
   );
 }
@@ -174,61 +142,15 @@ export function DnsPage() {
 const exported = [
   ...['hostname', 'resolves_to', 'server', 'state', 'expires', 'note', 'added_by', 'added_at'],
 ];
-const timeText = (at: number | null) => (at === null ? '' : new Date(at * 1000).toISOString());
 const cellsOf = (entry: DnsEntry) => [
   ...[entry.hostname, entry.ip, entry.server, entry.status, timeText(entry.expiry), entry.note],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];
 
-interface DialogsProps {
-  rows: readonly DnsEntry[];
-  dialog: string;
-  verb: string;
-  id: number;
-  total: number;
-  open: (name: string) => void;
-  onClose: () => void;
-}
-
-const ofEntries = ['change', 'remove', 'nodes', 'try'];
-
-function Dialogs({ rows, dialog, verb, id, total, open, onClose }: DialogsProps) {
-  const scope = useScope();
-  const row = rows.find((one) => one.id === id);
-  // A link may name an entry that is on no page that was read.
-  const isWanted = ofEntries.includes(verb) && !row;
-  const found = useReadIn(scope, 'get_override', { path: { id } }, { enabled: isWanted }).data;
-  const entry = row ?? (isWanted && found?.id === id ? found : undefined);
-  if (dialog === 'add') return <DnsForm onClose={onClose} open={open} />;
-  if (dialog === 'remove-all' && total > 0) {
-    return (
-      <RemoveAll list="overrides" entries={total} onClose={onClose}>
-        On every server, the hostnames that account {scope.account} overrides resolve as they do for
-        everybody else; expired entries go, too.
-      </RemoveAll>
-    );
-  }
-  if (!entry) return null;
-  if (verb === 'change') {
-    return <DnsForm key={id} entry={entry} onClose={onClose} open={open} />;
-  }
-  if (verb === 'remove') return <RemoveEntry entry={entry} onClose={onClose} />;
-  if (verb === 'nodes' && scope.isOperator) return <EntryNodes id={id} onClose={onClose} />;
-  return verb === 'try' ? <TryDns entry={entry} onClose={onClose} /> : null;
-}
-
 function ServerFilter({ server, onInput }: { server: string; onInput: (server: string) => void }) {
   const servers = useReadIn(useScope(), 'list_servers', {}).data ?? [];
-  const names = new Set([...servers.map((one) => one.server), ...(server ? [server] : [])]);
-  return (
-    <SelectField
-      label="Server"
-      name="of"
-      value={server}
-      onInput={onInput}
-      options={optionsOf([...names].sort(), 'All servers')}
-    />
-  );
+  const names = servers.map((one) => one.server);
+  return <NameFilter label="Server" all="All servers" value={server} {...{ names, onInput }} />;
 }
 
 /** Tells those who do not see the table which entries have become active. */

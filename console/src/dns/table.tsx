@@ -1,7 +1,7 @@
 // The custom DNS entries as a table, with the actions on each, and the dialog that removes one.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { FormDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
 import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
@@ -20,13 +20,13 @@ import { keysOf } from './form.tsx';
 
 interface DnsTableProps
   extends Pick<PagedTableProps<DnsEntry>, 'pages' | 'rows' | 'sorting' | 'selection' | 'beside'> {
-  /** Opens a dialog by its name. */
-  open: (name: string) => void;
+  open: OpenDialog;
+  openLinked: OpenLinked;
 }
 
 const nameOf = ({ hostname, server }: DnsEntry) => `${hostname} on ${server}`;
 
-export function DnsTable({ open, ...list }: DnsTableProps) {
+export function DnsTable({ open, openLinked, ...list }: DnsTableProps) {
   return (
     <PagedTable
       {...list}
@@ -35,7 +35,7 @@ export function DnsTable({ open, ...list }: DnsTableProps) {
       keyOf={({ id }) => id}
       nameOf={nameOf}
       isFaint={({ status }) => status === 'expired'}
-      actions={(entry) => <Actions entry={entry} open={open} />}
+      actions={(entry) => <Actions {...{ entry, open, openLinked }} />}
     />
   );
 }
@@ -73,10 +73,15 @@ const columns: Column<DnsEntry>[] = [
   { ...addedColumn, minor: true },
 ];
 
-function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => void }) {
+interface ActionsProps extends Pick<DnsTableProps, 'open' | 'openLinked'> {
+  entry: DnsEntry;
+}
+
+function Actions({ entry, open, openLinked }: ActionsProps) {
   const { isOperator, readOnlyReason } = useScope();
   const name = nameOf(entry);
-  const change = () => open(`change:${entry.id}`);
+  const openFor = (dialog: string) => openLinked(dialog, String(entry.id));
+  const change = () => openFor('change');
   return (
     <>
       {isOperator && (
@@ -84,7 +89,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
           kind="quiet"
           icon="nodes"
           aria-label={`Nodes of ${name}`}
-          onClick={() => open(`nodes:${entry.id}`)}
+          onClick={() => openFor('nodes')}
         >
           Nodes
         </Button>
@@ -101,11 +106,7 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
       ) : (
         <>
           {!isOperator && (
-            <Button
-              kind="quiet"
-              aria-label={`Try it: ${name}`}
-              onClick={() => open(`try:${entry.id}`)}
-            >
+            <Button kind="quiet" aria-label={`Try it: ${name}`} onClick={() => openFor('try')}>
               Try it
             </Button>
           )}
@@ -121,13 +122,13 @@ function Actions({ entry, open }: { entry: DnsEntry; open: (name: string) => voi
         icon="remove"
         label={`Remove ${name}`}
         disabledReason={readOnlyReason}
-        onClick={() => open(`remove:${entry.id}`)}
+        onClick={() => open((close) => <RemoveEntry entry={entry} onClose={close} />)}
       />
     </>
   );
 }
 
-export function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
+function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
   const scope = useScope();
   const { id, server, hostname, ip, expiry, note } = entry;
   const remove = async () => {

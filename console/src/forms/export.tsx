@@ -5,6 +5,10 @@ import { explain } from '../api/sentences.ts';
 import { csv, download } from '../csv.ts';
 import { Button, notifyError } from '../ui/ui.ts';
 
+/** A time as a file has it, or nothing. */
+export const timeText = (at: number | null) =>
+  at === null ? '' : new Date(at * 1000).toISOString();
+
 interface ExportProps<T> {
   /** Of the file, without its ending. */
   name: string;

@@ -36,7 +36,7 @@ export function useDialog(linked: Linked = {}): {
 }
 
 interface OfRecordProps<T> {
-  /** Undefined until it is read. */
+  /** Undefined until it is read; a dialog that is open stays meanwhile. */
   list: readonly T[] | undefined;
   is: (record: T) => boolean;
   /** Its name, for "alice is not there any more." */
@@ -60,7 +60,7 @@ export function OfRecord<T>({ list, is, name, onClose, children }: OfRecordProps
     onClose();
     notify(`${name} is not there any more.`);
   }, [isGone]);
-  return <>{found && first.current && children(first.current)}</>;
+  return <>{!isGone && first.current && children(first.current)}</>;
 }
 
 interface DialogProps {

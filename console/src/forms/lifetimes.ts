@@ -1,8 +1,8 @@
 // How long a token that is made now shall live: what forms offer.
 import { count } from '../format.ts';
+import { day_seconds } from '../usage/days.ts';
 
 const hour_seconds = 3600;
-const day_seconds = 86_400;
 
 /** In seconds. */
 export const lifetimes = {

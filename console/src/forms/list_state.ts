@@ -3,7 +3,8 @@ import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { now } from '../now.ts';
 import { useTyped } from '../typed.ts';
-import { optionsIn, type Sorting } from '../ui/ui.ts';
+import { isOneOf, optionsIn, type Sorting } from '../ui/ui.ts';
+import { day_seconds } from '../usage/days.ts';
 
 /** The text of a field that goes into the address when nobody has typed for a moment: the server is not asked at each letter. */
 export function useTypedState(
@@ -29,9 +30,9 @@ export function useSorting<S extends string>(sorts: readonly S[], standard: S | 
 /** Seconds from now, by their names in the address. */
 const endings: Record<string, number> = {
   '1h': 3600,
-  '24h': 86_400,
-  '7d': 7 * 86_400,
-  '30d': 30 * 86_400,
+  '24h': day_seconds,
+  '7d': 7 * day_seconds,
+  '30d': 30 * day_seconds,
 };
 /** Options of a filter by what ends soon. */
 export const endingOptions = optionsIn({
@@ -43,16 +44,25 @@ export const endingOptions = optionsIn({
 });
 
 /** The time before which such entries end, as seen when they were asked for; empty: at any time. */
-export function useEndsBefore(name: string): string {
+function useEndsBefore(name: string): string {
   return useMemo(() => {
     const seconds = endings[name];
     return seconds === undefined ? '' : String(now.peek() + seconds);
   }, [name]);
 }
 
-/** The dialog that is open, by its name in the address, with the id of an entry behind it: `change:12`. */
-export function useDialogName() {
-  const [name, open] = useAddressState('dialog');
-  const [, verb = '', id = ''] = /^(.+):(\d+)$/.exec(name) ?? [];
-  return { name, verb, id: Number(id), open, close: () => open('') };
+export type ListFilters<S extends string> = ReturnType<typeof useListFilters<S>>;
+
+/** The filters that the lists of an account share: their fields, and the part of the query that they make. `states`: by name. */
+export function useListFilters<S extends string>(states: Record<S, string>) {
+  const [text, setText, search] = useTypedState('search');
+  const [stateText, setState] = useAddressState('state');
+  const [ends, setEnds] = useAddressState('ends');
+  const state = isOneOf(states, stateText) ? stateText : undefined;
+  const ends_before = useEndsBefore(ends);
+  return {
+    ...{ text, setText, state, setState, ends, setEnds },
+    isFiltered: Boolean(search || state || ends),
+    query: { search: search.trim(), ends_before, ...(state ? { state } : {}) },
+  };
 }

@@ -5,7 +5,7 @@ import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
 import { Button, ChosenBar, notify, type Selection } from '../ui/ui.ts';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
-import { FormDialog } from './form_dialog.tsx';
+import { FormDialog, type OpenDialog } from './form_dialog.tsx';
 import { type List, lists, undoRemoval } from './remove_all.tsx';
 import { undoBy } from './undo.ts';
 
@@ -21,40 +21,31 @@ interface ManyProps {
   onClose: () => void;
 }
 
-/** The names of the dialogs of chosen entries, in the address. */
-export const manyDialogs = { remove: 'remove-chosen', extend: 'extend-chosen' } as const;
+interface ManyBarProps extends Omit<ManyProps, 'onClose'> {
+  open: OpenDialog;
+}
 
 /** The bar of a page whose rows are chosen. */
-export function ManyBar({
-  selection,
-  open,
-}: {
-  selection: Selection;
-  open: (name: string) => void;
-}) {
+export function ManyBar({ open, ...many }: ManyBarProps) {
   const { readOnlyReason } = useScope();
   return (
-    <ChosenBar selection={selection}>
-      <Button disabledReason={readOnlyReason} onClick={() => open(manyDialogs.extend)}>
+    <ChosenBar selection={many.selection}>
+      <Button
+        disabledReason={readOnlyReason}
+        onClick={() => open((close) => <ExtendMany {...many} onClose={close} />)}
+      >
         Change expiry …
       </Button>
       <Button
         kind="danger"
         icon="remove"
         disabledReason={readOnlyReason}
-        onClick={() => open(manyDialogs.remove)}
+        onClick={() => open((close) => <RemoveMany {...many} onClose={close} />)}
       >
         Remove …
       </Button>
     </ChosenBar>
   );
-}
-
-/** The dialog of this name; none while no row is chosen. */
-export function ManyDialog({ name, ...props }: ManyProps & { name: string }) {
-  if (props.chosen.length === 0) return null;
-  if (name === manyDialogs.remove) return <RemoveMany {...props} />;
-  return name === manyDialogs.extend ? <ExtendMany {...props} /> : null;
 }
 
 const keysOf = (list: List, chosen: readonly Chosen[]) => chosen.map(({ id }) => `${list}/${id}`);

@@ -1,5 +1,6 @@
 // Adding a server to the contract and taking it off; each can be undone by the other.
 import { useState } from 'preact/hooks';
+import { usePages } from '../api/paging.ts';
 import { change, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
@@ -76,8 +77,9 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
   const scope = useScope();
   const name = server.server;
   const contract = useReadIn(scope, 'get_contract', {});
-  const overrides = useReadIn(scope, 'list_overrides', {});
-  const entries = overrides.data?.filter((entry) => entry.server === name).length;
+  const query = { server: name, state: 'current' } as const;
+  const overrides = usePages('console_list_overrides', { query, limit: 1, base: scope.base });
+  const entries = overrides.rows.data && overrides.found;
   const hasOwnLimit =
     contract.data?.detailed_billing && server.usage?.limit !== contract.data.period.limit;
   return (

@@ -136,11 +136,9 @@ export function ReadySettings({ server }: { server: OwnServer }) {
 function OwnAddress() {
   const [isAdding, setAdding] = useState(false);
   const scope = useScope();
-  const ip = useReadIn(scope, 'get_address', {}).data?.ip;
-  const entries = useReadIn(scope, 'list_authlist', {}).data;
-  if (!ip || !entries)
-    return <p class="note">No password: the address must be on the IP authlist.</p>;
-  const entry = entries.find((one) => one.ip === ip);
+  const own = useReadIn(scope, 'get_address', {}).data;
+  if (!own) return <p class="note">No password: the address must be on the IP authlist.</p>;
+  const { ip, entry } = own;
   return (
     <div class="row">
       <p class="note" role="status">

@@ -1,10 +1,11 @@
 // API tokens by how they stand, as the overview tells of them and the page of tokens filters them.
+import { day_seconds } from '../usage/days.ts';
 
 interface OfToken {
   expiry: number | null;
 }
 
-const endsSoon_seconds = 7 * 86_400;
+const endsSoon_seconds = 7 * day_seconds;
 
 /** Times in epoch seconds. */
 export const tokenGroups = {

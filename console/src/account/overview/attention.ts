@@ -3,11 +3,11 @@ import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { tokenGroups } from '../../tokens/groups.ts';
+import { day_seconds } from '../../usage/days.ts';
 import { userGroups } from '../../users/groups.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
 import type { Known, User } from './known.ts';
 
-const day_seconds = 86_400;
 const contractEndsSoon_seconds = 30 * day_seconds;
 
 const usage = { path: paths.usage, text: 'Usage' };

@@ -1,10 +1,9 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
-import { exitFaults, type Item, named } from '../../attention/items.ts';
+import { exitFaults, type Item, mostNamed, named } from '../../attention/items.ts';
 import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { isMisplaced } from '../../servers/rows.ts';
-import { day_seconds } from '../../usage/days.ts';
 import type { AuthlistEntry, Known } from './known.ts';
 
 /** Nodes that are there apply an entry within a second. */
@@ -18,6 +17,11 @@ const serversBy = (status: string) => ({
 const authlistBy = (state: { state: string; ends?: string }) => ({
   path: addressOf(paths.authlist, state),
   text: 'IP authlist',
+});
+
+const dnsBy = (state: { state: string; search?: string; server?: string }) => ({
+  path: addressOf(paths.dns, state),
+  text: 'Custom DNS',
 });
 
 const exitTones = { crit: 'bad', warn: 'warn', unknown: 'note' } as const;
@@ -70,55 +74,60 @@ export function ofServers({ servers: own = [] }: Known): Item[] {
   return items;
 }
 
-export function ofAuthlist({ authlist: list = [], now }: Known): Item[] {
+const none = { found: 0, rows: [] };
+
+export function ofAuthlist({ idle = none, ending = none, now }: Known): Item[] {
   const items: Item[] = [];
   const label = ({ ip, user }: AuthlistEntry) => `${ip} (${user})`;
-  const idle = list.filter(({ user_active }) => !user_active);
-  if (idle.length > 0) {
+  if (idle.found > 0) {
     items.push({
       key: 'idle',
       tone: 'warn',
-      sentence: `${count(idle.length, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.map(label))}.`,
+      sentence: `${count(idle.found, 'authlist entry lets', 'authlist entries let')} nobody in, as the user is not an active proxy user: ${named(idle.rows.map(label), idle.found)}.`,
       link: authlistBy({ state: 'idle' }),
     });
   }
-  const ending = list
-    .filter(({ user_active, expiry }) => user_active && expiry - now <= day_seconds)
-    .sort((a, b) => a.expiry - b.expiry);
-  const [next] = ending;
+  const [next] = ending.rows;
   if (next) {
     const first = fromNow(next.expiry, now);
     const when =
-      ending.length === 1
+      ending.found === 1
         ? `1 authlist entry ends ${first}`
-        : `${ending.length} authlist entries end within 24 hours, the first ${first}`;
+        : `${ending.found.toLocaleString('en')} authlist entries end within 24 hours, the first ${first}`;
     items.push({
       key: 'entries-ending',
       tone: 'warn',
-      sentence: `${when}: ${named(ending.map(label))}.`,
+      sentence: `${when}: ${named(ending.rows.map(label), ending.found)}.`,
       link: authlistBy({ ends: '24h', state: 'acting' }),
     });
   }
   return items;
 }
 
-export function ofOverrides({ overrides = [], pendingSince, now }: Known): Item[] {
-  return overrides.flatMap((entry): Item[] => {
-    const { id, server, hostname, status, nodes } = entry;
-    if (status !== 'pending') return [];
+export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[] {
+  const late = pending.rows.filter(({ id, nodes }) => {
     // A node that is there may need a moment; one that is not will take longer.
     const isUnderWay = nodes.some(({ live, applied }) => live && !applied);
-    if (isUnderWay && now - (pendingSince?.get(id) ?? now) < pendingLong_seconds) return [];
+    return !isUnderWay || now - (pendingSince?.get(id) ?? now) >= pendingLong_seconds;
+  });
+  if (late.length > 0 && pending.found > mostNamed) {
+    const names = pending.rows.map(({ hostname, server }) => `${hostname} on ${server}`);
     return [
       {
-        key: `pending-${id}`,
+        key: 'pending',
         tone: 'warn',
-        sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${awaited(entry) ?? 'its nodes were not heard of yet'}.`,
-        link: {
-          path: addressOf(paths.dns, { search: hostname, server, state: status }),
-          text: 'Custom DNS',
-        },
+        sentence: `${pending.found.toLocaleString('en')} custom DNS entries are still pending: ${named(names, pending.found)}.`,
+        link: dnsBy({ state: 'pending' }),
       },
     ];
+  }
+  return late.map((entry) => {
+    const { id, server, hostname, status } = entry;
+    return {
+      key: `pending-${id}`,
+      tone: 'warn',
+      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${awaited(entry) ?? 'its nodes were not heard of yet'}.`,
+      link: dnsBy({ search: hostname, server, state: status }),
+    };
   });
 }

@@ -21,12 +21,13 @@ const unservedSentence = 'No machine serves a server of the contract at this mom
 
 interface ConnectCardProps {
   servers: NonNullable<Overview['servers']>;
-  authlist: NonNullable<Overview['authlist']>;
+  /** How many addresses are listed. */
+  listed: number;
   /** Whether traffic has passed. */
   isConnected: boolean;
 }
 
-export function ConnectCard({ servers, authlist, isConnected }: ConnectCardProps) {
+export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) {
   const place = placeToTry(servers);
   const { user } = session.value as Session;
   const credentials = { user: user.flags.proxy ? user.name : 'USER', token: 'TOKEN' };
@@ -61,7 +62,7 @@ export function ConnectCard({ servers, authlist, isConnected }: ConnectCardProps
             </div>
           )}
         </Step>
-        <OwnAddress authlist={authlist} />
+        <OwnAddress isAnyListed={listed > 0} />
         {place && (
           <Step
             title="Fetch a page through the proxy"
@@ -135,11 +136,11 @@ function placeToTry(servers: NonNullable<Overview['servers']>) {
 }
 
 /** The first step: lists the address of this very browser at one press, for whoever may use proxies. */
-function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
+function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
   const { user, writable } = session.value as Session;
-  const ip = useRead('console_get_address', {}).data?.ip;
+  const { ip, entry } = useRead('console_get_address', {}).data ?? {};
   const [busy, setBusy] = useState(false);
-  const listed = authlist.find((entry) => entry.ip === ip && entry.user_active);
+  const listed = entry?.user_active ? entry : undefined;
   const canList = user.flags.proxy && writable && !listed;
   const list = async (button: HTMLElement) => {
     if (busy) return;
@@ -157,7 +158,7 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
       const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
       notify(`${ip} is let in for 8 hours.`, undo);
     } catch (error) {
-      notifyError(explainListed(error, ip ?? '', authlist, user.flags.admin).sentence);
+      notifyError(explainListed(error, user.flags.admin || Boolean(entry)).sentence);
     } finally {
       setBusy(false);
     }
@@ -165,7 +166,7 @@ function OwnAddress({ authlist }: Pick<ConnectCardProps, 'authlist'>) {
   return (
     <Step
       title="Let your address in"
-      isDone={authlist.length > 0}
+      isDone={isAnyListed}
       note={
         listed ? (
           `Your address ${listed.ip} is on the authlist for ${listed.user}, until ${dateTime(listed.expiry)}.`

@@ -25,7 +25,6 @@ interface Server {
 export interface AuthlistEntry {
   ip: string;
   user: string;
-  user_active: boolean;
   expiry: number;
 }
 
@@ -35,6 +34,12 @@ export interface User {
   sign_in: { invited_until: number | null; last_sign_in_at: number | null };
 }
 
+/** Those of a list that fit a filter: how many, and the first ones. */
+interface Found<T> {
+  found: number;
+  rows: readonly T[];
+}
+
 /** The facts that could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
 export interface Known {
   now: number;
@@ -42,8 +47,11 @@ export interface Known {
   contract?: Contract;
   forecast?: Forecast | undefined;
   servers?: readonly Server[];
-  authlist?: readonly AuthlistEntry[];
-  overrides?: readonly DnsState[];
+  /** Entries of users who are no active proxy users, and others that end within a day: those that end first. */
+  idle?: Found<AuthlistEntry>;
+  ending?: Found<AuthlistEntry>;
+  /** The oldest custom DNS entries that wait for their nodes. */
+  pending?: Found<DnsState>;
   /** Since when this page has seen an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
   tokens?: ReadonlyArray<{ name: string; expiry: number | null }>;

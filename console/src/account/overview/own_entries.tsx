@@ -1,23 +1,26 @@
 // The addresses from which a person without the admin permission is let in.
 import { Link } from 'wouter-preact';
+import { usePages } from '../../api/paging.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
 import { Card, Empty, Table } from '../../ui/ui.ts';
-import type { Overview } from './use_overview.ts';
 
 const most_entries = 5;
 
-export function OwnEntries({ authlist }: { authlist: NonNullable<Overview['authlist']> }) {
+export function OwnEntries() {
   // Those that end first are those to look at.
-  const shown = authlist.toSorted((a, b) => a.expiry - b.expiry).slice(0, most_entries);
-  const more = authlist.length - shown.length;
+  const query = { sort: 'expiry' } as const;
+  const { rows, total } = usePages('console_list_authlist', { query, limit: most_entries });
+  const shown = rows.data;
+  if (!shown) return null;
+  const more = total - shown.length;
   return (
     <Card
       title="Your addresses"
       note="Connections from these are let in without a password, as you."
       actions={<Link href={paths.authlist}>IP authlist</Link>}
     >
-      {authlist.length === 0 ? (
+      {total === 0 ? (
         <Empty title="No address of yours is on the authlist." />
       ) : (
         <Table

@@ -14,15 +14,15 @@ export function OverviewPage() {
   const overview = useOverview();
   const { user, account } = session.value as Session;
   const { admin, billing, proxy } = flags.value;
-  const { contract, servers, authlist, items, isReading, faults } = overview;
+  const { contract, servers, listed, items, isReading, faults } = overview;
   // The last tick is seen, too.
   const isNew = useRef(false);
   isNew.current ||= contract !== undefined && !isConnected(overview);
   return (
     <Page title="Overview">
       {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
-      {servers && authlist && isNew.current && (
-        <ConnectCard servers={servers} authlist={authlist} isConnected={isConnected(overview)} />
+      {servers && listed !== undefined && isNew.current && (
+        <ConnectCard servers={servers} listed={listed} isConnected={isConnected(overview)} />
       )}
       <AttentionCard
         items={items}
@@ -44,7 +44,7 @@ export function OverviewPage() {
               month={overview.month}
               linksToUsage={admin || billing}
             />
-            {authlist && !admin && <OwnEntries authlist={authlist} />}
+            {proxy && !admin && <OwnEntries />}
           </div>
           <div class="overview-column">
             <ContractCard contract={contract} />

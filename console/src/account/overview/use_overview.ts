@@ -1,9 +1,11 @@
 // Everything that the overview shows, as far as the permissions of whoever is signed in open it.
 import { useRef } from 'preact/hooks';
+import { type Pages, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
+import { mostNamed } from '../../attention/items.ts';
 import { now } from '../../now.ts';
-import { daysBack } from '../../usage/days.ts';
+import { day_seconds, daysBack } from '../../usage/days.ts';
 import { forecast } from '../../usage/forecast.ts';
 import { attention } from './attention.ts';
 
@@ -23,13 +25,13 @@ export function useOverview() {
       { query: { by: 'day', from: daysBack(now.value, spark_days) } },
       { enabled: admin || billing },
     ),
-    authlist: useRead('console_list_authlist', {}, { enabled: admin || proxy }),
-    overrides: useRead('console_list_overrides', {}, { enabled: admin }),
     tokens: useRead('console_list_tokens', {}, { enabled: admin }),
     users: useRead('console_list_users', {}, { enabled: admin }),
   };
-  const { contract, servers, period, month, authlist, overrides, tokens, users } = reads;
-  const pendingSince = usePendingSince(overrides.data ?? []);
+  const { contract, servers, period, month, tokens, users } = reads;
+  const lists = useLists();
+  const { idle, ending, pending } = lists;
+  const pendingSince = usePendingSince(pending.rows.data ?? []);
   const ahead =
     contract.data && period.data
       ? forecast({
@@ -46,18 +48,20 @@ export function useOverview() {
     ...(contract.data && { contract: contract.data }),
     // A person who can do nothing about servers need not be told of their health.
     ...(servers.data && (admin || proxy) && { servers: servers.data }),
-    ...(authlist.data && { authlist: authlist.data }),
-    ...(overrides.data && { overrides: overrides.data }),
+    idle: foundIn(idle),
+    ending: foundIn(ending),
+    pending: foundIn(pending),
     ...(tokens.data && { tokens: tokens.data }),
     ...(users.data && { users: users.data }),
   });
-  const all = Object.values(reads);
+  const all = [...Object.values(reads), ...Object.values(lists).map(({ rows }) => rows)];
   return {
     contract: contract.data,
     servers: servers.data,
     /** Of the last thirty days, by day. */
     month: month.data,
-    authlist: authlist.data,
+    /** How many addresses are on the authlist, as far as the person sees. */
+    listed: idle.rows.data && idle.total,
     forecast: ahead,
     items,
     /** Something that may need attention was not read yet. */
@@ -66,6 +70,31 @@ export function useOverview() {
     faults: all.flatMap(({ error }) => (error ? [error] : [])),
   };
 }
+
+/** The first rows of the lists that may need attention: by the filters of the pages that their items lead to, which count them. */
+function useLists() {
+  const { admin, proxy } = flags.value;
+  const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };
+  // The same time for a minute: it is part of what is asked.
+  const ends_before = String(now.value - (now.value % 60) + day_seconds);
+  return {
+    idle: usePages('console_list_authlist', {
+      ...ofAuthlist,
+      query: { state: 'idle', sort: 'expiry' },
+    }),
+    ending: usePages('console_list_authlist', {
+      ...ofAuthlist,
+      query: { state: 'acting', ends_before, sort: 'expiry' },
+    }),
+    pending: usePages('console_list_overrides', {
+      query: { state: 'pending' },
+      limit: mostNamed,
+      enabled: admin,
+    }),
+  };
+}
+
+const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
 
 /** Since when each entry has been seen pending: the server does not say. */
 function usePendingSince(overrides: ReadonlyArray<{ id: number; status: string }>) {

@@ -19,9 +19,9 @@ import {
   TextField,
   textOf,
 } from '../../ui/ui.ts';
+import { day_seconds } from '../../usage/days.ts';
 import type { Account } from '../states.ts';
 
-const day_seconds = 86_400;
 /** A second, and ten years: what the server takes. */
 const leastLifetime_days = 0.00001;
 const mostLifetime_days = 3652.5;

@@ -12,6 +12,7 @@ import {
   entrySorts,
   entryStates,
   lastUses,
+  listEntries,
   noSuchEntry,
   proofState,
   removeAllEntries,
@@ -63,6 +64,12 @@ const Entry = Strict({
   }),
   ...noteFields,
 });
+const OwnAddress = Strict({
+  ip: Type.String({ description: 'IP address.' }),
+  entry: Type.Union([Entry, Type.Null()], {
+    description: 'Its entry on the IP authlist, among those that the caller sees; null: none.',
+  }),
+});
 const NotedEntry = Strict({ ...NewEntry.properties, note: Type.Optional(Note) });
 const Query = Strict(
   listQuery(entrySorts, {
@@ -104,8 +111,11 @@ export function authlistRoutes(mount: Mount): void {
   const { rules } = audience;
   const own = ['admin', 'proxy'] as const;
   const admins = ['admin'] as const;
-  const find = async (scope: Scope, { id }: IdPath) =>
-    requireOwn(scope, await requireEntry(ctx.db, scope.account_id, idOf(id), ctx.clock.now()));
+  const find = async (scope: Scope, { id }: IdPath) => {
+    const entry = await requireEntry(ctx.db, scope.account_id, idOf(id), ctx.clock.now());
+    requireOwn(scope, entry);
+    return entry;
+  };
   /** Errors: 400 for an operator, whose own address belongs on no account. */
   const addressOf = (request: FastifyRequest) => {
     if (audience.lists_own_address) return ownAddress(request);
@@ -125,6 +135,25 @@ export function authlistRoutes(mount: Mount): void {
     const uses = await lastUses(db, account_id, ids);
     return entries.map((entry) => present(entry, uses.get(entry.id) ?? null));
   };
+  const alone = async (entry: AuthlistEntry) => {
+    const uses = await lastUses(ctx.db, entry.account_id, { after: entry.id - 1, to: entry.id });
+    return present(entry, uses.get(entry.id) ?? null);
+  };
+
+  if (audience.lists_own_address) {
+    routesOf('sign_in')('GET /address', {
+      may: [],
+      summary: "The caller's address as the server sees it, and whether it is listed",
+      answer: OwnAddress,
+      handle: async (request) => {
+        const { account_id, only_user } = request.scope;
+        const ip = ownAddress(request);
+        const filter = { ip, users: only_user && [only_user.name] };
+        const [entry] = await listEntries(ctx.db, account_id, filter, ctx.clock.now());
+        return { ip, entry: entry ? await alone(entry) : null };
+      },
+    });
+  }
 
   route('GET /authlist', {
     may: own,
@@ -204,6 +233,14 @@ export function authlistRoutes(mount: Mount): void {
       }),
   });
 
+  route('GET /authlist/:id', {
+    may: own,
+    summary: 'One entry',
+    params: IdPath,
+    answer: Entry,
+    handle: async ({ scope, params }) => alone(await find(scope, params)),
+  });
+
   route('PATCH /authlist/:id', {
     may: own,
     record: true,
@@ -224,8 +261,7 @@ export function authlistRoutes(mount: Mount): void {
         const id = idOf(params.id);
         return changeEntry(tx, scope.account_id, id, body, rules, isOwn, asked_from);
       });
-      const slice = { entries: [entry], after: entry.id - 1, to: entry.id };
-      return (await shown(ctx.db, slice, entry.account_id))[0];
+      return alone(entry);
     },
   });
 

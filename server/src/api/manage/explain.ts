@@ -1,10 +1,10 @@
 // …/servers/{server}/explain: why a connection of the account is let through or rejected, as a node of the server decides.
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import { invalidField } from '../../errors.ts';
 import { Strict, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
-import { type Answer, answer_seconds, answerOfNodes } from '../../nodes/nodes.ts';
+import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.ts';
 import { claimsOfUser } from '../../users/users.ts';
 import { ServerPath } from '../account/servers.ts';
 import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
@@ -20,20 +20,25 @@ const Connection = Strict({
   token: Type.Optional(Text('That token; a valid one of the user when omitted.', 1024)),
 });
 const Decision = Strict(decided);
+type Decision = Static<typeof Decision>;
 
-/** The part of an answer that is the client's to know: of a connection that counts as somebody else's, that alone. */
-function shownTo({ account_name, only_user }: Scope, answer: Answer) {
-  const { revision: _, ...decision } = answer;
-  const { account, user } = decision;
+/** The sentences of nodes for what nobody has: the same ones, whichever node answers. */
+const sentences = {
+  unknown_address:
+    'this address is not on an IP authlist; add it, or give your user name and a proxy access token',
+  bad_token: 'the user name and the proxy access token do not fit; check both',
+};
+
+/** A connection that counts as somebody else's is as one of nobody: that others list an address is not theirs to know. */
+function shownTo(
+  { account_name, only_user }: Scope,
+  answer: Decision,
+  nobodys: keyof typeof sentences,
+): Decision {
+  const { account, user, reason } = answer;
   const isOwn = account === account_name && (!only_user || user === only_user.name);
-  if (account === undefined || isOwn) return decision;
-  const whose = only_user ? `user ${only_user.name}` : `account ${account_name}`;
-  return {
-    verdict: 'deny',
-    status: 407,
-    reason: 'not_yours',
-    message: `Such a connection does not count as one of ${whose}.`,
-  } as const;
+  if (isOwn || (account === undefined && reason !== nobodys)) return answer;
+  return { verdict: 'challenge', status: 407, reason: nobodys, message: sentences[nobodys] };
 }
 
 export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
@@ -57,7 +62,7 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
         given === undefined
           ? ownAddress(request)
           : parseAddress('from', given, { addresses: 'any' });
-      const connection = { ...withDefaults(rest), from };
+      const { check_exit, ...connection } = { ...withDefaults(rest), from };
       const claims = await write(request, async (tx, scope) => {
         requireSelf(scope, user, 'name');
         if (user === undefined) return undefined;
@@ -69,13 +74,17 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
         ...connection,
         ...(user === undefined ? {} : { user, claims: claims ?? null }),
       };
-      const { node: _, ...answer } = await answerOfNodes(
-        ctx,
-        (action) => write(request, action),
-        request.params.server,
-        question,
-      );
-      return shownTo(request.scope, answer);
+      const ask = async (asked: Question) => {
+        const { server } = request.params;
+        const found = await answerOfNodes(ctx, (action) => write(request, action), server, asked);
+        const { revision: _, node: __, ...answer } = found;
+        if (audience.is_operator) return answer;
+        return shownTo(request.scope, answer, user === undefined ? 'unknown_address' : 'bad_token');
+      };
+      const decision = await ask(question);
+      // Of what is somebody else's nothing is sent: the time that it takes would tell of it.
+      if (!check_exit || decision.verdict !== 'allow') return decision;
+      return ask({ ...question, check_exit });
     },
   });
 }

@@ -2,7 +2,6 @@
 import { Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
 import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
-import { ownAddress } from '../../http/own_address.ts';
 import { created } from '../../http/route.ts';
 import {
   beginSecondFactor,
@@ -46,20 +45,9 @@ const RecoveryCodes = Strict({
 const may = [] as const;
 
 export function ownSignInRoutes(mount: Mount): void {
-  addressRoute(mount);
   sessionsRoutes(mount);
   passwordRoute(mount);
   secondFactorRoutes(mount);
-}
-
-function addressRoute({ routesOf }: Mount): void {
-  const route = routesOf('sign_in');
-  route('GET /address', {
-    may,
-    summary: "The caller's address as the server sees it",
-    answer: Strict({ ip: Type.String({ description: 'IP address.' }) }),
-    handle: async (request) => ({ ip: ownAddress(request) }),
-  });
 }
 
 function sessionsRoutes({ ctx, routesOf, write }: Mount): void {
