@@ -1,10 +1,10 @@
 // Pages of a list: filtered, sorted by a value and then by id, each beginning behind the last row of the one before (keyset). A long
 // list is read a slice of ids at a time, and of each slice only the rows that can be of the page leave the database.
 import type { Reader, Value } from './db/database.ts';
-import { liveSlices, type RemovableList } from './removed_ranges.ts';
+import type { Ids } from './db/slices.ts';
 
 /** As many rows are looked at in one turn of the event loop. */
-const sliceOfPage = 10_000;
+export const sliceOfPage = 10_000;
 
 /** A place in a sorted list: behind the row that has this sort value and id. */
 export interface Place {
@@ -26,9 +26,10 @@ interface Condition {
   values: readonly Value[];
 }
 
-/** A list in SQL. `$1` is the account, `$2` and `$3` are ids; the values of the conditions come after them. */
+/** A list in SQL. `$1` and `$2` are the ids of a slice; the values of the conditions come after them. */
 export interface ListSql {
-  list: RemovableList;
+  /** Of `sliceOfPage` rows each. */
+  slices: AsyncIterable<Ids>;
   /** The name of a row of the list's table in all of it. */
   row: string;
   /** Behind `from`: the list's table, with those that conditions and sort look at. */
@@ -66,14 +67,13 @@ export interface ListPage<R> extends Counts {
 /** The slices that a page is made of. */
 export async function* pageSlices<R>(
   db: Reader,
-  account_id: number,
   sql: ListSql,
   { after, isDescending, limit }: Omit<PageAsked, 'sort'>,
 ): AsyncGenerator<PageSlice<R>, void, void> {
-  const { list, row, from, columns, joins, shown, asked, sort } = sql;
-  const onList = `${row}.account_id = $1 and ${row}.id > $2 and ${row}.id <= $3 and ${shown.sql}`;
+  const { slices, row, from, columns, joins, shown, asked, sort } = sql;
+  const onList = `${row}.id > $1 and ${row}.id <= $2 and ${shown.sql}`;
   const wanted = asked ? `${onList} and ${asked.sql}` : onList;
-  const given = 3 + shown.values.length + (asked?.values.length ?? 0);
+  const given = 2 + shown.values.length + (asked?.values.length ?? 0);
   const [direction, beyond] = isDescending ? ['desc', '<'] : ['asc', '>'];
   const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${given + 2}, $${given + 3})` : '';
   const inOrder = `order by sort_key ${direction}, ${row}.id ${direction}`;
@@ -81,8 +81,8 @@ export async function* pageSlices<R>(
       where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
   const countStatement = `select count(*) as total, count(case when ${asked?.sql ?? '1 = 1'} then 1 end) as found
     from ${from} where ${onList}`;
-  for await (const { isLast, ...ids } of liveSlices(db, list, account_id, sliceOfPage)) {
-    const values = [account_id, ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
+  for await (const { isLast, ...ids } of slices) {
+    const values = [ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
     // Only a first page tells the numbers: the next ones need not look at all rows for them.
     const counted = after ? undefined : await db.one<Counts>(countStatement, values);
     const { total, found } = counted ?? { total: 0, found: 0 };

@@ -1,6 +1,13 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import { liveSlices } from '../removed_ranges.ts';
 import type { AuthlistEntry } from './store.ts';
 
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
@@ -37,7 +44,7 @@ export interface PagedEntry extends AuthlistEntry {
 
 /** Users are few: they are looked for once, not with each row. */
 const ofUsers = (condition: string) =>
-  `a.user_id in (select id from users where account_id = $1 and ${condition})`;
+  `a.user_id in (select id from users where account_id = $3 and ${condition})`;
 const asked = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
     or ${ofUsers("lower(name) like $6 escape '\\'")})
   and ($7 = '' or ${ofUsers('name = $7')})
@@ -58,19 +65,19 @@ export function entryPageSlices(
   const isAsked = search !== '' || user !== '' || state !== undefined || ends_before > 0;
   const [sort, join] = sorts[page.sort];
   const sql = {
-    list: 'authlist' as const,
+    slices: liveSlices(db, 'authlist', account_id, sliceOfPage),
     row: 'a',
     from: `authlist a ${join}`,
     joins: `${users} ${uses}`,
     columns: 'a.*, u.name as "user", u.active, u.proxy, s.used_at as last_used_at',
     shown: {
-      sql: 'a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
-      values: [now, only_user_id],
+      sql: 'a.account_id = $3 and a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
+      values: [account_id, now, only_user_id],
     },
     asked: isAsked
       ? { sql: asked, values: [containing(search), user, state ?? '', ends_before] }
       : undefined,
     sort,
   };
-  return pageSlices(db, account_id, sql, page);
+  return pageSlices(db, sql, page);
 }

@@ -1,6 +1,13 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import { liveSlices } from '../removed_ranges.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
 /** The orders of a page; `server` takes the joined tables. */
@@ -49,12 +56,12 @@ export function pageSlicesOf(
   const values = [now, containing(search), server, ends_before];
   const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
-    list: 'overrides' as const,
+    slices: liveSlices(db, 'overrides', account_id, sliceOfPage),
     row: 'o',
     from: `overrides o ${state || sort === 'server' ? joins : ''}`,
     columns,
     joins,
-    shown: { sql: 'o.expiry > $4', values: [since] },
+    shown: { sql: 'o.account_id = $3 and o.expiry > $4', values: [account_id, since] },
     asked: state
       ? { sql: isInState, values: [...values, state] }
       : asksFor
@@ -62,5 +69,5 @@ export function pageSlicesOf(
         : undefined,
     sort: sorts[sort],
   };
-  return pageSlices(db, account_id, sql, page);
+  return pageSlices(db, sql, page);
 }
