@@ -14,6 +14,7 @@ import * as store from './store.ts';
  * when it lasts, on which ports it is served, and how many bytes each billing period holds.
  */
 export type Account = store.AccountRow;
+export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
 export { pageOfAccounts } from './store.ts';
 
 export interface NewAccount {

@@ -39,7 +39,7 @@ import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { earliest } from '../account/response_cache.ts';
 import type { Part } from '../lists.ts';
-import { filterIn, listQuery, pageAsked, readPage } from './list_pages.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';

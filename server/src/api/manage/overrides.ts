@@ -40,7 +40,7 @@ import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
 import type { Part } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
-import { filterIn, listQuery, pageAsked, readPage } from './list_pages.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';

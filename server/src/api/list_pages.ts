@@ -1,9 +1,9 @@
-// The pages of an account's lists over HTTP: what a query may ask for, and the Link and the counts of a response.
+// The pages of lists over HTTP: what a query may ask for, and the Link and the counts of a response.
 import type { FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { invalidField } from '../../errors.ts';
-import { OneOf, Text } from '../../http/fields.ts';
-import { limitIn, pageOf, wholeIn } from '../../http/paging.ts';
+import { invalidField } from '../errors.ts';
+import { OneOf, Text } from '../http/fields.ts';
+import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
 import {
   type ListPage,
   type PageAsked,
@@ -11,8 +11,8 @@ import {
   type Place,
   pageFrom,
   type Sorted,
-} from '../../list_pages.ts';
-import type { Mount } from './mount.ts';
+} from '../list_pages.ts';
+import type { LongReads } from './long_reads.ts';
 
 /** The query of a list that can be sorted by these, and is filtered by `filters` besides. */
 export function listQuery<S extends string, F extends Record<string, TSchema>>(
@@ -82,7 +82,7 @@ const placeText = ({ sort_key, id }: Sorted<unknown>) =>
 
 /** Reads a page beside the other traffic; its Link, and of a first page the counts, are headers of the response. */
 export async function readPage<R>(
-  { longReads }: Pick<Mount, 'longReads'>,
+  { longReads }: { longReads: LongReads },
   reply: FastifyReply,
   account_id: number,
   asked: PageAsked,
