@@ -9,8 +9,17 @@ const browser = ['test/**/*.e2e.test.ts'];
 const chromium = process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium';
 const hasBrowser = process.env.CI !== undefined || existsSync(chromium);
 
-/** Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. */
+/** The test of the console in Firefox. CI installs it. */
+const inFirefox = ['test/console_firefox.e2e.test.ts'];
+const firefox = process.env.EXITWARD_TEST_FIREFOX ?? '/usr/bin/firefox-esr';
+const hasFirefox = process.env.CI !== undefined || existsSync(firefox);
+
+/**
+ * Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. In two projects, which CI runs at once:
+ * a filter of paths cannot tell `test/` from `agent/test/`.
+ */
 const squid = ['**/*.squid.test.ts'];
+const squidOfAgent = ['agent/**/*.squid.test.ts'];
 const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
@@ -111,10 +120,14 @@ const longest = [
   'test/model.test.ts',
   'test/old_agent.test.ts',
   'agent/test/clients.test.ts',
+  'test/console_pages.e2e.test.ts',
   'test/console_signing_in.e2e.test.ts',
-  'client/test/cli.test.ts',
   'test/release.test.ts',
   'test/console_operator.e2e.test.ts',
+  'test/console_looks.e2e.test.ts',
+  'test/console_reading.e2e.test.ts',
+  'test/console_address.e2e.test.ts',
+  'client/test/cli.test.ts',
   'test/fuzz.test.ts',
   'test/hostile/fuzz_proxy.test.ts',
   'test/powercut/powercut.test.ts',
@@ -187,14 +200,26 @@ export default defineConfig(({ mode }) => {
               globalSetup: ['server/test/postgres.ts'],
             }),
         ...(hasBrowser && !isQuick
-          ? [project('browser', { include: browser, globalSetup: ['test/browser.ts'] })]
+          ? [
+              project('browser', {
+                include: browser,
+                exclude: hasFirefox ? [] : inFirefox,
+                globalSetup: ['test/browser.ts'],
+              }),
+            ]
           : []),
         // They share ports, namespaces and the kernel's rules.
         ...(hasSquid && !isQuick
           ? [
-              project('squid', {
-                include: squid,
+              project('squid-agent', {
+                include: squidOfAgent,
                 exclude: leftOut,
+                globalSetup: ['test/browser.ts'],
+                ...apart,
+              }),
+              project('squid-system', {
+                include: squid,
+                exclude: [...squidOfAgent, ...leftOut],
                 globalSetup: ['test/browser.ts'],
                 ...apart,
               }),
@@ -233,6 +258,11 @@ function tellMissing(): void {
   if (!hasBrowser) {
     console.error(
       `There is no ${chromium}: the tests in a browser are left out (EXITWARD_TEST_CHROMIUM names another one).`,
+    );
+  }
+  if (!hasFirefox) {
+    console.error(
+      `There is no ${firefox}: the test in Firefox is left out (EXITWARD_TEST_FIREFOX names another one).`,
     );
   }
   if (!hasSquid) {

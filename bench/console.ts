@@ -1,34 +1,63 @@
-// The pages of an account's console in real Chromium: bytes, requests and milliseconds to the first view, for a small and a large account.
-//   node bench/console.ts [--entries 20,100000]   the table of docs/console.md; on SQLite
+// The pages of both consoles in real Chromium: bytes, requests, milliseconds to the first view and to filter, in a small and a large network.
+//   node bench/console.ts   prints the table of docs/console.md; on SQLite
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { Browser } from 'playwright-core';
+import { DatabaseSync } from 'node:sqlite';
+import type { Browser, Page } from 'playwright-core';
 import { launchBrowser } from '../test/browser.ts';
+import { fillNetwork, type NetworkSize } from '../test/console/filling.ts';
 import { median, start } from './load.ts';
 import type { Served } from './server.ts';
 
-const { values } = parseArgs({ options: { entries: { type: 'string', default: '20,100000' } } });
-const sizes = values.entries.split(',').map(Number);
-const paths = ['/', '/authlist', '/dns', '/servers', '/users', '/tokens', '/usage', '/activity'];
+/** What is beside the one account, its one user and its one server. */
+const sizes: Array<NetworkSize & { name: string; entries: number }> = [
+  { name: 'small', entries: 20, servers: 20, nodes: 2, accounts: 2, records: 5 },
+  { name: 'large', entries: 100_000, servers: 2300, nodes: 40, accounts: 300, records: 300 },
+];
+const ofAccount = [
+  '/',
+  '/servers',
+  '/usage',
+  '/authlist',
+  '/dns',
+  '/users',
+  '/tokens',
+  '/activity',
+];
+const ofOperator = ['', '/accounts', '/servers', '/nodes', '/usage', '/audit'].map(
+  (path) => `/operator${path}`,
+);
 const rounds = 3;
 
 interface View {
   kilobytes: number;
   requests: number;
   milliseconds: number;
+  /** From what is typed to the last change that it makes; NaN: the page has no search. */
+  filter_milliseconds: number;
 }
 
-/** Opens a page in a tab whose browser has the files of the console already, as everybody's has from the second day on. */
-async function open(browser: Browser, base_url: string, link: string): Promise<Map<string, View>> {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
-  const page = await context.newPage();
-  page.setDefaultTimeout(120_000);
-  await page.goto(base_url + link);
-  await page.getByText('Live', { exact: true }).waitFor();
-  const cdp = await context.newCDPSession(page);
+/** Milliseconds from typing into the search of the page to the last change of what it shows. */
+async function filterTime(page: Page): Promise<number> {
+  const search = page.getByLabel('Search', { exact: true });
+  if ((await search.count()) === 0) return Number.NaN;
+  await page.evaluate(`(() => {
+    let began = 0;
+    window.filtered = 0;
+    addEventListener('input', () => { began = performance.now(); }, { capture: true, once: true });
+    new MutationObserver(() => { if (began) window.filtered = performance.now() - began; })
+      .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true, attributes: true });
+  })()`);
+  await search.fill('1234');
+  await page.waitForTimeout(1500);
+  return (await page.evaluate('window.filtered')) as number;
+}
+
+/** Opens pages in a tab whose browser has the files of the console already, as everybody's has from the second day on. */
+async function open(page: Page, base_url: string, paths: string[]): Promise<Map<string, View>> {
+  const cdp = await page.context().newCDPSession(page);
   await cdp.send('Network.enable');
   let bytes = 0;
   let requests = 0;
@@ -50,20 +79,31 @@ async function open(browser: Browser, base_url: string, link: string): Promise<M
       await page.locator('.loading, .spinner').first().waitFor({ state: 'hidden' });
       const milliseconds = performance.now() - began;
       await page.waitForTimeout(1000);
-      seen.push({ kilobytes: bytes / 1000, requests, milliseconds });
+      const view = { kilobytes: bytes / 1000, requests, milliseconds };
+      seen.push({ ...view, filter_milliseconds: await filterTime(page) });
     }
     const of = (name: keyof View) => Math.round(median(seen.map((one) => one[name])));
-    const view = { kilobytes: of('kilobytes'), requests: of('requests') };
-    views.set(path, { ...view, milliseconds: of('milliseconds') });
+    views.set(path, {
+      kilobytes: of('kilobytes'),
+      requests: of('requests'),
+      milliseconds: of('milliseconds'),
+      filter_milliseconds: of('filter_milliseconds'),
+    });
   }
-  await context.close();
   return views;
+}
+
+async function newPage(browser: Browser): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  page.setDefaultTimeout(120_000);
+  return page;
 }
 
 execFileSync(process.execPath, ['scripts/console.mjs'], { cwd: join(import.meta.dirname, '..') });
 const browser = await launchBrowser();
 const columns: Array<Map<string, View>> = [];
-for (const entries of sizes) {
+for (const { entries, ...size } of sizes) {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
   const server = await start('server.ts', ['1', String(entries)], {
     EXITWARD_DATA_DIR: folder,
@@ -74,7 +114,8 @@ for (const entries of sizes) {
     EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
   });
   const { base_url, admin_url } = JSON.parse(server.said) as Served;
-  const authorization = `Bearer ${readFileSync(join(folder, 'admin-token'), 'utf8').trim()}`;
+  const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();
+  const authorization = `Bearer ${token}`;
   const ask = (method: string, path: string, body: unknown) =>
     fetch(`${admin_url}/admin/accounts/bench-0/users/alice${path}`, {
       method,
@@ -83,16 +124,38 @@ for (const entries of sizes) {
     });
   await ask('PATCH', '', { flags: { admin: true, billing: true } });
   const { path } = (await (await ask('POST', '/sign-in-link', {})).json()) as { path: string };
-  columns.push(await open(browser, base_url, path));
+  const db = new DatabaseSync(join(folder, 'exitward.db'), { timeout: 30_000 });
+  db.exec('begin immediate');
+  fillNetwork(db, 'bench-0', size);
+  db.exec('commit');
+  db.close();
+
+  const own = await newPage(browser);
+  await own.goto(base_url + path);
+  await own.getByText('Live', { exact: true }).waitFor();
+  const views = await open(own, base_url, ofAccount);
+  await own.context().close();
+
+  const operator = await newPage(browser);
+  await operator.goto(admin_url);
+  await operator.getByLabel('Operator token', { exact: true }).fill(token);
+  await operator.getByLabel(/keep it/i).check();
+  await operator.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await operator.getByText('Live', { exact: true }).waitFor();
+  const others = await open(operator, admin_url, ofOperator);
+  await operator.context().close();
+
+  columns.push(new Map([...views, ...others]));
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
 }
 await browser.close();
 
-const heads = sizes.map((size) => `${size.toLocaleString('en')} entries: kB | requests | ms`);
+const heads = sizes.map(({ name }) => `${name}: kB | requests | first view, ms | filter, ms`);
 console.log(`| page | ${heads.join(' | ')} |`);
-console.log(`| --- |${' ---: |'.repeat(sizes.length * 3)}`);
-for (const path of paths) {
+console.log(`| --- |${' ---: |'.repeat(sizes.length * 4)}`);
+for (const path of [...ofAccount, ...ofOperator]) {
   const cells = columns.flatMap((views) => Object.values(views.get(path) ?? {}));
-  console.log(`| \`${path}\` | ${cells.join(' | ')} |`);
+  const shown = cells.map((cell) => (Number.isNaN(cell) ? '' : cell));
+  console.log(`| \`${path}\` | ${shown.join(' | ')} |`);
 }

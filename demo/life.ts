@@ -1,4 +1,5 @@
 // How the demo's network lives: what is carried when, and which servers are unwell, drawn by time from a fixed seed, so that a restart goes on.
+import type { Reason } from '../agent/src/policy/denials.ts';
 
 /** `behind`: changes are in force late. `down`: the node is away. */
 export type Condition = 'well' | 'slow' | 'failing' | 'behind' | 'down';
@@ -79,3 +80,26 @@ export function conditionsAt(at: number, servers: readonly string[]): Map<string
   }
   return conditions;
 }
+
+/** Connections that a network with so many open ones rejects within some seconds, by reason. */
+export function rejectedAt(
+  random: () => number,
+  seconds: number,
+  connections: number,
+): Array<[Reason, number]> {
+  return rejectedOften.flatMap(([reason, often]) => {
+    const count = Math.floor(
+      often * seconds * (0.02 + connections / 400) * 2 * random() + random(),
+    );
+    return count > 0 ? [[reason, count] as [Reason, number]] : [];
+  });
+}
+
+/** How often in a second, with four hundred connections open. */
+const rejectedOften: ReadonlyArray<[Reason, number]> = [
+  ['unknown_address', 0.05],
+  ['bad_token', 0.02],
+  ['expired_token', 0.008],
+  ['server_not_on_contract', 0.004],
+  ['destination_refused', 0.002],
+];

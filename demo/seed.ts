@@ -22,6 +22,7 @@ import {
   isProxyUser,
   listActiveUsers,
 } from '../server/src/users/users.ts';
+import { seedHistory } from './history.ts';
 import { type DemoServer, otherServers } from './inventory.ts';
 import { draws, rateAt, up_share } from './life.ts';
 
@@ -45,8 +46,11 @@ export async function seedDemo(ctx: Context): Promise<boolean> {
     const ofGlobex = servers.filter((server) => !ofAcme.slice(0, 8).includes(server));
     const acme = await seedAccount(tx, ctx, acmeTerms, ofAcme);
     const globex = await seedAccount(tx, ctx, globexTerms, ofGlobex);
-    await seedUsage(tx, acme, ofAcme, 0.3);
-    await seedUsage(tx, globex, ofGlobex, 0.08);
+    const usage = [
+      ...(await seedUsage(tx, acme, ofAcme, 0.3)),
+      ...(await seedUsage(tx, globex, ofGlobex, 0.08)),
+    ];
+    await seedHistory(tx, usage);
     // Where the operator names databases, they speak.
     if (ctx.config.geoip.length === 0) await seedGeoStatus(tx);
   });
@@ -129,7 +133,7 @@ async function seedUsage(
   account: Account,
   servers: DemoServer[],
   part: number,
-): Promise<void> {
+): Promise<UsageBucket[]> {
   const random = draws(account.name);
   const ids = new Map((await listServers(tx)).map(({ id, name }) => [name, id]));
   const users = (await listActiveUsers(tx, account.id)).filter(isProxyUser);
@@ -149,6 +153,7 @@ async function seedUsage(
   for (let at = 0; at < buckets.length; at += 2000) {
     await recordUsage(tx, buckets.slice(at, at + 2000), () => account.start);
   }
+  return buckets;
 }
 
 const providers = ['db-ip', 'geo-whois-asn', 'iptoasn'];

@@ -192,6 +192,7 @@ export class SimulatedNode {
     await this.#reportUsage();
     if (now() < this.#health_due) return;
     await this.#reportHealth();
+    await isDone(this.#control.reportRejections(this.#boot, this.#traffic.rejected));
     this.#uses.push(...this.#traffic.takeUses());
     if (this.#uses.length > 0 && (await isDone(this.#control.reportLastUsed(this.#uses)))) {
       this.#uses = [];

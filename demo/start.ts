@@ -10,6 +10,7 @@ import { runUntilStopped } from '../server/src/process.ts';
 import { createSignInLink } from '../server/src/sign_in/sign_in.ts';
 import { listActiveUsers, listUsers } from '../server/src/users/users.ts';
 import type { Customer } from './customer.ts';
+import { startGeo } from './geo.ts';
 import { planNodes } from './joining.ts';
 import type { DemoProxy } from './node.ts';
 import type { NodesRun } from './nodes.ts';
@@ -28,9 +29,11 @@ const nodes = new NodesProcess(() =>
 
 // People read this terminal: the log speaks up only when something is wrong.
 await runUntilStopped({ EXITWARD_LOG_LEVEL: 'warn', ...process.env }, async (running) => {
-  stopNodesFirst(running);
+  // What the nodes counted last is still taken.
+  stopFirst(running, () => nodes.stop());
   const { ctx } = running;
   const seeded = await seedDemo(ctx);
+  if (ctx.config.geoip.length === 0) stopFirst(running, await startGeo(ctx));
   const plan = await planNodes(running, settings);
   const run = await nodes.run({ ...plan, customer: await customerOf(running) });
   const facts = await demoFacts(running, run);
@@ -55,11 +58,11 @@ function demoSettings(): Settings {
   }
 }
 
-/** What the nodes counted last is still taken. */
-function stopNodesFirst(running: Running): void {
+/** Ends something of the demo before the server stops. */
+function stopFirst(running: Running, end: () => void | Promise<void>): void {
   const stop = running.stop.bind(running);
   running.stop = async () => {
-    await nodes.stop();
+    await end();
     await stop();
   };
 }

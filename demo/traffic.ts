@@ -1,9 +1,11 @@
 // The traffic of a simulated node: clients of its accounts come and go by chance, and move bytes as long as they are let in.
+
+import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';
-import { up_share } from './life.ts';
+import { rejectedAt, up_share } from './life.ts';
 
 /** What one client does. */
 interface Session {
@@ -26,6 +28,9 @@ export class Traffic {
   /** By account and entry of the authlist. */
   readonly #uses = new Map<string, LastUsed>();
 
+  /** Since it began. */
+  readonly rejected: Rejections = {};
+
   constructor(random: () => number) {
     this.#random = random;
   }
@@ -46,6 +51,9 @@ export class Traffic {
       (one) => now < one.until && isOpen(policy.accounts.get(one.account), now),
     );
     for (const one of this.#sessions) this.#move(one, seconds, now);
+    for (const [reason, count] of rejectedAt(this.#random, seconds, this.connections)) {
+      this.rejected[reason] = (this.rejected[reason] ?? 0) + count;
+    }
   }
 
   /** Ends them all. */

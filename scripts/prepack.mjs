@@ -13,7 +13,6 @@ copyFileSync(
   new URL('../server/openapi.json', import.meta.url),
 );
 const root = fileURLToPath(new URL('..', import.meta.url));
-execFileSync(`${root}/node_modules/.bin/tsc`, ['--project', 'server/tsconfig.pack.json'], {
-  cwd: root,
-  stdio: 'inherit',
-});
+// Types are checked by `npm run check`.
+const options = ['--project', 'server/tsconfig.pack.json', '--noCheck'];
+execFileSync(`${root}/node_modules/.bin/tsc`, options, { cwd: root, stdio: 'inherit' });

@@ -1,5 +1,5 @@
 // Reads vitest's JSON reports and prints the slowest files, the faults, and `N passed, N failed`; a test that was not run
-// counts as failed.
+// counts as failed, and so does a file that was run by two parts: it would be paid, and counted, twice.
 //
 //   node scripts/summary.mjs CHECKS_FAILED REPORT EXIT_CODE [REPORT EXIT_CODE]… --again [REPORT]…
 //
@@ -56,7 +56,9 @@ function readRun(report, exitCode) {
 }
 
 function readFile({ name, status, message, assertionResults, startTime, endTime }) {
-  durations.push({ name: relative(cwd(), name), seconds: (endTime - startTime) / 1000 });
+  const path = relative(cwd(), name);
+  if (durations.some((one) => one.name === path)) faults.push(`failed: ${path} was run twice`);
+  durations.push({ name: path, seconds: (endTime - startTime) / 1000 });
   for (const test of assertionResults) {
     const title = nameOf({ name, ...test });
     if (test.status === 'passed') passed += 1;
@@ -67,6 +69,6 @@ function readFile({ name, status, message, assertionResults, startTime, endTime 
   }
   // A file that could not be loaded has no tests to blame.
   if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed')) {
-    faults.push(`failed: ${relative(cwd(), name)}: ${message}`);
+    faults.push(`failed: ${path}: ${message}`);
   }
 }

@@ -1,5 +1,5 @@
 // Vitest's global setup: the browser of the tests, one Chromium for all files, kept from talking to anybody by itself.
-import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
+import { type Browser, chromium, firefox, type LaunchOptions } from 'playwright-core';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
 
@@ -40,4 +40,20 @@ export function connectBrowser(): Promise<Browser> {
 /** Starts a browser of its own, with more arguments: for a program that is no test, or for one that trusts any certificate. */
 export function launchBrowser(args: string[] = []): Promise<Browser> {
   return chromium.launch({ ...options, args: [...(options.args ?? []), ...args] });
+}
+
+/** Starts Debian's Firefox, which speaks WebDriver BiDi: Playwright drives it by its channel, as it is installed (docs/decisions/0078). What is downloaded is in the folder. */
+export function launchFirefox(downloadsPath: string): Promise<Browser> {
+  return firefox.launch({
+    channel: 'moz-firefox',
+    executablePath: process.env.EXITWARD_TEST_FIREFOX ?? '/usr/bin/firefox-esr',
+    downloadsPath,
+    firefoxUserPrefs: {
+      // It talks to nobody by itself.
+      'network.captive-portal-service.enabled': false,
+      'network.connectivity-service.enabled': false,
+      'browser.safebrowsing.malware.enabled': false,
+      'app.normandy.enabled': false,
+    },
+  });
 }

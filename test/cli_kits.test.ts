@@ -191,12 +191,21 @@ test('the kits watch and break text by the same rule: below its column, and belo
   expect(wrapped('  --a-long-flag  one two', 16)).toBe('  --a-long-flag\n      one two');
 });
 
-test('each example of exw is understood', () => {
-  for (const { examples = [] } of commands) {
+test('each example of exw is understood as the command that shows it, every flag as an option', () => {
+  for (const { name, examples = [] } of commands) {
     for (const example of examples) {
-      const found = findCommand(commands, example.split(' ').slice(1));
+      const words = example.split(' ').slice(1);
+      const found = findCommand(commands, words);
       if (!found) throw new Error(example);
-      expect(parse(found.command, found.rest), example).toBeDefined();
+      const { options } = parse(found.command, found.rest)?.given ?? {};
+      const end = words.indexOf('--');
+      const flags = (end < 0 ? words : words.slice(0, end)).flatMap((word) =>
+        word.startsWith('--') ? [word.slice(2).replace(/=.*/, '')] : [],
+      );
+      const given = Object.entries(options ?? {}).flatMap(([option, value]) =>
+        value === undefined || value === false ? [] : [option],
+      );
+      expect([found.command.name, given], example).toEqual([name, expect.arrayContaining(flags)]);
     }
   }
 });

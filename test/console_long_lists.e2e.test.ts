@@ -173,6 +173,25 @@ describe('a list of 100,000 entries', { timeout: 120_000 }, () => {
     expect(entries.map(({ ip }) => ip).sort()).toEqual((await addresses()).sort());
   });
 
+  test('an export of many pages tells how far it is, and is stopped without a file', async () => {
+    await visit.field('Search').fill('');
+    await visit.sees(`The first 100 of ${number(held + 2)} entries.`);
+    let [asked, files] = [0, 0];
+    visit.page.on('download', () => files++);
+    // The first page of the export passes, the second one is not answered.
+    await visit.page.route(/authlist\?.*limit=1000/, (route) =>
+      asked++ === 0 ? route.continue() : undefined,
+    );
+    await visit.button('Export what is shown as CSV').click();
+    await visit.sees(`1,000 of ${number(held + 2)} read`);
+    await visit.button('Stop the export').click();
+    await visit.button('Stop the export').waitFor({ state: 'detached' });
+    const csv = visit.button('Export what is shown as CSV');
+    await expect.poll(() => csv.getAttribute('aria-busy')).toBe(null);
+    expect([asked, files]).toEqual([2, 0]);
+    await visit.page.unroute(/authlist\?.*limit=1000/);
+  });
+
   test('it fits a phone, and an operator sees the same list with its state in the address', async () => {
     await expectFitsPhone(visit, 'the authlist');
     const operator = await t.visitAsOperator();

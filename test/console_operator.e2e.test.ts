@@ -1,4 +1,5 @@
 // The operator's part of the console, on the operators' own listener.
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
@@ -62,6 +63,52 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     expect(await visit.link(/account’s console/).count()).toBe(0);
   });
 
+  test('the overview and the pages of a server and a node draw what was over time, of the span in the address', async () => {
+    const { body: servers } = await t.operator.get(`/accounts/${account}/servers`);
+    const { server } = servers.at(-1);
+    const node = await t.node(server);
+    const at = Math.floor(Date.now() / 1000) - 600;
+    const row = { account: 1, user: 1, at, up: 1000, down: 9000 };
+    await node.send('POST', '/usage', { boot: 'one', seq: 1, rows: [row] });
+    await node.send('POST', '/rejections', { boot: 'one', reasons: { bad_token: 7 } });
+    const history = visit.page.locator('.card', {
+      has: visit.page.getByRole('heading', { name: 'Over time' }),
+    });
+    await visit.go('/operator');
+    await history.getByRole('img', { name: /^Throughput\. Down: .* now, at most/ }).waitFor();
+    await history.getByLabel('Span').selectOption('month');
+    await visit.page.waitForURL(/span=month/);
+    await visit.go(`/operator/nodes/${node.id}`);
+    await history.getByText('10 kB', { exact: true }).waitFor();
+    await history.getByText('7 bad token').waitFor();
+    await expectAccessible(visit, 'a node over time');
+    await expectFitsPhone(visit, 'a node over time');
+    await visit.go(`/operator/servers/${server}`);
+    await history.getByText('7 bad token').waitFor();
+    await visit.go('/operator/usage');
+    await visit.page.getByRole('slider', { name: /^Usage by day/ }).waitFor();
+    await t.operator.delete(`/nodes/${node.id}`);
+  });
+
+  test('where geo-IP providers see the exit IPs is listed by how wrong that is, and the geofeed is downloaded', async () => {
+    const { body: wrong } = await t.operator.get('/geo?status=crit&limit=1');
+    await visit.go('/operator/geo');
+    await visit.page.getByText('It is not published.').waitFor();
+    await visit.page.getByRole('rowheader', { name: wrong[0].ip }).first().waitFor();
+    const poor = visit.page.locator('.badge', { hasText: 'more than 250 km off' });
+    expect(await poor.count()).toBe(0);
+    await visit.field('Seen').selectOption('warn');
+    await visit.page.waitForURL(/status=warn/);
+    await poor.first().waitFor();
+    const [file] = await Promise.all([
+      visit.page.waitForEvent('download'),
+      visit.button('Download the geofeed').click(),
+    ]);
+    expect(await text(await file.createReadStream())).toBe(
+      (await t.operator.get('/geofeed.csv')).text,
+    );
+  });
+
   test('it is seen to be the operator’s at a glance, and says which operator is signed in', async () => {
     const frame = visit.page.locator('.frame');
     const name = (await t.operator.get('/status')).body.operator;
@@ -95,6 +142,36 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     }
   });
 
+  test('who lists an address has a page, whose state is the address; a row leads to the entry', async () => {
+    const { user, ip } = (await t.operator.get('/accounts/acme/authlist')).body[0];
+    await visit.go('/operator/authlist?ip=nonsense');
+    await visit.sees('This is no whole address.');
+    await visit.field('Address').fill('198.51.100.250');
+    await visit.sees('No account lists 198.51.100.250.');
+    await visit.go(`/operator/authlist?ip=${ip}`);
+    await visit.row(ip).getByText(user, { exact: true }).waitFor();
+    await expectAccessible(visit, 'who lists an address');
+    await expectFitsPhone(visit, 'who lists an address');
+    await visit.row(ip).getByRole('link', { name: 'acme' }).click();
+    await visit.heading('acme').first().waitFor();
+    expect(await visit.field('Search').inputValue()).toBe(ip);
+  });
+
+  test('port schemes are listed with their ports; one is added, and a name that is taken is told at its field', async () => {
+    const [scheme] = (await t.operator.get('/port_schemes')).body;
+    await visit.go('/operator/port-schemes');
+    await visit.row(scheme.name).getByText(`from ${scheme.bases[0].base}`).waitFor();
+    await visit.button('Add a port scheme').click();
+    await visit.field('Name').fill(scheme.name);
+    await visit.field('First port').fill('40000');
+    await visit.button('Add the scheme').click();
+    expect(await visit.faultOf('Name')).toContain('exists already');
+    await visit.field('Name').fill('forty');
+    await visit.button('Add the scheme').click();
+    await visit.row('forty').getByText('from 40000 proxy').waitFor();
+    await visit.row('forty').getByText('none').waitFor();
+  });
+
   test.each([
     ['/operator', 'Overview', []],
     ['/operator/accounts', 'Accounts', ['Create an account']],
@@ -110,6 +187,9 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     ['/operator/servers/aar1', 'aar1', ['Remove …', 'Change']],
     ['/operator/nodes', 'Nodes', ['Invite a node', 'Revoke aar1-a']],
     ['/operator/nodes/1', 'aar1-a of aar1', ['Drain aar1-a', 'Revoke aar1-a']],
+    ['/operator/port-schemes', 'Port schemes', ['Add a port scheme']],
+    ['/operator/authlist', 'Who lists an address', []],
+    ['/operator/geo', 'Geo-IP', []],
     ['/operator/usage', 'Usage', []],
     ['/operator/audit', 'Audit log', []],
     ['/operator/tokens', 'Operator tokens', ['Create a token']],

@@ -71,7 +71,7 @@ const tables: Record<string, string[]> = {
   manifests: ['manifest_records'],
   nodes: [
     ...['nodes', 'node_invites', 'node_questions', 'node_health', 'node_vpn_health'],
-    ...['node_faults', 'held_usage'],
+    ...['node_faults', 'held_usage', 'node_points', 'node_rejections', 'node_told_rejections'],
   ],
 };
 
@@ -165,6 +165,11 @@ const joins: Record<string, Record<string, string>> = {
   },
   'nodes/held_store.ts': {
     servers: 'a held batch is shown with the name of its server',
+  },
+  'nodes/history_store.ts': {
+    network: 'one process alone takes a look at the nodes, and notes there when it was',
+    changes: 'a look tells for how long the oldest change has waited for each node',
+    contract_servers: 'a change of an account concerns the nodes of its servers',
   },
   'nodes/log_store.ts': {
     changes: 'nodes follow the log that changes.ts writes',

@@ -3,14 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
 import { type Config, type Environment, readConfig, SettingsFault } from './config.ts';
-import { type Asked, examine, type Report } from './doctor/doctor.ts';
+import type { Asked, Report } from './doctor/doctor.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
 import { startFaults } from './log.ts';
 import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
-import { runUntilStopped } from './process.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
@@ -50,7 +49,10 @@ export function commandLine(env: Environment): Command {
   program
     .command('run')
     .description('run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent')
-    .action(() => runUntilStopped(readConfig(env), env.NOTIFY_SOCKET));
+    // Loaded where they are needed, as the doctor is: the other commands do without most of the agent.
+    .action(async () =>
+      (await import('./process.ts')).runUntilStopped(readConfig(env), env.NOTIFY_SOCKET),
+    );
   program.commandsGroup('Look at it:');
   addStatus(program, env);
   addExplain(program, env);
@@ -308,6 +310,7 @@ function addDoctor(program: Command, env: Environment): void {
     .option('--json', 'print everything for programs')
     .action(async (url: string | undefined, { outbound, json = false }: Options) => {
       const asked: Asked = { url, outbound: outbound === 'none' ? undefined : outbound };
+      const { examine } = await import('./doctor/doctor.ts');
       const report = await examine(env, asked);
       print(showReport(report, process.stdout.isTTY && !json), json);
       if (report.state === 'fault') throw new Faulty();

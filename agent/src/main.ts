@@ -11,10 +11,11 @@ import { destinationOf } from './health/echo.ts';
 import { ExitAddresses } from './health/exit_addresses.ts';
 import { HealthChecks } from './health/health.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
-import { type ControlPlane, HttpControl } from './link/control.ts';
-import { FaultReporter, type FaultReports } from './link/fault_reporter.ts';
+import { type Control, HttpControl } from './link/control.ts';
+import { FaultReporter } from './link/fault_reporter.ts';
 import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
+import { RejectionReporter } from './link/rejection_reporter.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
 import { openLog } from './log.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
@@ -25,7 +26,7 @@ import { type EngineOptions, rulesOf, startEngine } from './start_engine.ts';
 import { newestGeneration } from './store/generations.ts';
 import { Store } from './store/store.ts';
 import { Journal } from './usage/journal.ts';
-import { LastUsedReporter, type LastUsedReports } from './usage/last_used_reporter.ts';
+import { LastUsedReporter } from './usage/last_used_reporter.ts';
 import { Limits } from './usage/limits.ts';
 import { Meter } from './usage/meter.ts';
 import { Sender } from './usage/sender.ts';
@@ -37,7 +38,7 @@ export type { EngineOptions };
 export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
-  control?: ControlPlane & LastUsedReports & FaultReports;
+  control?: Control;
   startEngine?: (options: EngineOptions) => Promise<Engine>;
 }
 
@@ -77,7 +78,7 @@ class Agent implements Running {
   readonly #identity: Identity;
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #control: ControlPlane & LastUsedReports & FaultReports;
+  readonly #control: Control;
   readonly #startEngine: (options: EngineOptions) => Promise<Engine>;
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
@@ -191,6 +192,8 @@ class Agent implements Running {
       while (!link.status().applied && !signal.aborted) await clock.sleep(1, signal);
       await health.run(signal);
     });
+    const rejections = new RejectionReporter({ engine, control, clock, log });
+    this.#keep('rejections', (signal) => rejections.run(signal));
     this.#keep('usage', (signal) => this.#count(engine, signal));
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Starts the command line exw, on a Node that can run it.
 import { existsSync, readFileSync } from 'node:fs';
+// By its default: a Node that is too old has no export of the name, and would say no more than that.
+import module from 'node:module';
 import process from 'node:process';
 
 // A checkout runs its source; the published package holds it as JavaScript, which older Nodes run, too.
@@ -13,6 +15,8 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   );
   process.exitCode = 1;
 } else {
+  // Compiled code is kept between starts: loading takes a third of the time.
+  module.enableCompileCache?.();
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   const { main } = await import(isBuilt ? '../dist/cli/main.js' : '../src/cli/main.ts');
   process.exitCode = await main(process.argv.slice(2), process.env, version);

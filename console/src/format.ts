@@ -9,6 +9,11 @@ export function bytes(count: number): string {
   return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }
 
+/** Bits a second: 2400000 -> "2.4 Mbit/s". */
+export function bitRate(bits: number): string {
+  return `${bytes(bits).replace(/B$/, 'bit')}/s`;
+}
+
 /** 0.1234 -> "12 %". */
 export function percent(share: number): string {
   const value = share * 100;

@@ -660,6 +660,36 @@ export interface HeldUsage {
   }[];
 }
 
+export interface History {
+  /** Steps from here on. */
+  from: number;
+  /** Steps before here. */
+  to: number;
+  /** Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400. */
+  step: number;
+  /** In order of time. Steps in which nothing was are left out. */
+  points: {
+    /** Start of the step. */
+    at: number;
+    /** Bytes from clients. */
+    up: number;
+    /** Bytes to clients. */
+    down: number;
+    /** Open connections of live nodes, on average; null: no look in the step. */
+    connections: number | null;
+    /** Open connections, at most; null: no look in the step. */
+    connections_peak: number | null;
+    /** The longest that a change had waited for a live node; null: no look in the step. */
+    lag_peak: number | null;
+    /** Faults of live nodes, at most; null: no look in the step. */
+    faults_peak: number | null;
+    /** Connections that were rejected, by the reason that clients were told. */
+    rejected: {
+      [name: string]: number;
+    };
+  }[];
+}
+
 export interface Inventory {
   servers: {
     /** Server short name; it stays. */
@@ -781,6 +811,8 @@ export interface Maintenance {
 export interface Manifest {
   /** Whether nothing was written. */
   dry_run: boolean;
+  /** Of this plan: the same changes have the same one. */
+  version: string;
   changes: {
     /** Adopted: as declared already, and owned from now on. */
     action: 'create' | 'change' | 'adopt' | 'remove';
@@ -917,6 +949,8 @@ export interface NetworkStatus {
     /** Why the last good one stays in use; null when all is well. */
     fault: string | null;
   }[];
+  /** The URL of the published geofeed; null: it is not published. */
+  geofeed: string | null;
   /** The certificate of this server; null when it speaks no TLS. */
   tls: {
     /** Where it is from; `self_signed` until the first by ACME is there. */
@@ -2118,6 +2152,7 @@ export const operations = {
   admin_list_held_usage: { method: 'GET', path: '/admin/held_usage' },
   admin_remove_held_usage: { method: 'DELETE', path: '/admin/held_usage/{id}' },
   admin_accept_held_usage: { method: 'POST', path: '/admin/held_usage/{id}/accept' },
+  admin_get_history: { method: 'GET', path: '/admin/history' },
   admin_export_inventory: { method: 'GET', path: '/admin/inventory' },
   admin_import_inventory: { method: 'POST', path: '/admin/inventory' },
   admin_export_inventory_csv: { method: 'GET', path: '/admin/inventory.csv' },
@@ -2716,6 +2751,10 @@ export interface Operations {
     given: { path: { id: number } };
     response: AcceptedUsage;
   };
+  admin_get_history: {
+    given: { query?: { from?: number; to?: number; server?: string; node?: string } };
+    response: History;
+  };
   admin_export_inventory: {
     given: object;
     response: InventoryDocument;
@@ -2754,7 +2793,7 @@ export interface Operations {
   admin_set_manifest: {
     given: {
       path: { manifest: string };
-      query?: { dry_run?: 'true' | 'false' };
+      query?: { dry_run?: 'true' | 'false'; version?: string };
       body: ManifestSettings;
     };
     response: Manifest;

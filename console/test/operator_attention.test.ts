@@ -30,6 +30,7 @@ function network(changes: Partial<Network> = {}): Network {
       servers: 1,
       nodes: { all: 1, live: 1, lagging: 0 },
       geoip: [],
+      geofeed: null,
       tls: null,
       backups: null,
     },

@@ -10,7 +10,7 @@ let answers: Record<string, [number, unknown]> = {};
 vi.stubGlobal('fetch', async (url: string, { headers }: { headers: HeadersInit }) => {
   requests.push({ url, shown: new Headers(headers).get('exitward-session') });
   const [status, body] = answers[url] ?? [200, present];
-  return new Response(JSON.stringify(body), { status });
+  return Response.json(body, { status });
 });
 afterAll(() => vi.unstubAllGlobals());
 

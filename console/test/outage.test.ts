@@ -6,8 +6,11 @@ const { awaySince } = await import('../src/api/outage.ts');
 const { call } = await import('../src/api/api.ts');
 const { now } = await import('../src/now.ts');
 
-const answer = (status: number, body: string) =>
-  vi.stubGlobal('fetch', async () => new Response(body, { status }));
+const answer = (status: number, body: string, type = 'application/json') =>
+  vi.stubGlobal(
+    'fetch',
+    async () => new Response(body, { status, headers: { 'content-type': type } }),
+  );
 const ask = () => call('console_get_facts', {}).catch(() => undefined);
 
 test('the server is away since it was last heard of, until it answers again, be it with an error', async () => {
@@ -27,7 +30,7 @@ test('the server is away since it was last heard of, until it answers again, be 
 });
 
 test('a proxy that answers for a server that is away is not taken for it', async () => {
-  answer(502, '<html>Bad Gateway</html>');
+  answer(502, '<html>Bad Gateway</html>', 'text/html');
   await ask();
   expect(awaySince.value).toBe(now.value);
   answer(200, '{}');

@@ -10,7 +10,14 @@ import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
 import { listHashKeys, renewHashes } from './hash_keys.ts';
-import { pruneChanges, purgeInvites, purgeQuestions, sweepLostNodes } from './nodes/nodes.ts';
+import {
+  pruneChanges,
+  purgeHistory,
+  purgeInvites,
+  purgeQuestions,
+  sampleNodes,
+  sweepLostNodes,
+} from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { ignore, type Own, ownedByLog } from './owner.ts';
 import { purgeRemoved } from './removals.ts';
@@ -44,6 +51,8 @@ export const jobs: readonly Job[] = [
     after_seconds: (config) => config.node_lost_seconds,
     run: (tx, most, { config }) => sweepLostNodes(tx, config.node_lost_seconds, most),
   },
+  { name: 'sample nodes', every_seconds: 60, purges: false, run: sampleNodes },
+  { name: 'purge history', every_seconds: 600, purges: true, run: purgeHistory },
   { name: 'limits', every_seconds: 30, purges: false, run: sweepLimits },
   { name: 'server limits', every_seconds: 30, purges: false, run: sweepServerLimits },
   { name: 'expired authlist', every_seconds: 5, purges: true, run: sweepEntries },

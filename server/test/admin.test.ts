@@ -694,6 +694,7 @@ eachDatabase((database) => {
         has_usage: expect.any(Boolean),
         operator: 'first',
         geoip: [],
+        geofeed: null,
         tls: null,
         backups: null,
         nodes: {

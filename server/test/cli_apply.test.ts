@@ -60,6 +60,20 @@ test('a plan comes first and is carried out when it is said so; the second time 
   ]);
 });
 
+test('a file without a name has its other faults told too, each with its line', async () => {
+  const nameless = network.replace('manifest: net\n', '').replace('users:', 'usrs:');
+  const { code, stderr } = await apply(nameless.replace('500GB', 'much'), '--yes');
+  expect([code, stderr.split('\n').slice(1)]).toEqual([
+    1,
+    [
+      expect.stringMatching(/^- line 1, manifest: expected a short name/),
+      '- line 5, accounts/0/limit: "much" is no size; expected whole bytes such as 500GB, 1TiB or 1000000',
+      expect.stringMatching(/^- line 6, accounts.0.usrs: /),
+      '',
+    ],
+  ]);
+});
+
 test.each([
   ['no name', 'accounts: []\n', 'line 1, manifest: expected a short name'],
   ['a size', network.replace('500GB', 'much'), 'line 6, accounts/0/limit: "much" is no size'],

@@ -88,6 +88,9 @@ eachDatabase((database) => {
     const off = await startTestApp(await database.url());
     expect((await off.with().get('/geofeed.csv')).status).toBe(404);
     expect((await off.operator.get('/geofeed.csv')).text).toBe(head);
+    expect((await off.operator.get('/status')).body.geofeed).toBe(null);
+    const { public_url } = t.running.ctx.config;
+    expect((await t.operator.get('/status')).body.geofeed).toBe(`${public_url}/geofeed.csv`);
     await off.stop();
   });
 });

@@ -327,7 +327,9 @@ eachDatabase((database) => {
         ]);
         writeFileSync(file, newer, { mode: 0o600 });
         await cli.serve();
-        await expect.poll(async () => (await list()).state, { timeout: 40_000 }).toBe('in use');
+        // Each look is a process.
+        const patience = { interval: 1000, timeout: 40_000 };
+        await expect.poll(async () => (await list()).state, patience).toBe('in use');
         expect(text).toMatch(/^ewo_/);
         const shown = await fetch(`${cli.env.EXITWARD_ADMIN_URL}/admin/status`, {
           headers: { authorization: `Bearer ${text}` },

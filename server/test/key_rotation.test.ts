@@ -10,7 +10,6 @@ import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
-import { until } from './waiting.ts';
 
 const slow = 90_000;
 const kidOf = (token: string): string =>
@@ -133,10 +132,13 @@ eachDatabase((database) => {
           expect.stringMatching(/is not in the keys file of /),
         ]);
         copyFileSync(join(first.data_dir, 'keys.json'), join(second.data_dir, 'keys.json'));
-        const activated = await until(async () => {
-          const outcome = await run('rotate', '--activate');
-          return outcome.code === 0 && outcome;
-        }, 40);
+        let activated = refused;
+        const activate = async () => {
+          activated = await run('rotate', '--activate');
+          return activated.code;
+        };
+        // Each try is a process.
+        await expect.poll(activate, { interval: 1000, timeout: 40_000 }).toBe(0);
         expect(activated.stderr).toContain(`signed by ${kid} from now on`);
         expect(await list()).toEqual(
           expect.arrayContaining([expect.objectContaining({ kid, state: 'signs', in_file: true })]),

@@ -17,7 +17,7 @@ test('every route of an account is there for both, but for a few that only one o
     onlyPeople.filter(
       (route) => !/^\w+ (session|sessions|password|second-factor|invite)\b/.test(route),
     ),
-  ).toEqual(['post proxy-tokens', 'get address', 'get events']);
+  ).toEqual(['get address', 'post proxy-tokens', 'get events']);
   expect(operators.filter((route) => !people.includes(route))).toEqual([
     'post users/{user}/sign-in-link',
     'post users/{user}/erase',

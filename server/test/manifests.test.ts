@@ -118,6 +118,22 @@ eachDatabase((database) => {
       await t.stop();
     });
 
+    test('a plan that was shown is carried out only while it is still the plan', async () => {
+      const t = await startTestApp(await database.url());
+      const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+      const wanted = { accounts: [acme] };
+      const shown = (await t.operator.put('/manifests/net?dry_run=true', wanted)).body;
+      await t.operator.post('/accounts', { ...acme, plan: 'Q' });
+      const version = `?version=${shown.version}`;
+      const late = await t.operator.put(`/manifests/net${version}`, wanted);
+      expect([late.status, late.body.code]).toEqual([412, 'precondition_failed']);
+      expect((await t.operator.get('/accounts/acme')).body.plan).toBe('Q');
+      const now = (await t.operator.put('/manifests/net?dry_run=true', wanted)).body;
+      expect(now.changes).toMatchObject([{ action: 'change', name: 'acme', fields: ['plan'] }]);
+      expect(await apply(t, wanted, `?version=${now.version}`)).toEqual(now.changes);
+      await t.stop();
+    });
+
     test('with any fault nothing is changed, and the error names where it is', async () => {
       const t = await startTestApp(await database.url());
       const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };

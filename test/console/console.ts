@@ -10,6 +10,7 @@ import { TestClient } from '../../server/test/client.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { connectBrowser } from '../browser.ts';
 import { Demo, type Facts, freeBase, givenPort } from '../demo_process.ts';
+import { fillAuthlist, fillNetwork, type NetworkSize } from './filling.ts';
 import { Visit } from './visit.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -142,41 +143,24 @@ export class Console {
 
   /** Adds so many entries to the authlist of the account, past the server; returns how many it holds then. */
   fillAuthlist(entries: number): number {
+    return this.#fill((db) => fillAuthlist(db, account, entries));
+  }
+
+  /** Makes the network a large one, past the server. */
+  fillNetwork(size: NetworkSize): void {
+    this.#fill((db) => fillNetwork(db, account, size));
+  }
+
+  #fill<T>(action: (db: DatabaseSync) => T): T {
     const db = new DatabaseSync(join(this.#data_dir, 'exitward.db'), { timeout: 30_000 });
-    const of = db.prepare('select id, port_scheme_id from accounts where name = ?').get(account);
-    const { id, port_scheme_id } = of as { id: number; port_scheme_id: number };
-    const count = (list: string) =>
-      (db.prepare('select last from counters where account_id = ? and list = ?').get(id, list)
-        ?.last as number | undefined) ?? 0;
-    const [last, held] = [count('authlist'), count('authlist held')];
-    const now = Math.floor(Date.now() / 1000);
-    db.exec('begin immediate');
-    const insert = db.prepare(
-      `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, note, added_by_kind, added_by, added_at)
-       values (?, ?, ?, ?, 1, ?, ?, 'account', ?, ?)`,
-    );
-    for (let at = 1; at <= entries; at++) {
-      const ip = `11.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
-      const note = at % 7 === 0 ? `Office Zürich ${at}` : '';
-      insert.run(
-        id,
-        last + at,
-        port_scheme_id,
-        ip,
-        now + 3600 + at,
-        note,
-        `${account}/deploy`,
-        now,
-      );
+    try {
+      db.exec('begin immediate');
+      const answer = action(db);
+      db.exec('commit');
+      return answer;
+    } finally {
+      db.close();
     }
-    const set = db.prepare(
-      'insert into counters values (?, ?, ?) on conflict (account_id, list) do update set last = excluded.last',
-    );
-    set.run(id, 'authlist', last + entries);
-    set.run(id, 'authlist held', held + entries);
-    db.exec('commit');
-    db.close();
-    return held + entries;
   }
 
   /** Runs a line with curl that was copied from a page, and returns its output. */

@@ -174,8 +174,9 @@ async function send<K extends Operation>(
     if (code === 'unreachable') notReached();
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
-  const value = readJson(text);
   const { status, statusText, headers } = response;
+  const isJson = headers.get('content-type')?.includes('json') !== false;
+  const value = isJson ? readJson(text) : text;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   if (!response.ok && isOfProxy(status, code)) notReached();
   else heard();

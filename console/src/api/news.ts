@@ -58,6 +58,8 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   console_list_servers: [...own, 'nodes'],
   console_get_usage: [...own, 'users'],
   console_list_audit: [...records, 'network'],
+  // It moves by itself, a step at a time: those who show it ask for the next one.
+  admin_get_history: [],
   admin_get_account: [...own, 'users'],
   admin_list_accounts: [...own, 'users'],
   admin_list_usage: own,

@@ -8,6 +8,7 @@ type Paged =
   | 'admin_list_accounts'
   | 'admin_list_usage'
   | 'admin_list_audit'
+  | 'admin_list_geo_statuses'
   | 'console_list_audit'
   | 'console_list_authlist'
   | 'console_list_overrides';

@@ -1,7 +1,8 @@
 // The things that need attention, as a list of sentences; or that nothing does.
+import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { explain } from '../api/sentences.ts';
-import { Badge, Card, Icon } from '../ui/ui.ts';
+import { Badge, Button, Card, Icon } from '../ui/ui.ts';
 import type { Item } from './items.ts';
 
 const tones = {
@@ -9,6 +10,9 @@ const tones = {
   warn: { tone: 'warn', word: 'Warning' },
   note: { tone: 'neutral', word: 'Note' },
 } as const;
+
+/** The most urgent come first; the rest is a click away, and what stands below is in sight. */
+const most_shown = 7;
 
 interface AttentionCardProps {
   items: readonly Item[];
@@ -20,6 +24,8 @@ interface AttentionCardProps {
 
 export function AttentionCard({ items, isReading, faults, nothingYet }: AttentionCardProps) {
   const [fault] = faults;
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole || items.length <= most_shown + 1 ? items : items.slice(0, most_shown);
   return (
     <Card title="What needs attention">
       {faults.length > 0 && (
@@ -29,7 +35,7 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
       )}
       {items.length > 0 && (
         <ul class="attention">
-          {items.map(({ key, tone, sentence, link }) => (
+          {shown.map(({ key, tone, sentence, link }) => (
             <li key={key}>
               <Badge tone={tones[tone].tone}>{tones[tone].word}</Badge>
               <p>
@@ -43,6 +49,9 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
             </li>
           ))}
         </ul>
+      )}
+      {shown.length < items.length && (
+        <Button onClick={() => setWhole(true)}>Show {items.length - shown.length} more</Button>
       )}
       <p class="attention-state" role="status">
         {isReading ? (

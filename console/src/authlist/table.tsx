@@ -76,7 +76,11 @@ const columns: Column<AuthlistEntry>[] = [
     heading: 'Address',
     names: true,
     sort: 'ip',
-    cell: ({ ip }) => <span class="mono address">{ip}</span>,
+    cell: ({ ip }) => (
+      <span class="mono address" title={ip}>
+        {ip}
+      </span>
+    ),
   },
   {
     heading: 'User',

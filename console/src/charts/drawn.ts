@@ -1,6 +1,7 @@
-// Colours for charts that are drawn on a canvas: those of the style sheet, as the theme has them now.
+// Parts of charts that are drawn on a canvas: the colours of the style sheet, as the theme has them now, and times on an axis.
 import { useEffect, useState } from 'preact/hooks';
 import { theme } from '../theme.ts';
+import { day_seconds } from '../usage/days.ts';
 
 /**
  * A variable of the style sheet, resolved: a canvas knows neither variables nor light-dark(). Asked of
@@ -27,3 +28,18 @@ export function useDarkness(): string {
 }
 
 const darkSystem = matchMedia('(prefers-color-scheme: dark)');
+
+const shortDay = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+const shortHour = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+/** "21 Nov", and within a day "12:00", in UTC. */
+export const axisTime = (time: number) =>
+  (time % day_seconds === 0 ? shortDay : shortHour).format(time * 1000);

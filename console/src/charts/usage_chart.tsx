@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { day_seconds, type Part, part_seconds, writtenPart } from '../usage/days.ts';
-import { drawnColor, useDarkness } from './drawn.ts';
+import { axisTime, drawnColor, useDarkness } from './drawn.ts';
 
 export interface Series {
   name: string;
@@ -180,7 +180,7 @@ function options(
         incrs: [...(by === 'hour' ? [0.25, 0.5] : []), 1, 2, 3, 4, 7, 14, 28, 56, 112, 224].map(
           (days) => days * day_seconds,
         ),
-        values: (_plot, splits) => splits.map(shortTime),
+        values: (_plot, splits) => splits.map(axisTime),
       },
       {
         ...axis,
@@ -201,19 +201,3 @@ function options(
     hooks: { setCursor: [(plot) => setAt(plot.cursor.idx ?? undefined)] },
   };
 }
-
-const shortDay = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  timeZone: 'UTC',
-});
-
-/** "21 Nov", and within a day "12:00". */
-const shortTime = (time: number) =>
-  (time % day_seconds === 0 ? shortDay : shortHour).format(time * 1000);
-
-const shortHour = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});

@@ -54,7 +54,11 @@ const columns: Column<DnsEntry>[] = [
   {
     heading: 'Resolves to',
     sort: 'ip',
-    cell: ({ ip }) => <span class="mono address">{ip}</span>,
+    cell: ({ ip }) => (
+      <span class="mono address" title={ip}>
+        {ip}
+      </span>
+    ),
   },
   { heading: 'On server', sort: 'server', cell: ({ server }) => server },
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },

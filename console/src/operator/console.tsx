@@ -22,6 +22,9 @@ const places: Place[] = [
   { path: operator.accounts, name: 'Accounts', icon: 'accounts' },
   { path: operator.servers, name: 'Servers', icon: 'servers' },
   { path: operator.nodes, name: 'Nodes', icon: 'nodes' },
+  { path: operator.port_schemes, name: 'Port schemes', icon: 'link' },
+  { path: operator.holders, name: 'Who lists an address', icon: 'authlist' },
+  { path: operator.geofeed, name: 'Geo-IP', icon: 'servers' },
   { path: operator.usage, name: 'Usage', icon: 'usage' },
   { path: operator.audit, name: 'Audit log', icon: 'activity' },
   { path: operator.tokens, name: 'Operator tokens', icon: 'tokens' },
@@ -33,6 +36,11 @@ const ServersPage = lazy(() => import('./servers.tsx').then((page) => page.Serve
 const ServerPage = lazy(() => import('./server.tsx').then((page) => page.ServerPage));
 const NodesPage = lazy(() => import('./nodes.tsx').then((page) => page.NodesPage));
 const NodePage = lazy(() => import('./node.tsx').then((page) => page.NodePage));
+const PortSchemesPage = lazy(() =>
+  import('./port_schemes.tsx').then((page) => page.PortSchemesPage),
+);
+const HoldersPage = lazy(() => import('./holders.tsx').then((page) => page.HoldersPage));
+const GeofeedPage = lazy(() => import('./geofeed.tsx').then((page) => page.GeofeedPage));
 const UsagePage = lazy(() => import('./usage.tsx').then((page) => page.UsagePage));
 const AuditPage = lazy(() => import('./audit.tsx').then((page) => page.AuditPage));
 const TokensPage = lazy(() => import('./tokens.tsx').then((page) => page.TokensPage));
@@ -99,6 +107,9 @@ export function OperatorConsole() {
         <Route path={`${operator.nodes}/:id`}>
           {({ id }: { id: string }) => <NodePage key={id} id={Number(id)} />}
         </Route>
+        <Route path={operator.port_schemes} component={PortSchemesPage} />
+        <Route path={operator.holders} component={HoldersPage} />
+        <Route path={operator.geofeed} component={GeofeedPage} />
         <Route path={operator.usage} component={UsagePage} />
         <Route path={operator.audit} component={AuditPage} />
         <Route path={operator.tokens} component={TokensPage} />

@@ -16,6 +16,7 @@ import {
   Stat,
   Table,
 } from '../ui/ui.ts';
+import { HistoryCard } from './history.tsx';
 import { NodeActions } from './nodes_table.tsx';
 import { lagText, type Node, nodeState } from './states.ts';
 
@@ -27,7 +28,7 @@ export function NodePage({ id }: { id: number }) {
     <Page
       title={node ? `${node.name} of ${node.server}` : 'Node'}
       note={<Link href={paths.operator.nodes}>All nodes</Link>}
-      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} />}
+      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} isInWords />}
     >
       <Loaded of={nodes} what="the node">
         {() => (node ? <Known node={node} /> : <Unknown />)}
@@ -97,6 +98,7 @@ function Known({ node }: { node: Node }) {
           ]}
         />
       </Card>
+      <HistoryCard node={node.id} />
       <Card title="Faults" note="What it last said is wrong with it.">
         {faults.length === 0 ? (
           <p class="note">There is none.</p>

@@ -4,7 +4,7 @@ import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, type Column, IconButton, Table } from '../ui/ui.ts';
+import { Badge, Button, type Column, IconButton, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -36,25 +36,35 @@ interface NodeActionsProps {
   node: Node;
   all: readonly Node[];
   open: OpenDialog;
+  /** Whether there is room to say in words what they do. */
+  isInWords?: boolean;
 }
 
-export function NodeActions({ node, all, open }: NodeActionsProps) {
+export function NodeActions({ node, all, open, isInWords = false }: NodeActionsProps) {
   const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
-  return (
-    <>
-      <IconButton
-        icon={isDrained ? 'resume' : 'pause'}
-        label={`${isDrained ? 'Undrain' : 'Drain'} ${node.name}`}
-        onClick={() => open((close) => <Drain {...{ node, others }} onClose={close} />)}
-      />
-      <IconButton
-        icon="remove"
-        label={`Revoke ${node.name}`}
-        onClick={() => open((close) => <RevokeNode {...{ node, others }} onClose={close} />)}
-      />
-    </>
+  const actions = [
+    {
+      icon: isDrained ? 'resume' : 'pause',
+      verb: isDrained ? 'Undrain' : 'Drain',
+      onClick: () => open((close) => <Drain {...{ node, others }} onClose={close} />),
+    },
+    {
+      icon: 'remove',
+      verb: 'Revoke',
+      onClick: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
+    },
+  ] as const;
+  return actions.map(({ verb, icon, onClick }) =>
+    isInWords ? (
+      <Button key={verb} {...{ icon, onClick }}>
+        {verb}
+        <span class="visually-hidden"> {node.name}</span>
+      </Button>
+    ) : (
+      <IconButton key={verb} label={`${verb} ${node.name}`} {...{ icon, onClick }} />
+    ),
   );
 }
 

@@ -12,6 +12,7 @@ import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention, type Network } from './attention.ts';
 import { FirstSteps } from './first_steps.tsx';
+import { HistoryCard } from './history.tsx';
 import { NetworkMap } from './network_map.tsx';
 import { lagText, nodeGroups } from './states.ts';
 
@@ -57,6 +58,7 @@ export function OverviewPage() {
               faults={[]}
               nothingYet={nothingYet(network)}
             />
+            {network.nodes.length > 0 && <HistoryCard />}
             {network.servers.length > 0 && (
               <NetworkMap servers={network.servers} nodes={network.nodes} />
             )}
@@ -93,7 +95,7 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
         >
           {nodes.all.toLocaleString('en')}
         </Stat>
-        <Stat name="Open connections" note="on live nodes, as they said last">
+        <Stat name="Open connections" note="as last told">
           {open.toLocaleString('en')}
         </Stat>
         <Stat

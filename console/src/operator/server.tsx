@@ -9,6 +9,7 @@ import { Badge, Button, Card, DescriptionList, Empty, Loaded, Page } from '../ui
 import { InviteNodeDialog } from './forms/node_invite.tsx';
 import { ChangeServerDialog } from './forms/server_form.tsx';
 import { HeldUsage } from './held_usage.tsx';
+import { HistoryCard } from './history.tsx';
 import { NodesTable } from './nodes_table.tsx';
 import { Exits } from './server/exits.tsx';
 import { Explain } from './server/explain.tsx';
@@ -35,6 +36,7 @@ export function ServerPage({ name }: { name: string }) {
             <Loaded of={{ ...nodes, data: own }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
+            {own !== undefined && own.length > 0 && <HistoryCard server={name} />}
             <HeldUsage server={name} />
             <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />
           </>

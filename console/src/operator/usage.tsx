@@ -1,8 +1,11 @@
 // The usage of every account in its running billing period.
+import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
+import { useRead } from '../api/reading.ts';
+import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
 import { now } from '../now.ts';
@@ -18,7 +21,9 @@ import {
   Page,
   Stat,
 } from '../ui/ui.ts';
-import { isoDay } from '../usage/days.ts';
+import { day_seconds, everyPart, isoDay, startOfDay } from '../usage/days.ts';
+import { byDirection } from '../usage/over_time.tsx';
+import '../style/usage.css';
 import { UsageMeter } from './accounts.tsx';
 
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
@@ -61,6 +66,7 @@ export function UsagePage() {
         {(all) => (
           <>
             <Totals of={all} />
+            <NetworkByDay />
             <Card>
               {all.length === 0 ? (
                 <Empty title="There is no account yet." />
@@ -82,6 +88,30 @@ export function UsagePage() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+const days_shown = 90;
+
+/** The traffic of the whole network, whoever it was of; also what no account is billed for any more. */
+function NetworkByDay() {
+  const to = startOfDay(now.value) + day_seconds;
+  const from = to - days_shown * day_seconds;
+  const history = useRead('admin_get_history', { query: { from, to } });
+  const { starts, series } = useMemo(() => {
+    const rows = (history.data?.points ?? []).map(({ at, up, down }) => ({
+      ...{ day: at, up, down },
+      total: up + down,
+    }));
+    const parts = everyPart({ from: rows[0]?.day ?? from, to }, rows, 'day');
+    return { starts: parts.map(({ start }) => start), series: byDirection(parts) };
+  }, [history.data, from, to]);
+  return (
+    <Card title="By day" note={`The whole network, in up to ${days_shown} days (UTC).`}>
+      <Loaded of={history} what="usage by day">
+        {() => <UsageChart label="Usage by day" by="day" starts={starts} series={series} />}
+      </Loaded>
+    </Card>
   );
 }
 

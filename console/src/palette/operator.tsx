@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
 import { operatorScope } from '../api/scope.ts';
+import { isAddress } from '../operator/holders.tsx';
 import { accountParts } from '../operator/parts.ts';
 import { nameIn, paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
@@ -141,10 +142,6 @@ function useNetwork(searched: string, go: Go) {
   return { items, isReading };
 }
 
-/** Looks like a whole address; the server says whether it is one. */
-const isAddress = (text: string) =>
-  /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
-
 /** The accounts that list the address that is typed. */
 function useClaims(searched: string, go: Go) {
   const ip = searched.trim();
@@ -163,6 +160,12 @@ function useClaims(searched: string, go: Go) {
       choose: go(operator.account(account, 'authlist'), { search: listed }),
     }),
   );
+  if (items.length > 0) {
+    const more = action(`Who lists ${ip}, until when`, 'authlist', go(operator.holders, { ip }), {
+      words: ip,
+    });
+    items.push(more);
+  }
   const nothing = isAsked && found.data?.length === 0 ? `No account lists ${ip}.` : undefined;
   return { items, nothing, isReading: isAsked && found.isFetching };
 }

@@ -1,12 +1,12 @@
 // The running billing period against its limit: how far it is, and where it is going.
 import { useMemo } from 'preact/hooks';
 import type { AccountResponse } from '../api/reading.ts';
-import { PeriodChart } from '../charts/period_chart.tsx';
+import { LineChart, type Lines } from '../charts/line_chart.tsx';
 import { bytes, date, percent } from '../format.ts';
 import { now } from '../now.ts';
 import { Card } from '../ui/ui.ts';
 import { forecast } from './forecast.ts';
-import { periodPoints } from './period_points.ts';
+import { type PeriodPoints, periodPoints } from './period_points.ts';
 import type { Report } from './report.ts';
 
 interface AgainstLimitProps {
@@ -18,10 +18,11 @@ interface AgainstLimitProps {
 export function AgainstLimit({ contract: { period }, report }: AgainstLimitProps) {
   // To the minute: a line does not show more, and is not drawn anew for it.
   const minute = Math.floor(now.value / 60) * 60;
-  const { ahead, points } = useMemo(() => {
+  const { ahead, lines } = useMemo(() => {
     const days = report.rows.map(({ day = 0, total }) => ({ day, total }));
     const ahead = forecast({ period, days, now: minute });
-    return { ahead, points: periodPoints({ period, days, now: minute, forecast: ahead?.usage }) };
+    const points = periodPoints({ period, days, now: minute, forecast: ahead?.usage });
+    return { ahead, lines: linesOf(points) };
   }, [period, report, minute]);
   const soFar = `${bytes(period.usage)} of ${bytes(period.limit)} used`;
   const to = ahead ? `, about ${bytes(ahead.usage)} by ${date(period.end)} at this pace` : '';
@@ -31,7 +32,24 @@ export function AgainstLimit({ contract: { period }, report }: AgainstLimitProps
   const sentence = `${soFar}${to}${part}.${reached === undefined ? '' : ` The limit would be reached on ${date(reached)}.`}`;
   return (
     <Card title="Against the limit" note={sentence}>
-      <PeriodChart label={sentence} points={points} />
+      <LineChart label={sentence} of={lines} value={bytes} time={date} />
     </Card>
   );
+}
+
+/** A limit this many times above what is used would press that to the ground: it is not drawn. */
+const reach = 4;
+
+function linesOf({ times, used, projected, limit }: PeriodPoints): Lines {
+  const most = Math.max(1, ...[...used, ...projected].map((value) => value ?? 0));
+  const lines = [
+    { name: 'Used', variable: '--series-0', values: used },
+    { name: 'At this pace', variable: '--series-2', values: projected, isDashed: true },
+  ];
+  const isInReach = limit <= reach * most;
+  const values = times.map(() => limit);
+  return {
+    times,
+    lines: isInReach ? [...lines, { name: 'Limit', variable: '--series-5', values }] : lines,
+  };
 }

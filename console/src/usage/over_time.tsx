@@ -139,7 +139,7 @@ function columnsOf(
   ];
 }
 
-const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
+export const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
   { name: 'Down', values: parts.map(({ down }) => down) },
   { name: 'Up', values: parts.map(({ up }) => up) },
 ];

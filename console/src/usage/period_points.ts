@@ -1,6 +1,15 @@
 // The points of a billing period that fills: used up to each day, and at this pace up to its end; pure.
-import type { PeriodPoints } from '../charts/period_chart.tsx';
 import { day_seconds } from './days.ts';
+
+export interface PeriodPoints {
+  /** Epoch seconds, ascending; the last is the end of the period. */
+  times: readonly number[];
+  /** Bytes used up to each of them; null of what is to come. */
+  used: ReadonlyArray<number | null>;
+  /** Bytes at this pace; null of what is past. */
+  projected: ReadonlyArray<number | null>;
+  limit: number;
+}
 
 interface Given {
   period: { start: number; end: number; usage: number; limit: number };

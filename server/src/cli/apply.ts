@@ -1,7 +1,7 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
 import type { AdminApi } from './api.ts';
-import { ApiFailure, Differs, Failure, type Verb } from './command.ts';
-import { type ManifestFile, readManifest } from './manifest.ts';
+import { ApiFailure, Differs, Failure, FaultyFile, type Verb } from './command.ts';
+import type { ManifestFile } from './manifest.ts';
 import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
 import { confirmed } from './question.ts';
 
@@ -14,26 +14,47 @@ interface Change extends Row {
 
 interface Plan {
   dry_run: boolean;
+  version: string;
   changes: Change[];
 }
 
 const columns: Column[] = ['action', 'kind', 'name', ['fields', 'fields', 'list']];
+
+/** Under which a file without a name is checked; nothing is ever applied under it. */
+const nameless = 'nameless';
 
 /** Sends it. Errors: a failure with the line of the field that the server names. */
 async function send(
   file: string,
   manifest: ManifestFile,
   api: AdminApi,
-  dry_run: boolean,
+  query: { dry_run: string; version?: string },
 ): Promise<Plan> {
-  const path = `/manifests/${encodeURIComponent(manifest.name)}?dry_run=${dry_run}`;
+  const name = encodeURIComponent(manifest.name ?? nameless);
   try {
-    return await api.put<Plan>(path, manifest.body);
+    return await api.put<Plan>(`/manifests/${name}?${new URLSearchParams(query)}`, manifest.body);
   } catch (error) {
     if (!(error instanceof ApiFailure) || error.field === undefined) throw error;
-    const line = manifest.lineOf(error.field.replaceAll(/[.[\]]+/g, '/'));
-    throw new Failure(`${file}, line ${line ?? 1}, ${error.message}`);
+    const where = placeOf(manifest, error, error.field);
+    throw manifest.faults.length === 0
+      ? new Failure(`${file}, ${where}`)
+      : new FaultyFile(file, [...manifest.faults, where]);
   }
+}
+
+function placeOf(manifest: ManifestFile, { message }: ApiFailure, field: string): string {
+  return `line ${manifest.lineOf(field.replaceAll(/[.[\]]+/g, '/')) ?? 1}, ${message}`;
+}
+
+/** Errors: a failure with all faults of the file: those seen here, and the first that the server sees. */
+async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Promise<Plan> {
+  const plan = send(file, manifest, api, { dry_run: 'true' });
+  if (manifest.faults.length === 0) return plan;
+  await plan.catch((error) => {
+    // Without a server, the faults that are seen here are told.
+    if (error instanceof FaultyFile) throw error;
+  });
+  throw new FaultyFile(file, manifest.faults);
 }
 
 function sentenceOf({ changes, dry_run }: Plan): string {
@@ -65,8 +86,10 @@ export const applyVerb: Verb = {
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
   run: async (given, api) => {
     const file = given.word('file');
+    // Loaded where there is something to read: no other command needs YAML.
+    const { readManifest } = await import('./manifest.ts');
     const manifest = readManifest(file);
-    const plan = await send(file, manifest, api, true);
+    const plan = await planOf(file, manifest, api);
     if (given.has('check') && plan.changes.length > 0) {
       print(shown(plan), given.has('json'));
       throw new Differs();
@@ -78,6 +101,8 @@ export const applyVerb: Verb = {
       notify(`It would\n- ${lines.join('\n- ')}`);
       await confirmed(`This makes ${plan.changes.length} changes.`);
     }
-    return shown(await send(file, manifest, api, false));
+    // A plan that was agreed to is carried out as it was shown, or not at all.
+    const agreed = given.has('yes') ? {} : { version: plan.version };
+    return shown(await send(file, manifest, api, { dry_run: 'false', ...agreed }));
   },
 };

@@ -16,6 +16,15 @@ export class ApiFailure extends Failure {
   }
 }
 
+/** A file that cannot be applied, with all its faults. */
+export class FaultyFile extends Failure {
+  constructor(file: string, faults: readonly string[]) {
+    super(
+      `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
+    );
+  }
+}
+
 /** The network is not as a file says, which was told: exit code 3. */
 export class Differs extends Error {}
 

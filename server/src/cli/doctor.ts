@@ -9,10 +9,6 @@ import {
   SettingsFault,
 } from '../config.ts';
 import { type Check, type Finding, fault, runChecks, warning, worst } from '../doctor/check.ts';
-import { stoppedDatabase } from '../doctor/database.ts';
-import { diskChecks } from '../doctor/disk.ts';
-import { fileChecks } from '../doctor/files.ts';
-import { outsideChecks } from '../doctor/outside.ts';
 import { version } from '../version.ts';
 import { AdminApi, NoServer } from './api.ts';
 import { Told } from './command.ts';
@@ -38,6 +34,10 @@ async function examine(env: Environment): Promise<Finding[]> {
   const [config, wrong] = settingsOf(env);
   if (!config) return wrong;
   const [isRunning, told] = await askServer(env);
+  const { stoppedDatabase } = await import('../doctor/database.ts');
+  const { diskChecks } = await import('../doctor/disk.ts');
+  const { fileChecks } = await import('../doctor/files.ts');
+  const { outsideChecks } = await import('../doctor/outside.ts');
   const local: Check[] = [
     ...fileChecks(config, isRunning),
     ...diskChecks(config, systemClock),

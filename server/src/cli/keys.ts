@@ -11,7 +11,6 @@ import { conflict } from '../errors.ts';
 import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../hash_keys.ts';
 import { openKeys, sealKeys } from '../keys_backup.ts';
 import { keyIdOf } from '../network.ts';
-import { listNodes } from '../nodes/nodes.ts';
 import { readPrivate } from '../private_files.ts';
 import { addHashKey, addSigningKey, loadSecrets, readSecrets, type Secrets } from '../secrets.ts';
 import {
@@ -178,6 +177,7 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
 
 async function activate(tx: Transaction, force: boolean): Promise<string> {
   const prepared = await findPrepared(tx);
+  const { listNodes } = await import('../nodes/nodes.ts');
   const behind = (await listNodes(tx)).filter(
     ({ revoked_at, applied_revision }) =>
       prepared && revoked_at === null && applied_revision < prepared.prepared_revision,

@@ -16,7 +16,14 @@ import { heldUsageNoun } from './held_usage.ts';
 import { inventoryNoun } from './inventory.ts';
 import { authlistNoun, overrideNoun } from './lists.ts';
 import { addLocalCommands } from './local.ts';
-import { auditVerb, maintenanceNoun, operatorTokenNoun, statusVerb, usageVerb } from './network.ts';
+import {
+  auditVerb,
+  historyVerb,
+  maintenanceNoun,
+  operatorTokenNoun,
+  statusVerb,
+  usageVerb,
+} from './network.ts';
 import { nodeNoun } from './nodes.ts';
 import { notify, print, printDocument, screenOf } from './output.ts';
 import { confirmed } from './question.ts';
@@ -29,7 +36,7 @@ import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Nouns and verbs over the API, as help groups them. */
 const groups: Readonly<Record<string, ReadonlyArray<Noun | Verb>>> = {
-  'The network at a glance': [statusVerb, usageVerb, auditVerb, explainVerb],
+  'The network at a glance': [statusVerb, usageVerb, historyVerb, auditVerb, explainVerb],
   'Accounts and their people': [accountNoun, contractNoun, userNoun, tokenNoun],
   'Lists of accounts': [authlistNoun, overrideNoun, undoNoun],
   'The whole network': [applyVerb],

@@ -1,14 +1,17 @@
 // The file of "exitward apply": YAML, read with the line of each field, so that a fault names where it is.
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { Failure, UsageFault } from './command.ts';
+import { Failure, FaultyFile, UsageFault } from './command.ts';
 import { size, timeFrom } from './values.ts';
 
 /** The document as the API takes it, and the line of each path in it (`accounts/0/limit`). */
 export interface ManifestFile {
-  name: string;
+  /** Undefined where the file has none, which is one of its faults. */
+  name: string | undefined;
   body: Record<string, unknown>;
   lineOf(path: string): number | undefined;
+  /** Those that are seen without the server, each with its line and field. */
+  faults: string[];
 }
 
 /** Fields that people write in words, and the fields of the API. */
@@ -28,7 +31,7 @@ function moment(text: string): number {
   return timeFrom(text, 0);
 }
 
-/** Errors: a failure that names the file, and the line and field of each fault. */
+/** Errors: a failure where the file cannot be read, or is no YAML: it names the line of each fault. */
 export function readManifest(file: string): ManifestFile {
   let text: string;
   try {
@@ -39,28 +42,25 @@ export function readManifest(file: string): ManifestFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineOf = (path: string) => lineAt(document, lines, path);
-  const faults = document.errors.map(
-    ({ pos: [at], message }) => `line ${lines.linePos(at).line}: ${message}`,
-  );
-  const read =
-    faults.length > 0
-      ? undefined
-      : converted(document.toJS({ maxAliasCount: 100 }), [], (path, message) => {
-          faults.push(`line ${lineOf(path) ?? 1}, ${path}: ${message}`);
-        });
-  const { manifest: name, ...body } = (read ?? {}) as Record<string, unknown>;
-  if (faults.length === 0 && !isNamed(name)) {
-    faults.push('line 1, manifest: expected a short name, by which the file is known again');
-  }
-  if (faults.length > 0) {
-    throw new Failure(
-      `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
+  if (document.errors.length > 0) {
+    throw new FaultyFile(
+      file,
+      document.errors.map(({ pos: [at], message }) => `line ${lines.linePos(at).line}: ${message}`),
     );
   }
-  return { name: String(name), body, lineOf };
+  const faults: string[] = [];
+  const read = converted(document.toJS({ maxAliasCount: 100 }), [], (path, message) => {
+    faults.push(`line ${lineOf(path) ?? 1}, ${path}: ${message}`);
+  });
+  const { manifest: name, ...body } = (read ?? {}) as Record<string, unknown>;
+  if (isNamed(name)) return { name, body, lineOf, faults };
+  const line = lineOf('manifest') ?? 1;
+  faults.unshift(`line ${line}, manifest: expected a short name, by which the file is known again`);
+  return { name: undefined, body, lineOf, faults };
 }
 
-const isNamed = (name: unknown) => typeof name === 'string' && /^[\w.@-]{1,63}$/.test(name);
+const isNamed = (name: unknown): name is string =>
+  typeof name === 'string' && /^[\w.@-]{1,63}$/.test(name);
 
 type Tell = (path: string, message: string) => void;
 

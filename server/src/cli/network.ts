@@ -1,4 +1,4 @@
-// exitward status, usage, audit, maintenance, operator-token: the network as a whole.
+// exitward status, usage, history, audit, maintenance, operator-token: the network as a whole.
 import { createAt, listAt, removeAt, showAt } from './actions.ts';
 import type { Noun, Verb } from './command.ts';
 import {
@@ -111,6 +111,44 @@ export const usageVerb: Verb = {
     const isTime = by === 'hour' || by === 'day';
     const columns: Column[] = [[by, by, isTime ? 'time' : 'text'], ...bytes];
     return { value, parts: [{ rows: value.rows, columns }] };
+  },
+};
+
+export const historyVerb: Verb = {
+  usage: 'history',
+  list: true,
+  summary: 'traffic, connections, rejections, lag and faults over time',
+  options: [
+    ['--server <server>', 'only the nodes of this server', 'server'],
+    ['--node <id>', 'only this node', 'node'],
+    [
+      '--since <time>',
+      'from then on: 2027-01-31, 2h or 7d ago; a day ago when omitted',
+      'from',
+      past,
+    ],
+    ['--until <time>', 'before that; now when omitted', 'to', past],
+  ],
+  examples: ['exitward history', 'exitward history --server fra1 --since 7d'],
+  run: async (given, api): Promise<Shown> => {
+    const value = await api.get<{ points: Array<Row & { rejected: Record<string, number> }> }>(
+      `/history${given.query()}`,
+    );
+    const rows = value.points.map(({ rejected, ...point }) => ({
+      ...point,
+      rejected: Object.entries(rejected).map(([reason, count]) => `${reason}:${count}`),
+    }));
+    const columns: Column[] = [
+      ['from', 'at', 'time'],
+      ['from clients', 'up', 'bytes'],
+      ['to clients', 'down', 'bytes'],
+      'connections',
+      ['at most', 'connections_peak'],
+      ['lag seconds', 'lag_peak'],
+      ['faults', 'faults_peak'],
+      ['rejected', 'rejected', 'list'],
+    ];
+    return { value, parts: [{ rows, columns }] };
   },
 };
 

@@ -1,6 +1,5 @@
 // The passphrase of a backup of the keys: typed by a person unseen, or read from a file; never an argument, which others can list.
 import { readFileSync } from 'node:fs';
-import { isCancel, password } from '@clack/prompts';
 import { least_passphrase } from '../keys_backup.ts';
 import { readPrivate } from '../private_files.ts';
 import { Failure, UsageFault } from './command.ts';
@@ -43,6 +42,8 @@ async function ask(isNew: boolean): Promise<string> {
 }
 
 async function askOnce(message: string): Promise<string> {
+  // Loaded where there is a person to ask.
+  const { isCancel, password } = await import('@clack/prompts');
   const answer = await password({ message, output: process.stderr });
   if (isCancel(answer)) throw new Failure('Nothing was written.');
   return answer ?? '';

@@ -1,5 +1,4 @@
 // Asks a person before something is destroyed; a program has to say --yes.
-import { confirm } from '@clack/prompts';
 import { Failure, UsageFault } from './command.ts';
 
 /**
@@ -14,6 +13,8 @@ export async function confirmed(
     throw new UsageFault(`${question} Add --yes to do it without being asked.`);
   }
   const message = [question, await extent?.()].filter(Boolean).join(' ');
+  // Loaded where there is a person to ask.
+  const { confirm } = await import('@clack/prompts');
   const answer = await confirm({ message, initialValue: false, output: process.stderr });
   if (answer !== true) throw new Failure('Nothing was changed.');
 }

@@ -23,7 +23,8 @@ import { notes } from './migrations/0023_notes.ts';
 import { listsInPages } from './migrations/0024_lists_in_pages.ts';
 import { topics } from './migrations/0025_topics.ts';
 import { manifests } from './migrations/0026_manifests.ts';
-import { peopleInPages } from './migrations/0027_people_in_pages.ts';
+import { nodePoints } from './migrations/0029_node_points.ts';
+import { peopleInPages } from './migrations/0030_people_in_pages.ts';
 
 interface Migration {
   id: number;
@@ -55,7 +56,8 @@ const migrations: Migration[] = [
   { id: 24, name: 'lists_in_pages', statements: listsInPages },
   { id: 25, name: 'topics', statements: topics },
   { id: 26, name: 'manifests', statements: manifests },
-  { id: 27, name: 'people_in_pages', statements: peopleInPages },
+  { id: 29, name: 'node_points', statements: nodePoints },
+  { id: 30, name: 'people_in_pages', statements: peopleInPages },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -8,6 +8,7 @@ import { notFound, unavailable } from '../errors.ts';
 import { recordUsage, safeBytes } from '../usage/usage.ts';
 import { existingUsers, type UserNamed } from '../users/users.ts';
 import * as held from './held_store.ts';
+import { addTraffic } from './history.ts';
 import * as store from './store.ts';
 
 /** Bytes of a user, and when. */
@@ -47,7 +48,7 @@ export async function knownRows(
 /** Counts rows of users that exist, and has the limits act. Returns the accounts. */
 export async function countRows(
   tx: Transaction,
-  server_id: number,
+  { node_id, server_id }: { node_id: number; server_id: number },
   rows: readonly UsageRow[],
 ): Promise<Set<number>> {
   const ids = new Set(rows.map(({ account }) => account));
@@ -66,6 +67,7 @@ export async function countRows(
     })),
     (id) => accounts.get(id)?.start ?? 0,
   );
+  await addTraffic(tx, node_id, rows);
   for (const account of accounts.values()) {
     await evaluateLimit(tx, account);
     await evaluateServerLimit(tx, account, server_id);
@@ -124,7 +126,8 @@ export async function hold(
  */
 export async function acceptHeld(tx: Transaction, id: number): Promise<number> {
   const { batch, server_id } = await take(tx, id);
-  await countRows(tx, server_id, JSON.parse(batch.usage_rows) as UsageRow[]);
+  const { node_id } = batch;
+  await countRows(tx, { node_id, server_id }, JSON.parse(batch.usage_rows) as UsageRow[]);
   await tell(tx, 'held_usage.accept', batch);
   return batch.bytes;
 }

@@ -10,6 +10,7 @@ import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { setDrained } from './drain.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';
+import { addRejected } from './history.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
@@ -23,6 +24,13 @@ export { AppliedWatch } from './applied.ts';
 export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';
+export {
+  history,
+  longest_history_seconds,
+  purgeHistory,
+  sampleNodes,
+  type Whose,
+} from './history.ts';
 export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer, LoginQuestion, Question } from './questions.ts';
 export {
@@ -171,6 +179,13 @@ async function requireNode(tx: Transaction, id: number): Promise<Node> {
   if (!node || node.revoked_at !== null) {
     throw unauthorized('The node was revoked.', 'Bearer', { code: 'node_token_unknown' });
   }
+  return node;
+}
+
+/** A node, revoked or not. Errors: 404. */
+export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
+  const node = await store.findById(db, id);
+  if (!node) throw notFound(`There is no node ${id}.`);
   return node;
 }
 
@@ -348,6 +363,17 @@ export async function reportFaults(
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
   if (await replaceFaults(tx, node.id, faults)) await nodesChanged(tx);
+}
+
+/** Takes how many connections a node has rejected, by reason, since the run of its agent began. */
+export async function reportRejections(
+  tx: Transaction,
+  node_id: number,
+  boot: string,
+  counts: Readonly<Record<string, number>>,
+): Promise<void> {
+  const node = await requireNode(tx, node_id);
+  await addRejected(tx, node.id, boot, counts);
 }
 
 /** The accounts of a list that the node's server serves: a node reports of these alone. */

@@ -84,7 +84,8 @@ export async function countReport(
     const until = reportedUntil(node, batch, rate, tx.now);
     await store.setReportedUntil(tx, node.id, until);
   }
-  const accounts = await countRows(tx, node.server_id, counting);
+  const of = { node_id: node.id, server_id: node.server_id };
+  const accounts = await countRows(tx, of, counting);
   const limits = await limitsOf(accounts);
   return { counted: true, held: false, left_out, limits, isHeldNow: false };
 }

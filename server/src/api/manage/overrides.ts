@@ -38,9 +38,9 @@ import {
 } from '../../overrides/overrides.ts';
 import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';

@@ -10,6 +10,7 @@ const rates: Readonly<Record<string, number>> = {
   '/node/uses': 5,
   '/node/health': 5,
   '/node/faults': 2,
+  '/node/rejections': 2,
   '/node/answers': 20,
   '/node/changes': 5,
   '/node/acks': 500,

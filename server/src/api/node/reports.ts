@@ -21,6 +21,7 @@ import {
   most_rows_of_batch,
   reportFaults,
   reportHealth,
+  reportRejections,
   reportUsage,
   reportVpnHealth,
   servedAccounts,
@@ -97,6 +98,20 @@ const Faults = Strict({
       since: Integer('Since when, epoch seconds.', 1),
     }),
     { maxItems: 100 },
+  ),
+});
+/** Of each report: as many as agents of several versions could know. */
+const most_reasons = 64;
+const Rejections = Strict({
+  boot: Text('One run of the agent.', 64),
+  reasons: Type.Record(
+    Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }),
+    Integer('Connections since that run began.', 0),
+    {
+      additionalProperties: false,
+      maxProperties: most_reasons,
+      description: 'How many connections were rejected, by the word of `exitward-agent explain`.',
+    },
   ),
 });
 const Answered = Strict({
@@ -251,6 +266,26 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         subject,
       }));
       await ctx.db.write(actorOf(request), (tx) => reportFaults(tx, request.node.id, faults));
+      return sendNothing(reply);
+    },
+  );
+
+  app.post<{ Body: Static<typeof Rejections> }>(
+    '/node/rejections',
+    {
+      schema: {
+        summary:
+          'Report how many connections were rejected, by reason; sending it again counts nothing twice',
+        tags,
+        body: Rejections,
+        response: { 204: NoContent, ...errors(400, 401, 429) },
+      },
+    },
+    async (request, reply) => {
+      const { boot, reasons } = request.body;
+      await ctx.db.write(actorOf(request), (tx) =>
+        reportRejections(tx, request.node.id, boot, reasons),
+      );
       return sendNothing(reply);
     },
   );

@@ -1,9 +1,11 @@
 // /admin/manifests: a part of the network as one document declares it, applied all or nothing.
+import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
-import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
-import { carryOut, planManifest } from '../../manifests/manifests.ts';
+import { preconditionFailed } from '../../errors.ts';
+import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
+import { carryOut, type Planned, planManifest } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';
 import { operatorWrite } from './checks.ts';
@@ -45,9 +47,13 @@ const Document = Strict({
 const Path = Type.Object({ manifest: Name('Name of the manifest, under which it owns records.') });
 const Query = Strict({
   dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only tells what would change.')),
+  version: Type.Optional(
+    Text('Of the plan that was shown: with any other plan by now, 412 and nothing is changed.', 64),
+  ),
 });
 const Plan = Strict({
   dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
+  version: Type.String({ description: 'Of this plan: the same changes have the same one.' }),
   changes: Type.Array(
     Strict({
       action: OneOf(
@@ -61,6 +67,18 @@ const Plan = Strict({
   ),
 });
 
+/** The plan as it is shown, without its steps. */
+function presentPlan(steps: readonly Planned[]) {
+  const changes = steps.map(({ action, kind, name, fields }) => ({ action, kind, name, fields }));
+  return { version: hash('sha256', JSON.stringify(changes), 'base64url'), changes };
+}
+
+/** Errors: 412 where the plan is no longer the one that was shown. */
+function requireShown(steps: readonly Planned[], version: string | undefined): void {
+  if (version === undefined || presentPlan(steps).version === version) return;
+  throw preconditionFailed('The plan is no longer the one that was shown; nothing was changed.');
+}
+
 export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: manifests');
 
@@ -73,7 +91,7 @@ export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
     query: Query,
     body: Document,
     answer: Plan,
-    errors: [409],
+    errors: [409, 412],
     handle: async (request) => {
       const dry_run = request.query.dry_run === 'true';
       const document: Static<typeof Document> = request.body;
@@ -84,16 +102,11 @@ export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
         ? await ctx.db.snapshot((db) => planManifest(db, manifest, making))
         : await operatorWrite(ctx, request, async (tx) => {
             const plan = await planManifest(tx, manifest, making);
+            requireShown(plan, request.query.version);
             await carryOut(tx, plan);
             return plan;
           });
-      const changes = steps.map(({ action, kind, name, fields }) => ({
-        action,
-        kind,
-        name,
-        fields,
-      }));
-      return { dry_run, changes };
+      return { dry_run, ...presentPlan(steps) };
     },
   });
 }

@@ -103,6 +103,7 @@ const Status = Strict({
     }),
     { description: 'The geo-IP databases of this server.' },
   ),
+  geofeed: orNull(Type.String(), 'The URL of the published geofeed; null: it is not published.'),
   tls: Type.Union([Certificate, Type.Null()], {
     description: 'The certificate of this server; null when it speaks no TLS.',
   }),
@@ -119,10 +120,12 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Status,
     handle: async (request) => {
       const status = await networkStatus(ctx.db, ctx.clock.now());
+      const { geofeed, public_url } = ctx.config;
       return {
         ...status,
         operator: request.operator.name,
         geoip: ctx.geoip.files(),
+        geofeed: geofeed === 'public' ? `${public_url}/geofeed.csv` : null,
         tls: ctx.certificate(),
         backups: ctx.backups?.status() ?? null,
       };

@@ -9,6 +9,7 @@ import { doctorRoutes } from './doctor.ts';
 import { explainRoutes } from './explain.ts';
 import { geoRoutes } from './geo.ts';
 import { heldUsageRoutes } from './held_usage.ts';
+import { historyRoutes } from './history.ts';
 import { inventoryRoutes } from './inventory.ts';
 import { manifestRoutes } from './manifests.ts';
 import { networkRoutes } from './network.ts';
@@ -21,6 +22,7 @@ import { networkUsageRoutes } from './usage.ts';
 export function operatorRoutes(app: FastifyInstance, ctx: Context): void {
   addAdminChecks(app, ctx);
   networkRoutes(app, ctx);
+  historyRoutes(app, ctx);
   auditLogRoutes(app, ctx);
   operatorTokenRoutes(app, ctx);
   accountRoutes(app, ctx);

@@ -1,4 +1,4 @@
-// The twenty-seventh schema: accounts are sorted by what they used in the running billing period, and users found by their display names.
+// The thirtieth schema: accounts are sorted by what they used in the running billing period, and users found by their display names.
 import type { Engine } from '../database.ts';
 
 /**

@@ -1,0 +1,158 @@
+// One request of the control plane's node interface: sent, its response read in time and size, its errors told apart.
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { version } from '../version.ts';
+import { ControlError } from './control_error.ts';
+
+const mostResponseBytes = 1024 * 1024;
+/** The longest wait that a control plane may ask for; more would be a mistake of something between. */
+const most_retry_seconds = 30;
+
+interface Sending {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body: string | undefined;
+  signal: AbortSignal | undefined;
+  response_seconds: number;
+  agent: HttpAgent;
+}
+
+export function newAgent(url: string): HttpAgent {
+  const Agent = isHttps(url) ? HttpsAgent : HttpAgent;
+  return new Agent({ keepAlive: true });
+}
+
+function isHttps(url: string): boolean {
+  return URL.parse(url)?.protocol === 'https:';
+}
+
+/** Sends a request; resolves with the head of a good response. Errors: ControlError for any other. */
+export async function send(sending: Sending): Promise<IncomingMessage> {
+  const { url, method, headers, body, signal, response_seconds, agent } = sending;
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request = (isHttps(url) ? httpsRequest : httpRequest)(url, {
+        method,
+        agent,
+        ...(signal ? { signal } : {}),
+        headers: {
+          ...headers,
+          // The control plane shows the operator which nodes are behind.
+          'user-agent': `exitward-agent/${version}`,
+          ...(body !== undefined && {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+          }),
+        },
+      });
+      // Not the socket's own timeout: that begins when there is a socket, and names take their time.
+      const late = new ControlError(`no answer within ${response_seconds} seconds`);
+      const timer = setTimeout(() => request.destroy(late), response_seconds * 1000);
+      request.once('close', () => clearTimeout(timer));
+      request.on('error', reject);
+      const settle = (message: IncomingMessage) => {
+        clearTimeout(timer);
+        resolve(message);
+      };
+      request.once('response', settle);
+      request.end(body);
+    });
+    const { statusCode: status = 0 } = response;
+    if (status >= 200 && status < 300) return response;
+    throw await errorOf(response, status, response_seconds);
+  } catch (error) {
+    throw asControlError(error);
+  }
+}
+
+async function errorOf(
+  response: IncomingMessage,
+  status: number,
+  response_seconds: number,
+): Promise<ControlError> {
+  const body = await readJson(response, response_seconds).catch(() => undefined);
+  const { message, code, field } = (body ?? {}) as Record<string, unknown>;
+  const isOurs =
+    typeof message === 'string' &&
+    (status !== 401 || code === 'node_token_unknown' || isOfTokens(response));
+  const wait = Number(response.headers['retry-after']);
+  const date = Date.parse(response.headers.date ?? '');
+  const said = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
+  return new ControlError(said, {
+    status,
+    code: isOurs && typeof code === 'string' ? code : undefined,
+    field: isOurs && typeof field === 'string' ? field : undefined,
+    isOurs,
+    retry_after_seconds: wait > 0 ? Math.min(wait, most_retry_seconds) : undefined,
+    answered_at: Number.isNaN(date) ? undefined : date / 1000,
+  });
+}
+
+/** Gateways reject in JSON too, and their 401 must not cost a node its policy. */
+function isOfTokens({ headers }: IncomingMessage): boolean {
+  return headers['www-authenticate'] === 'Bearer' && headers['x-request-id'] !== undefined;
+}
+
+/** Breaks a response off when it was not renewed for so long. */
+export class IdleTimeout {
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(response: IncomingMessage, seconds: number, says: string) {
+    const fault = new ControlError(`${says} ${seconds} seconds`);
+    this.#timer = setTimeout(() => response.destroy(fault), seconds * 1000);
+  }
+
+  renew(): void {
+    this.#timer.refresh();
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** The body as it comes. Errors: ControlError when it breaks off, or times out. */
+export async function* piecesOf(
+  response: IncomingMessage,
+  timeout: IdleTimeout,
+): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of response) yield piece as Buffer;
+  } catch (error) {
+    throw asControlError(error);
+  } finally {
+    timeout.end();
+  }
+}
+
+/** The body as JSON; undefined when there is none. Errors: ControlError. */
+export async function readJson(
+  response: IncomingMessage,
+  response_seconds: number,
+): Promise<unknown> {
+  const timeout = new IdleTimeout(response, 3 * response_seconds, 'the answer did not end within');
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of piecesOf(response, timeout)) {
+    bytes += piece.length;
+    if (bytes > mostResponseBytes) throw notOurs();
+    pieces.push(piece);
+  }
+  if (bytes === 0) return undefined;
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    throw notOurs();
+  }
+}
+
+export function notOurs(): ControlError {
+  return new ControlError('the answer is not one of a control plane');
+}
+
+function asControlError(error: unknown): ControlError {
+  if (error instanceof ControlError) return error;
+  const { message, code } = error as NodeJS.ErrnoException;
+  return new ControlError(message || code || 'the connection failed');
+}

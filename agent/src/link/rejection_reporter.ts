@@ -1,0 +1,61 @@
+// Reports each minute how many connections were rejected, by reason, since the agent began: figures for charts, no bill.
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { DecisionCounts } from '../policy/decision_tally.ts';
+import { allReasons, type Reason } from '../policy/denials.ts';
+
+/** Connections by the reason of their denial; those that never were are left out. */
+export type Rejections = Partial<Record<Reason, number>>;
+
+/** The part of the control plane that is needed. A rejection is a ControlError. */
+export interface RejectionReports {
+  /** `boot` names the run of the agent that the counts belong to. */
+  reportRejections(boot: string, reasons: Rejections): Promise<void>;
+}
+
+export interface RejectionReporterOptions {
+  /** Its decisions since the agent began. */
+  engine: { counts(): { decisions: DecisionCounts } };
+  control: RejectionReports;
+  clock: Clock;
+  log: Logger;
+}
+
+const report_seconds = 60;
+
+export class RejectionReporter {
+  readonly #options: RejectionReporterOptions;
+  readonly #boot = randomUUID();
+  /** As JSON. */
+  #reported = JSON.stringify({});
+
+  constructor(options: RejectionReporterOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#options.clock.sleep(report_seconds, signal);
+      if (signal.aborted) return;
+      await this.report();
+    }
+  }
+
+  /** Reports the counts, if they have changed. Never fails: they are told again with the next. */
+  async report(): Promise<void> {
+    const { engine, control, log } = this.#options;
+    const { outcomes } = engine.counts().decisions;
+    const reasons: Rejections = {};
+    for (const reason of allReasons) if (outcomes[reason]) reasons[reason] = outcomes[reason];
+    const text = JSON.stringify(reasons);
+    if (text === this.#reported) return;
+    try {
+      await control.reportRejections(this.#boot, reasons);
+      this.#reported = text;
+    } catch (error) {
+      // A control plane of before does not take them: 404.
+      log.debug({ err: error }, 'rejected connections cannot be reported; they are told again');
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// Rejected connections, as the node tells them: totals of this run, when they have changed, again when they were not taken.
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { RejectionReporter } from '../src/link/rejection_reporter.ts';
+import { DecisionTally } from '../src/policy/decision_tally.ts';
+
+function scene() {
+  const decisions = new DecisionTally();
+  const told: Array<{ boot: string; reasons: object }> = [];
+  const state = { isAway: false };
+  const reporter = new RejectionReporter({
+    engine: { counts: () => ({ decisions: decisions.counts }) },
+    control: {
+      async reportRejections(boot, reasons) {
+        if (state.isAway) throw new Error('away');
+        told.push({ boot, reasons });
+      },
+    },
+    clock: systemClock,
+    log: pino({ level: 'silent' }),
+  });
+  return { decisions, told, state, reporter };
+}
+
+test('the control plane is told the totals by reason when they have changed, and of nobody let in', async () => {
+  const { decisions, told, reporter } = scene();
+  await reporter.report();
+  decisions.note('authlist', 9);
+  await reporter.report();
+  expect(told).toEqual([]);
+  decisions.note('bad_token', 2);
+  await reporter.report();
+  await reporter.report();
+  decisions.note('unknown_address');
+  decisions.note('bad_token');
+  await reporter.report();
+  const [{ boot } = { boot: '' }] = told;
+  expect(told).toEqual([
+    { boot, reasons: { bad_token: 2 } },
+    { boot, reasons: { bad_token: 3, unknown_address: 1 } },
+  ]);
+});
+
+test('what was not taken is told with the next, and another run has another name', async () => {
+  const { decisions, told, state, reporter } = scene();
+  decisions.note('bad_token', 2);
+  state.isAway = true;
+  await reporter.report();
+  state.isAway = false;
+  await reporter.report();
+  expect(told.map(({ reasons }) => reasons)).toEqual([{ bad_token: 2 }]);
+  const other = scene();
+  other.decisions.note('bad_token');
+  await other.reporter.report();
+  expect(other.told[0]?.boot).not.toBe(told[0]?.boot);
+});

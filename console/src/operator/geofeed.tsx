@@ -1,0 +1,162 @@
+// Geo-IP: where providers see the exit IPs, against where they are, and the geofeed that tells them.
+import { Link } from 'wouter-preact';
+import { useAddressState } from '../address.ts';
+import type { ResponseOf } from '../api/api.ts';
+import { usePages } from '../api/paging.ts';
+import { callAsShown, change, useRead } from '../api/reading.ts';
+import { explain } from '../api/sentences.ts';
+import { download } from '../csv.ts';
+import { country } from '../format.ts';
+import { paths } from '../paths.ts';
+import { Since } from '../relative_time.tsx';
+import {
+  Badge,
+  Button,
+  Card,
+  type Column,
+  Copy,
+  Empty,
+  Loaded,
+  notify,
+  notifyError,
+  optionsIn,
+  Page,
+  SelectField,
+  Table,
+} from '../ui/ui.ts';
+
+type GeoStatus = ResponseOf<'admin_list_geo_statuses'>[number];
+type Status = ResponseOf<'admin_get_status'>;
+
+const states = {
+  crit: 'In another country',
+  warn: 'More than 250 km off',
+  ok: 'Where they are',
+  '': 'All',
+};
+type State = keyof typeof states;
+const tones = { crit: 'bad', warn: 'warn', ok: 'good' } as const;
+
+export function GeofeedPage() {
+  const status = useRead('admin_get_status', {});
+  return (
+    <Page
+      title="Geo-IP"
+      note="Websites ask geo-IP providers where an address is. The geofeed tells the providers."
+      actions={
+        <Button icon="download" onClick={save}>
+          Download the geofeed
+        </Button>
+      }
+    >
+      <Loaded of={status} what="how the feed is published">
+        {(known) => <Feed status={known} />}
+      </Loaded>
+      <Seen hasProviders={(status.data?.geoip.length ?? 0) > 0} />
+    </Page>
+  );
+}
+
+async function save(): Promise<void> {
+  try {
+    download('geofeed.csv', await callAsShown('admin_get_geofeed', {}));
+  } catch (error) {
+    notifyError(explain(error).sentence);
+  }
+}
+
+function Feed({ status: { geofeed } }: { status: Status }) {
+  return (
+    <Card title="Geofeed" note="Each exit IP with its country and city (RFC 8805).">
+      {geofeed === null ? (
+        <p>
+          It is not published. With <code>EXITWARD_GEOFEED=public</code> everybody can fetch it at{' '}
+          <code>/geofeed.csv</code> of the account API, which is the address to give to providers.
+        </p>
+      ) : (
+        <p>
+          Providers fetch it at <Copy text={geofeed} what="the address of the geofeed" />.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Seen({ hasProviders }: { hasProviders: boolean }) {
+  const [state, setState] = useAddressState('status', 'crit');
+  const chosen = (state in states ? state : 'crit') as State;
+  const query = chosen === '' ? {} : { status: chosen };
+  const pages = usePages('admin_list_geo_statuses', { query });
+  const check = async () => {
+    try {
+      const { exit_ips, written } = await change('admin_check_geo', {});
+      notify(`${exit_ips} exit IPs were looked up; ${written} statuses are others than before.`);
+    } catch (error) {
+      notifyError(explain(error).sentence);
+    }
+  };
+  return (
+    <Card
+      title="Where providers see the exit IPs"
+      actions={hasProviders && <Button onClick={check}>Look them up now</Button>}
+    >
+      <div class="filters">
+        <SelectField
+          label="Seen"
+          name="status"
+          value={chosen}
+          options={optionsIn(states)}
+          onInput={setState}
+        />
+      </div>
+      <Loaded of={pages.rows} what="where providers see the exit IPs">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title="There is no such exit IP.">
+              {chosen === '' &&
+                'They are looked up in the databases that EXITWARD_GEOIP names, when there are any.'}
+            </Empty>
+          ) : (
+            <Table
+              compact
+              caption="Exit IPs, by provider"
+              columns={columns}
+              rows={rows}
+              keyOf={({ ip, provider }) => `${ip} ${provider}`}
+            />
+          )
+        }
+      </Loaded>
+      {pages.hasMore && (
+        <Button busy={pages.isReading} onClick={pages.readMore}>
+          Show more
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+const columns: Column<GeoStatus>[] = [
+  { heading: 'Exit IP', names: true, cell: ({ ip }) => <code>{ip}</code> },
+  {
+    heading: 'Server',
+    cell: ({ server }) => <Link href={paths.operator.server(server)}>{server}</Link>,
+  },
+  { heading: 'Provider', cell: ({ provider }) => provider },
+  {
+    heading: 'Seen',
+    cell: ({ status }) => <Badge tone={tones[status]}>{states[status].toLowerCase()}</Badge>,
+  },
+  {
+    heading: 'In',
+    cell: (one) =>
+      one.country === null ? <span class="note">no country</span> : country(one.country),
+  },
+  {
+    heading: 'Distance',
+    numeric: true,
+    cell: ({ distance_km }) =>
+      distance_km === null ? '' : `${Math.round(distance_km).toLocaleString('en')} km`,
+  },
+  { heading: 'Looked up', cell: ({ status_time }) => <Since at={status_time} /> },
+];

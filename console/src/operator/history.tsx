@@ -1,0 +1,229 @@
+// History: what the network, a server or a node carried, rejected and lacked over time; figures, and a chart of each.
+import { useMemo } from 'preact/hooks';
+import { useAddressState } from '../address.ts';
+import type { ResponseOf } from '../api/api.ts';
+import { useRead } from '../api/reading.ts';
+import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
+import { csv, download } from '../csv.ts';
+import { bitRate, bytes } from '../format.ts';
+import { now } from '../now.ts';
+import { Button, Card, Empty, Loaded, optionsIn, SelectField, Stat } from '../ui/ui.ts';
+import { day_seconds } from '../usage/days.ts';
+import '../style/usage.css';
+import { type Filled, filled, rejectionsIn } from './history_points.ts';
+
+type History = ResponseOf<'admin_get_history'>;
+
+const spans = { day: 1, week: 7, month: 30, year: 365 };
+type Span = keyof typeof spans;
+const spanNames = { day: '24 hours', week: '7 days', month: '30 days', year: '12 months' };
+/** Hours of one node or server are kept for no longer. */
+const { year: _, ...ofOne } = spanNames;
+
+/** The shortest step: the card reads the next one when it begins. */
+const step_seconds = 300;
+
+export function HistoryCard({ server, node }: { server?: string; node?: number }) {
+  const isOfAll = server === undefined && node === undefined;
+  const names = isOfAll ? spanNames : ofOne;
+  const [named, setSpan] = useAddressState('span', 'day');
+  const span = (named in names ? named : 'day') as Span;
+  const to = Math.floor(now.value / step_seconds + 1) * step_seconds;
+  const of = server === undefined ? {} : { server };
+  const history = useRead('admin_get_history', {
+    query: {
+      from: to - spans[span] * day_seconds,
+      to,
+      ...(node === undefined ? of : { node: String(node) }),
+    },
+  });
+  const subject = server ?? (node === undefined ? 'network' : `node-${node}`);
+  return (
+    <Card
+      title="Over time"
+      note="Times are UTC."
+      actions={
+        <>
+          <div class="split">
+            <SelectField
+              label="Span"
+              name="span"
+              value={span}
+              options={optionsIn(names)}
+              onInput={setSpan}
+            />
+          </div>
+          <Button
+            icon="download"
+            disabled={!history.data}
+            onClick={() => history.data && save(subject, history.data)}
+          >
+            Download CSV<span class="visually-hidden"> of {subject} over time</span>
+          </Button>
+        </>
+      }
+    >
+      <Loaded of={history} what="what was over time">
+        {(known) =>
+          filled(known, now.peek()).length === 0 ? (
+            <Empty title="Nothing was measured in these days.">
+              Live nodes are looked at each minute, and tell their traffic every few seconds.
+            </Empty>
+          ) : (
+            <Charts history={known} />
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+const inUtc = new Intl.DateTimeFormat('en-GB', {
+  ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },
+  timeZone: 'UTC',
+});
+const time = (seconds: number) => inUtc.format(seconds * 1000);
+const whole = (value: number) => Math.round(value).toLocaleString('en');
+
+function Charts({ history }: { history: History }) {
+  const points = useMemo(() => filled(history, now.peek()), [history]);
+  const charts = useMemo(() => chartsOf(points), [points]);
+  const { last, peak } = throughputOf(points);
+  const rejected = rejectionsIn(history.points);
+  const all = rejected.reduce((sum, { count }) => sum + count, 0);
+  const traffic = history.points.reduce((sum, { up, down }) => sum + up + down, 0);
+  return (
+    <>
+      <dl class="stats">
+        <Stat name="Throughput now" note={`at most ${bitRate(peak)}`}>
+          {bitRate(last)}
+        </Stat>
+        <Stat name="Traffic">{bytes(traffic)}</Stat>
+        <Stat
+          name="Rejected connections"
+          note={rejected
+            .slice(0, 2)
+            .map(({ reason, count }) => `${whole(count)} ${inWords(reason)}`)
+            .join(', ')}
+        >
+          {whole(all)}
+        </Stat>
+      </dl>
+      <div class="charts">
+        {charts.map(({ title, value, isCount, ...lines }) => (
+          <section key={title} class="stack-tight">
+            <h3>{title}</h3>
+            <LineChart
+              label={inSentence(title, lines, value)}
+              of={lines}
+              value={value}
+              time={time}
+              isCount={isCount}
+            />
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+const inWords = (reason: string) => reason.replaceAll('_', ' ');
+
+/** For those who cannot see the chart; the file has every number. */
+function inSentence(title: string, { lines }: Lines, value: (value: number) => string): string {
+  const parts = lines.map(({ name, values }) => {
+    const known = values.filter((one) => one !== null);
+    const last = known.at(-1);
+    if (last === undefined) return `${name}: unknown`;
+    return `${name}: ${value(last)} now, at most ${value(Math.max(...known))}`;
+  });
+  return `${title}. ${parts.join('; ')}.`;
+}
+
+function throughputOf(points: readonly Filled[]) {
+  const rates = points.map(({ up_rate, down_rate }) => up_rate + down_rate);
+  return { last: rates.at(-1) ?? 0, peak: Math.max(0, ...rates) };
+}
+
+/** As many reasons have lines of their own; the others are one. */
+const most_reasons = 4;
+
+function chartsOf(points: readonly Filled[]) {
+  const times = points.map(({ at }) => at);
+  const line = (name: string, color: number, of: (point: Filled) => number | null): Line => ({
+    name,
+    variable: `--series-${color}`,
+    values: points.map(of),
+  });
+  const reasons = rejectionsIn(points).map(({ reason }) => reason);
+  const named = reasons.slice(0, most_reasons);
+  const others = reasons.slice(most_reasons);
+  const rejected = [
+    ...named.map((reason, at) => line(inWords(reason), at, (point) => point.rejected[reason] ?? 0)),
+    ...(others.length > 0
+      ? [
+          line('others', most_reasons, ({ rejected }) =>
+            others.reduce((sum, reason) => sum + (rejected[reason] ?? 0), 0),
+          ),
+        ]
+      : []),
+  ];
+  return [
+    {
+      title: 'Throughput',
+      times,
+      value: bitRate,
+      isCount: false,
+      lines: [
+        line('Down', 0, ({ down_rate }) => down_rate),
+        line('Up', 1, ({ up_rate }) => up_rate),
+      ],
+    },
+    {
+      title: 'Open connections',
+      times,
+      value: whole,
+      isCount: true,
+      lines: [
+        line('At most', 2, ({ connections_peak }) => connections_peak),
+        line('On average', 0, ({ connections }) => connections),
+      ],
+    },
+    {
+      title: 'Rejected connections, by reason',
+      times,
+      value: whole,
+      isCount: true,
+      lines: rejected.length > 0 ? rejected : [line('none', 0, () => 0)],
+    },
+    {
+      title: 'Lag and faults',
+      times,
+      value: whole,
+      isCount: true,
+      lines: [
+        line('Longest lag, seconds', 3, ({ lag_peak }) => lag_peak),
+        line('Faults at a time', 5, ({ faults_peak }) => faults_peak),
+      ],
+    },
+  ];
+}
+
+function save(subject: string, { points }: History): void {
+  const reasons = rejectionsIn(points).map(({ reason }) => reason);
+  const columns = [
+    'up',
+    'down',
+    'connections',
+    'connections_peak',
+    'lag_peak',
+    'faults_peak',
+  ] as const;
+  const header = ['at', ...columns, ...reasons.map((reason) => `rejected_${reason}`)];
+  const rows = points.map((point) => [
+    new Date(point.at * 1000).toISOString(),
+    ...columns.map((column) => point[column] ?? ''),
+    ...reasons.map((reason) => point.rejected[reason] ?? 0),
+  ]);
+  download(`history-${subject}.csv`, csv(header, rows));
+}

@@ -1,0 +1,49 @@
+// The points of a history as charts show them: steps without anything filled in, bytes as bits a second; pure.
+import type { ResponseOf } from '../api/api.ts';
+
+type History = ResponseOf<'admin_get_history'>;
+type Point = History['points'][number];
+
+export interface Filled extends Point {
+  /** Bits a second, from and to clients. */
+  up_rate: number;
+  down_rate: number;
+}
+
+/** A step that has only begun tells little: a batch that has just come would look like a flood. */
+const least_seconds = 60;
+
+/** Each step from the first that anything is known of to the one of `now`. */
+export function filled({ step, to, points }: History, now: number): Filled[] {
+  const known = new Map(points.map((point) => [point.at, point]));
+  const first = points[0]?.at;
+  if (first === undefined) return [];
+  const all: Filled[] = [];
+  for (let at = first; at < to && at + least_seconds <= now; at += step) {
+    const point = known.get(at) ?? nothing;
+    const seconds = Math.min(step, now - at);
+    const rate = (bytes: number) => (bytes * 8) / seconds;
+    all.push({ ...point, at, up_rate: rate(point.up), down_rate: rate(point.down) });
+  }
+  return all;
+}
+
+const nothing = {
+  ...{ up: 0, down: 0, rejected: {} },
+  ...{ connections: null, connections_peak: null, lag_peak: null, faults_peak: null },
+};
+
+/** Of all points together, the most frequent reasons first. */
+export function rejectionsIn(
+  points: ReadonlyArray<Pick<Point, 'rejected'>>,
+): Array<{ reason: string; count: number }> {
+  const sums = new Map<string, number>();
+  for (const { rejected } of points) {
+    for (const [reason, count] of Object.entries(rejected)) {
+      sums.set(reason, (sums.get(reason) ?? 0) + count);
+    }
+  }
+  return Array.from(sums, ([reason, count]) => ({ reason, count })).sort(
+    (one, other) => other.count - one.count,
+  );
+}

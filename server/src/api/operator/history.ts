@@ -1,0 +1,79 @@
+// /admin/history: traffic, connections, rejections, lag and faults over time, of the network, a server or a node.
+import type { FastifyInstance } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import type { Context } from '../../context.ts';
+import { invalidField } from '../../errors.ts';
+import { Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { wholeIn } from '../../http/paging.ts';
+import { history, longest_history_seconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
+import { requireServer } from '../../servers/servers.ts';
+import { operatorRoute } from './route.ts';
+
+const day_seconds = 86_400;
+
+const HistoryQuery = Strict({
+  from: Type.Optional(
+    Type.String({ description: 'Epoch seconds; a day before `to` when omitted.' }),
+  ),
+  to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
+  server: Type.Optional(Text('Only the nodes of this server.')),
+  node: Type.Optional(Text('Only this node, by its id.')),
+});
+const seen = (schema: TSchema, description: string) =>
+  Type.Union([schema, Type.Null()], { description: `${description}; null: no look in the step.` });
+const History = Strict({
+  from: Timestamp('Steps from here on.'),
+  to: Timestamp('Steps before here.'),
+  step: Integer('Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400.'),
+  points: Type.Array(
+    Strict({
+      at: Timestamp('Start of the step.'),
+      up: Integer('Bytes from clients.'),
+      down: Integer('Bytes to clients.'),
+      connections: seen(Integer('How many.'), 'Open connections of live nodes, on average'),
+      connections_peak: seen(Integer('How many.'), 'Open connections, at most'),
+      lag_peak: seen(Integer('Seconds.'), 'The longest that a change had waited for a live node'),
+      faults_peak: seen(Integer('How many.'), 'Faults of live nodes, at most'),
+      rejected: Type.Record(Type.String(), Integer('Connections.'), {
+        description: 'Connections that were rejected, by the reason that clients were told.',
+      }),
+    }),
+    { description: 'In order of time. Steps in which nothing was are left out.' },
+  ),
+});
+
+export function historyRoutes(app: FastifyInstance, ctx: Context): void {
+  operatorRoute(app, 'Operator: network')('GET /admin/history', {
+    summary: 'Traffic, connections, rejections, lag and faults over time',
+    description:
+      'Of the whole network, or of a server or node. Steps of five minutes are kept for two days, hours for 35 days, those of the network for 400.',
+    query: HistoryQuery,
+    answer: History,
+    errors: [404],
+    handle: async ({ query }) => {
+      const now = ctx.clock.now();
+      const to = wholeIn('to', query.to, now);
+      const from = wholeIn('from', query.from, Math.max(0, to - day_seconds));
+      if (from >= to) throw invalidField('from', `${from} is not before to, ${to}.`);
+      if (to - from > longest_history_seconds) {
+        const days = longest_history_seconds / day_seconds;
+        throw invalidField('from', `is more than ${days} days before to.`);
+      }
+      const whose = await whoseOf(ctx, query);
+      return { from, to, ...(await history(ctx.db, whose, from, to, now)) };
+    },
+  });
+}
+
+/** Errors: 400 for both, 404 for one that is not there. */
+async function whoseOf(
+  { db }: Context,
+  { server, node }: { server?: string | undefined; node?: string | undefined },
+): Promise<Whose> {
+  if (server !== undefined && node !== undefined) {
+    throw invalidField('node', 'only one of server and node can be given.');
+  }
+  if (server !== undefined) return { server_id: (await requireServer(db, server)).id };
+  if (node === undefined) return {};
+  return { node_id: (await requireAnyNode(db, idOf(node) ?? 0)).id };
+}

@@ -1,0 +1,182 @@
+// History: what nodes and the whole network carried, rejected and lacked over time, in steps of five minutes and hours.
+import type { Reader, Transaction } from '../db/database.ts';
+import * as store from './history_store.ts';
+
+export type { Whose } from './history_store.ts';
+
+const hour_seconds = 3600;
+const day_seconds = 86_400;
+const short_seconds = 300;
+/** Both are written at once, of the node and of the network: nothing is rolled up later. */
+const steps = [short_seconds, hour_seconds];
+/** How long the steps of nodes are kept; the hours of the network are kept longer. */
+const short_kept_seconds = 2 * day_seconds;
+const hours_kept_seconds = 35 * day_seconds;
+const network_hours_kept_seconds = 400 * day_seconds;
+export const longest_history_seconds = network_hours_kept_seconds;
+
+const sample_seconds = 60;
+/** The timers of processes drift. */
+const early_seconds = 5;
+
+type Amounts = Omit<store.PointRow, 'node_id' | 'step' | 'at'>;
+const nothing: Amounts = {
+  ...{ up: 0, down: 0, samples: 0, connections: 0 },
+  ...{ connections_peak: 0, lag_peak: 0, faults_peak: 0 },
+};
+
+/** In the steps of both lengths, of each of these nodes. */
+const inSteps = <T extends object>(node_ids: readonly number[], at: number, amounts: T) =>
+  node_ids.flatMap((node_id) =>
+    steps.map((step) => ({ node_id, step, at: at - (at % step), ...amounts })),
+  );
+
+/** Adds up what has the same node and step: one statement must not meet a row twice. */
+function merged(rows: readonly store.PointRow[]): store.PointRow[] {
+  const byPlace = new Map<string, store.PointRow>();
+  for (const row of rows) {
+    const place = `${row.node_id} ${row.step} ${row.at}`;
+    const sum = byPlace.get(place);
+    if (sum) {
+      sum.up = Math.min(sum.up + row.up, Number.MAX_SAFE_INTEGER);
+      sum.down = Math.min(sum.down + row.down, Number.MAX_SAFE_INTEGER);
+    } else byPlace.set(place, { ...row });
+  }
+  return Array.from(byPlace.values());
+}
+
+/** Adds traffic that a node reported, in the transaction that counts it. `at`: epoch seconds. */
+export async function addTraffic(
+  tx: Transaction,
+  node_id: number,
+  rows: ReadonlyArray<{ at: number; up: number; down: number }>,
+): Promise<void> {
+  const points = rows.flatMap(({ at, up, down }) =>
+    inSteps([node_id, 0], at, { ...nothing, up, down }),
+  );
+  if (points.length > 0) await store.addPoints(tx, merged(points));
+}
+
+/**
+ * Adds the connections that a node has rejected, by reason: `counts` are those since its agent began, so that a report that
+ * comes twice, or late, adds nothing twice. `boot` names the run of the agent.
+ */
+export async function addRejected(
+  tx: Transaction,
+  node_id: number,
+  boot: string,
+  counts: Readonly<Record<string, number>>,
+): Promise<void> {
+  const told = await store.toldCounts(tx, node_id, boot);
+  const more = Object.entries(counts).flatMap(([reason, all]) => {
+    const count = all - (told[reason] ?? 0);
+    return count > 0 ? inSteps([node_id, 0], tx.now, { reason, count }) : [];
+  });
+  if (more.length === 0) return;
+  await store.addRejections(tx, more);
+  await store.setToldCounts(tx, node_id, boot, { ...told, ...counts });
+}
+
+/** Looks at the live nodes, once a minute in the whole network; returns 0: no look follows at once. */
+export async function sampleNodes(tx: Transaction): Promise<number> {
+  if (!(await store.claimSample(tx, sample_seconds - early_seconds))) return 0;
+  const seen = await store.looks(tx);
+  const amounts = seen.map(({ id, connections, faults, waiting_since }) => ({
+    id,
+    connections,
+    faults_peak: faults,
+    lag_peak: waiting_since === null ? 0 : Math.max(0, tx.now - waiting_since),
+  }));
+  const sum = (of: (one: (typeof amounts)[number]) => number) =>
+    amounts.reduce((all, one) => all + of(one), 0);
+  const network = {
+    id: 0,
+    connections: sum(({ connections }) => connections),
+    faults_peak: sum(({ faults_peak }) => faults_peak),
+    lag_peak: amounts.reduce((most, { lag_peak }) => Math.max(most, lag_peak), 0),
+  };
+  const points = [...amounts, network].flatMap(({ id, connections, ...rest }) =>
+    inSteps([id], tx.now, {
+      ...nothing,
+      ...rest,
+      samples: 1,
+      connections,
+      connections_peak: connections,
+    }),
+  );
+  await store.addPoints(tx, points);
+  return 0;
+}
+
+/** Removes steps that are too old, a batch at a time. */
+export async function purgeHistory(tx: Transaction, most: number): Promise<number> {
+  const removed = [
+    await store.removeOld(tx, short_seconds, false, tx.now - short_kept_seconds, most),
+    await store.removeOld(tx, short_seconds, true, tx.now - short_kept_seconds, most),
+    await store.removeOld(tx, hour_seconds, false, tx.now - hours_kept_seconds, most),
+    await store.removeOld(tx, hour_seconds, true, tx.now - network_hours_kept_seconds, most),
+  ];
+  return Math.max(...removed);
+}
+
+export interface HistoryPoint {
+  /** Start of the step, epoch seconds. */
+  at: number;
+  /** Bytes from and to clients in the step. */
+  up: number;
+  down: number;
+  /** Open connections, on average and at most; null: there was no look. */
+  connections: number | null;
+  connections_peak: number | null;
+  /** The longest that a change waited for a live node, in seconds. */
+  lag_peak: number | null;
+  /** The most faults at a time. */
+  faults_peak: number | null;
+  /** Connections that were rejected, by reason. */
+  rejected: Record<string, number>;
+}
+
+/** How wide a step is, so that a chart has several hundred at most: five minutes, an hour or a day (UTC). */
+function widthOf(from: number, to: number, now: number): number {
+  if (to - from <= short_kept_seconds && from >= now - short_kept_seconds) return short_seconds;
+  return to - from <= hours_kept_seconds ? hour_seconds : day_seconds;
+}
+
+/** The steps in from <= at < to, in order, those without anything left out; `step`: their width in seconds. */
+export async function history(
+  db: Reader,
+  whose: store.Whose,
+  from: number,
+  to: number,
+  now: number,
+): Promise<{ step: number; points: HistoryPoint[] }> {
+  const step = widthOf(from, to, now);
+  const first = from - (from % step);
+  const kept = Math.min(step, hour_seconds);
+  const [points, rejections] = await Promise.all([
+    store.pointsOf(db, whose, kept, step, first, to),
+    store.rejectionsOf(db, whose, kept, step, first, to),
+  ]);
+  const found = new Map<number, HistoryPoint>();
+  for (const { at, up, down, samples, connections, ...peaks } of points) {
+    const { connections_peak, lag_peak, faults_peak } = peaks;
+    const seen =
+      samples > 0
+        ? {
+            connections: Math.round(connections / samples),
+            connections_peak,
+            lag_peak,
+            faults_peak,
+          }
+        : unseen;
+    found.set(at, { at, up, down, ...seen, rejected: {} });
+  }
+  for (const { at, reason, count } of rejections) {
+    const point = found.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };
+    point.rejected[reason] = count;
+    found.set(at, point);
+  }
+  return { step, points: Array.from(found.values()).sort((one, other) => one.at - other.at) };
+}
+
+const unseen = { connections: null, connections_peak: null, lag_peak: null, faults_peak: null };

@@ -1,0 +1,186 @@
+// The SQL of history: what nodes did in each step of time, the whole network as node 0.
+import type { Reader, Row, Transaction } from '../db/database.ts';
+
+/** Adds to what is there of the same node and step; peaks stay the highest. */
+export interface PointRow {
+  node_id: number;
+  /** Seconds; `at`: the start of the step. */
+  step: number;
+  at: number;
+  /** Bytes from and to clients. */
+  up: number;
+  down: number;
+  /** Looks at the open connections, and the sum of what they saw. */
+  samples: number;
+  connections: number;
+  connections_peak: number;
+  /** Seconds for which the oldest change was not applied. */
+  lag_peak: number;
+  faults_peak: number;
+}
+
+export interface RejectionRow {
+  node_id: number;
+  step: number;
+  at: number;
+  /** A word of the agent. */
+  reason: string;
+  count: number;
+}
+
+const largest = Number.MAX_SAFE_INTEGER;
+const summed = ['up', 'down', 'samples', 'connections'];
+const peaks = ['connections_peak', 'lag_peak', 'faults_peak'];
+
+const added = (table: string, column: string) =>
+  `${column} = case when ${table}.${column} > ${largest} - excluded.${column}
+     then ${largest} else ${table}.${column} + excluded.${column} end`;
+const raised = (column: string) =>
+  `${column} = case when node_points.${column} > excluded.${column}
+     then node_points.${column} else excluded.${column} end`;
+const pointsUpsert = `on conflict (node_id, step, at) do update set
+  ${[...summed.map((column) => added('node_points', column)), ...peaks.map(raised)]}`;
+const rejectionsUpsert = `on conflict (node_id, step, at, reason) do update set ${added('node_rejections', 'count')}`;
+
+export function addPoints(tx: Transaction, rows: readonly PointRow[]): Promise<void> {
+  return tx.insertMany(
+    'node_points',
+    rows.map((row): Row => ({ ...row })),
+    pointsUpsert,
+  );
+}
+
+export function addRejections(tx: Transaction, rows: readonly RejectionRow[]): Promise<void> {
+  return tx.insertMany(
+    'node_rejections',
+    rows.map((row): Row => ({ ...row })),
+    rejectionsUpsert,
+  );
+}
+
+/** The counts that a node told last, in this run of its agent; none: it is the first time. */
+export async function toldCounts(
+  db: Reader,
+  node_id: number,
+  boot: string,
+): Promise<Record<string, number>> {
+  const row = await db.one<{ counts: string }>(
+    'select counts from node_told_rejections where node_id = $1 and boot = $2',
+    [node_id, boot],
+  );
+  return row ? JSON.parse(row.counts) : {};
+}
+
+export function setToldCounts(
+  tx: Transaction,
+  node_id: number,
+  boot: string,
+  counts: Record<string, number>,
+): Promise<number> {
+  return tx.run(
+    `insert into node_told_rejections (node_id, boot, counts) values ($1, $2, $3)
+     on conflict (node_id) do update set boot = excluded.boot, counts = excluded.counts`,
+    [node_id, boot, JSON.stringify(counts)],
+  );
+}
+
+/** True for one process alone, once in so many seconds. */
+export async function claimSample(tx: Transaction, seconds: number): Promise<boolean> {
+  const rows = await tx.put(
+    'update network set sampled_at = $1 where sampled_at <= $2 or sampled_at > $1 returning sampled_at',
+    [tx.now, tx.now - seconds],
+  );
+  return rows.length > 0;
+}
+
+/** How far back of the newest change one is looked for that a node has not applied. */
+const searched = 10_000;
+
+/** Live nodes with their connections, faults, and since when a change waits for them; null: none does. */
+export function looks(
+  db: Reader,
+): Promise<
+  Array<{ id: number; connections: number; faults: number; waiting_since: number | null }>
+> {
+  return db.all(
+    `select n.id, coalesce(n.connections, 0) as connections,
+       (select count(*) from node_faults f where f.node_id = n.id) as faults,
+       (select c.at from changes c where c.revision > n.applied_revision and c.revision > w.revision - ${searched}
+          and c.kind <> 'explain'
+          and (c.server_id = n.server_id or (c.server_id is null and (c.account_id is null or exists (
+            select 1 from contract_servers s where s.server_id = n.server_id and s.account_id = c.account_id))))
+        order by c.revision limit 1) as waiting_since
+     from nodes n, network w where n.revoked_at is null and n.live = 1`,
+  );
+}
+
+/** A point as it is read: sums over nodes, peaks of any of them. */
+export type Point = Omit<PointRow, 'node_id' | 'step'>;
+export type Rejections = Omit<RejectionRow, 'node_id' | 'step'>;
+
+/** A node, all nodes of a server, or, left out, the network. */
+export interface Whose {
+  node_id?: number | undefined;
+  server_id?: number | undefined;
+}
+
+const nodesOf = ({ server_id }: Whose) =>
+  server_id === undefined ? '= $1' : 'in (select id from nodes where server_id = $1)';
+const placed = ({ node_id = 0, server_id }: Whose, ...rest: number[]) => [
+  server_id ?? node_id,
+  ...rest,
+];
+
+/** The steps in from <= at < to, `width` seconds in one, in order; those without anything are left out. */
+export function pointsOf(
+  db: Reader,
+  whose: Whose,
+  step: number,
+  width: number,
+  from: number,
+  to: number,
+) {
+  const sum = (column: string) => `sum(cast(${column} as double precision)) as ${column}`;
+  return db.all<Point>(
+    `select at - at % ${width} as at, ${[...summed.map(sum), ...peaks.map((column) => `max(${column}) as ${column}`)]}
+     from node_points where node_id ${nodesOf(whose)} and step = $2 and at >= $3 and at < $4
+     group by at - at % ${width} order by 1`,
+    placed(whose, step, from, to),
+  );
+}
+
+/** As `pointsOf`. */
+export function rejectionsOf(
+  db: Reader,
+  whose: Whose,
+  step: number,
+  width: number,
+  from: number,
+  to: number,
+) {
+  return db.all<Rejections>(
+    `select at - at % ${width} as at, reason, sum(cast(count as double precision)) as count
+     from node_rejections where node_id ${nodesOf(whose)} and step = $2 and at >= $3 and at < $4
+     group by at - at % ${width}, reason order by 1, 2`,
+    placed(whose, step, from, to),
+  );
+}
+
+/** Removes so many of the oldest steps, of nodes or of the whole network; returns how many. */
+export async function removeOld(
+  tx: Transaction,
+  step: number,
+  ofNetwork: boolean,
+  before: number,
+  most: number,
+): Promise<number> {
+  const whose = ofNetwork ? 'node_id = 0' : 'node_id > 0';
+  const remove = (table: string, key: string) =>
+    tx.run(
+      `delete from ${table} where (${key}) in (select ${key} from ${table}
+         where step = $1 and at < $2 and ${whose} order by step, at limit $3)`,
+      [step, before, most],
+    );
+  const points = await remove('node_points', 'node_id, step, at');
+  return points + (await remove('node_rejections', 'node_id, step, at, reason'));
+}

@@ -1,0 +1,233 @@
+// History: traffic, connections, rejections, lag and faults of nodes and the network over time, as operators read it.
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eachDatabase } from './databases.ts';
+import { startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+interface Point {
+  at: number;
+  up: number;
+  down: number;
+  connections: number | null;
+  connections_peak: number | null;
+  lag_peak: number | null;
+  faults_peak: number | null;
+  rejected: Record<string, number>;
+}
+
+const day = 86_400;
+
+eachDatabase((database) => {
+  let t: TestApp;
+  let names = 0;
+  beforeAll(async () => {
+    t = await startTestApp(await database.url());
+  });
+  afterAll(() => t.stop());
+
+  async function scene() {
+    const server = `srv${++names}`;
+    await t.server(server, { exit_ips: [`198.18.${names}.1`] });
+    const { account } = await t.account(`account${names}`, { servers: [server] });
+    const node = await t.node(server);
+    let seq = 0;
+    const usage = (...rows: Array<{ at: number; up: number; down: number }>) =>
+      node.send('POST', '/usage', {
+        ...{ boot: 'run', seq: ++seq },
+        rows: rows.map((row) => ({ account: account.id, user: 1, ...row })),
+      });
+    return { server, account, node, usage };
+  }
+  const reject = (node: TestNode, boot: string, reasons: object) =>
+    node.send('POST', '/rejections', { boot, reasons });
+  const read = async (query = '') => {
+    const { status, body } = await t.operator.get(`/history${query}`);
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body as { step: number; from: number; to: number; points: Point[] };
+  };
+  const inAll = (points: Point[], of: (point: Point) => number) =>
+    points.reduce((sum, point) => sum + of(point), 0);
+
+  test('traffic is in the five minutes that it was in, of its node, its server and the network', async () => {
+    const { server, node, usage } = await scene();
+    const before = await read(`?to=${t.now() + 1}`);
+    const at = t.now() - 7200 - (t.now() % 300);
+    await usage(
+      { at, up: 10, down: 100 },
+      { at: at + 299, up: 1, down: 2 },
+      { at: at + 300, up: 5, down: 50 },
+    );
+    const expected = [
+      { at, up: 11, down: 102 },
+      { at: at + 300, up: 5, down: 50 },
+    ];
+    for (const query of [`?node=${node.id}`, `?server=${server}`]) {
+      const { step, points } = await read(query);
+      expect(step).toBe(300);
+      expect(points).toMatchObject(expected);
+    }
+    const { points } = await read(`?to=${t.now() + 1}`);
+    expect(inAll(points, ({ up, down }) => up + down)).toBe(
+      inAll(before.points, ({ up, down }) => up + down) + 168,
+    );
+  });
+
+  test('a batch that comes twice is in it once, and one that is held when it was accepted', async () => {
+    const { node, account } = await scene();
+    const rows = [{ account: account.id, user: 1, at: t.now(), up: 2 ** 50, down: 0 }];
+    const batch = { boot: 'run', seq: 1, rows };
+    const sums = async () =>
+      inAll((await read(`?node=${node.id}&to=${t.now() + 1}`)).points, ({ up }) => up);
+    await node.send('POST', '/usage', batch);
+    expect(await sums()).toBe(0);
+    const { body: held } = await t.operator.get('/held_usage');
+    const id = held.find(({ node_id }: { node_id: number }) => node_id === node.id).id;
+    expect((await t.operator.post(`/held_usage/${id}/accept`, {})).status).toBeLessThan(300);
+    await node.send('POST', '/usage', batch);
+    expect(await sums()).toBe(2 ** 50);
+  });
+
+  test('rejections are counted by reason, however often and late a node tells its counts', async () => {
+    const { server, node } = await scene();
+    const rejected = async () =>
+      (await read(`?server=${server}&to=${t.now() + 1}`)).points.map(({ rejected }) => rejected);
+    expect((await reject(node, 'one', { bad_token: 3, unknown_address: 1 })).status).toBe(204);
+    await reject(node, 'one', { bad_token: 3, unknown_address: 1 });
+    expect(await rejected()).toEqual([{ bad_token: 3, unknown_address: 1 }]);
+    t.clock.advance(300);
+    await reject(node, 'one', { bad_token: 10, unknown_address: 1 });
+    // An older report that was under way comes last.
+    await reject(node, 'one', { bad_token: 5 });
+    await reject(node, 'one', { bad_token: 10, unknown_address: 1 });
+    expect(await rejected()).toEqual([{ bad_token: 3, unknown_address: 1 }, { bad_token: 7 }]);
+    // The agent began anew.
+    await reject(node, 'two', { bad_token: 2 });
+    expect((await rejected()).at(-1)).toEqual({ bad_token: 9 });
+  });
+
+  test.each([
+    [{ 'Bad token': 1 }, 'reasons.Bad token'],
+    [{ bad_token: -1 }, 'reasons.bad_token'],
+    [{ bad_token: 1.5 }, 'reasons.bad_token'],
+    [Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`r${at}`, 1])), 'reasons'],
+  ])(
+    'rejections that are none are rejected, and the field is named: %j',
+    async (reasons, field) => {
+      const { node } = await scene();
+      const response = await reject(node, 'one', reasons);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ field });
+    },
+  );
+
+  test('each minute the live nodes are looked at: connections, lag and faults', async () => {
+    const { node } = await scene();
+    await node.snapshot();
+    const { epoch, revision } = node;
+    const look = async (connections: number) => {
+      t.clock.advance(60);
+      const headers = { 'exitward-connections': String(connections) };
+      await node.send('POST', '/acks', { epoch, revision }, headers);
+      await t.pass(1);
+      return (await read(`?node=${node.id}&to=${t.now() + 1}`)).points;
+    };
+    t.clock.advance(300 - (t.now() % 300));
+    expect(await look(4)).toMatchObject([{ connections: 4, lag_peak: 0, faults_peak: 0 }]);
+    const fault = { kind: 'disk', message: 'The disk is full.', since: t.now() };
+    await node.send('POST', '/faults', { faults: [fault] });
+    expect(await look(7)).toMatchObject([{ connections: 6, connections_peak: 7, faults_peak: 1 }]);
+    // So does the network as a whole, once: another process has looked already.
+    await t.pass(1);
+    const network = (await read(`?to=${t.now() + 1}`)).points.at(-1);
+    expect(network).toMatchObject({ connections: 6, connections_peak: 7, faults_peak: 1 });
+  });
+
+  test('a change that waits for a node is its lag, in seconds', async () => {
+    const { server, node } = await scene();
+    await node.snapshot();
+    const { epoch, revision } = node;
+    await t.account(`lag${names}`, { servers: [server] });
+    const made = t.now();
+    t.clock.advance(60);
+    await node.send('POST', '/acks', { epoch, revision });
+    await t.pass(1);
+    const { points } = await read(`?node=${node.id}&to=${t.now() + 1}`);
+    expect(points.at(-1)?.lag_peak).toBe(t.now() - made);
+  });
+
+  test('a long span is told by hours and days, whose sums are those of what was reported', async () => {
+    const { node, usage } = await scene();
+    const base = t.now() - 30 * day;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            at: fc.integer({ min: base, max: base + 29 * day }),
+            up: fc.nat(1000),
+            down: fc.nat(1000),
+          }),
+          { minLength: 1, maxLength: 30 },
+        ),
+        async (rows) => {
+          const sum = async (from: number, to: number) => {
+            const { points, step } = await read(`?node=${node.id}&from=${from}&to=${to}`);
+            expect(points.every(({ at }) => at % step === 0)).toBe(true);
+            return inAll(points, ({ up, down }) => up + down);
+          };
+          const spans: Array<[number, number]> = [
+            [base - day, t.now() + 1],
+            [base - 20 * day, t.now() + 1],
+          ];
+          const before = await Promise.all(spans.map((span) => sum(...span)));
+          expect((await usage(...rows)).status).toBe(200);
+          const after = await Promise.all(spans.map((span) => sum(...span)));
+          const added = rows.reduce((all, { up, down }) => all + up + down, 0);
+          expect(after).toEqual(before.map((one) => one + added));
+        },
+      ),
+      { numRuns: 10 },
+    );
+    expect((await read(`?node=${node.id}&from=${base}`)).step).toBe(3600);
+    expect((await read(`?node=${node.id}&from=${base - 20 * day}`)).step).toBe(day);
+  });
+
+  test('steps of five minutes go after two days, hours of a node after 35', async () => {
+    const { node, usage } = await scene();
+    await usage({ at: t.now(), up: 1, down: 1 });
+    await reject(node, 'one', { bad_token: 1 });
+    const rows = async (table: string) =>
+      Number(
+        (
+          await t.running.ctx.db.one<{ n: number }>(
+            `select count(*) as n from ${table} where node_id = $1`,
+            [node.id],
+          )
+        )?.n,
+      );
+    expect([await rows('node_points'), await rows('node_rejections')]).toEqual([2, 2]);
+    await t.pass(2 * day + 600);
+    expect([await rows('node_points'), await rows('node_rejections')]).toEqual([1, 1]);
+    expect((await read(`?node=${node.id}&from=${t.now() - 3 * day}`)).points).toMatchObject([
+      { up: 1, rejected: { bad_token: 1 } },
+    ]);
+    await t.pass(34 * day);
+    expect([await rows('node_points'), await rows('node_rejections')]).toEqual([0, 0]);
+  });
+
+  describe('a question that makes no sense is rejected, and the field is named', () => {
+    test.each([
+      ['?from=x', 400, 'from'],
+      ['?from=5&to=5', 400, 'from'],
+      ['?from=1', 400, 'from'],
+      ['?server=srv1&node=1', 400, 'node'],
+      ['?server=nowhere', 404, undefined],
+      ['?node=999999', 404, undefined],
+      ['?node=x', 404, undefined],
+    ])('%s', async (query, status, field) => {
+      const response = await t.operator.get(`/history${query}`);
+      expect(response.status).toBe(status);
+      if (field) expect(response.body).toMatchObject({ field });
+    });
+  });
+});
