@@ -128,11 +128,12 @@ export async function createAccount(
   return { account, api_token: token.text };
 }
 
-/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold. */
+/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold; 400 naming the `expiry_field`. */
 export async function changeAccount(
   tx: Transaction,
   account: Account,
   changes: AccountChanges,
+  expiry_field = 'expiry',
 ): Promise<Account> {
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
   const after: Account = { ...account, ...defined(plain) };
@@ -143,7 +144,7 @@ export async function changeAccount(
   if (after.port_scheme_id !== account.port_scheme_id) {
     await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
   }
-  rejectEndBeforeStart(after);
+  rejectEndBeforeStart(after, expiry_field);
   if (after.start !== account.start && (await hasUsage(tx, account.id))) {
     throw conflict('the contract has usage, and its billing periods are counted from its start.', {
       field: 'start',
@@ -170,8 +171,8 @@ function auditContract(
 }
 
 /** Errors: 400 when the contract would end before it starts. */
-function rejectEndBeforeStart({ start, expiry }: Account): void {
-  if (start >= expiry) throw invalidField('expiry', "expected a time after the contract's start.");
+function rejectEndBeforeStart({ start, expiry }: Account, field = 'expiry'): void {
+  if (start >= expiry) throw invalidField(field, "expected a time after the contract's start.");
 }
 
 /** Errors: 409 while the account is served on its present port scheme, or could not be on the new one. */

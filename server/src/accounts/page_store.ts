@@ -1,7 +1,13 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices, sliceOfPage } from '../list_pages.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /** Bytes of the running billing period; doubles, which cannot overflow, up to what JSON can tell exactly. */
@@ -11,8 +17,9 @@ const usage = `coalesce((select case when sum(cast(p.bytes as double precision))
 
 /** The orders of a page. */
 const sorts = {
+  id: 'a.id',
   name: 'a.name',
-  created_at: 'a.created_at',
+  plan: 'a.plan',
   expiry: 'a.expiry',
   usage,
 } as const;
@@ -37,16 +44,20 @@ export interface AccountFilter {
   /** A part of a name or a plan. */
   search?: string | undefined;
   state?: keyof typeof states | undefined;
+  /** Epoch seconds: those that end before. */
+  ends_before?: number | undefined;
 }
 
 /** All accounts, as they stand at `now`. */
 export function accountPageSlices(
   db: Reader,
-  { search = '', state }: AccountFilter,
+  { search = '', state, ends_before = 0 }: AccountFilter,
   page: PageAsked<AccountSort>,
   now: number,
 ): AsyncGenerator<PageSlice<AccountRow>, void, void> {
-  const found = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')`;
+  const found = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
+    and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
+  const isAsked = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
     slices: idSlices(db, 'accounts', sliceOfPage),
     row: 'a',
@@ -55,10 +66,12 @@ export function accountPageSlices(
     joins: '',
     // All are on the list; states and usage are as of the time.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
-    asked:
-      search !== '' || state
-        ? { sql: state ? `${found} and ${states[state]}` : found, values: [containing(search)] }
-        : undefined,
+    asked: isAsked
+      ? {
+          sql: state ? `${found} and ${states[state]}` : found,
+          values: [containing(search), ends_before],
+        }
+      : undefined,
     sort: sorts[page.sort],
   };
   return pageSlices(db, sql, page);

@@ -43,8 +43,8 @@ export {
   putSecondFactorInForce,
   signInOfPerson,
 } from './own_sign_in.ts';
-export { max_password_length, min_password_length } from './passwords.ts';
 export { userFlags, userPageSlices, userSorts, userStates } from './page_store.ts';
+export { max_password_length, min_password_length } from './passwords.ts';
 export { beginSecondFactor, openSealedSecrets, removeSecondFactor } from './second_factor.ts';
 export {
   describeSession,
@@ -235,7 +235,7 @@ const neverSignedIn: SignInFacts = {
 /** Answers how one of these users can sign in. */
 export async function signInFacts(db: Reader, users: readonly User[], now: number) {
   const keyOf = ({ account_id, id }: User): Key => [account_id, id];
-  const find = await findByKeys(
+  const find = await findByKeys<store.SignInFactsRow>(
     users.map(keyOf),
     ({ account_id, user_id }) => [account_id, user_id],
     (some) => store.facts(db, some, now, now - idle_seconds),

@@ -127,10 +127,16 @@ export function periodByServer(
   );
 }
 
+export interface PeriodTotal {
+  account_id: number;
+  period_start: number;
+  bytes: number;
+}
+
 /** Bytes of each of these accounts in the billing period that begins then. */
 export function periodTotals(db: Reader, periods: readonly Key[]) {
   const { list, values } = listOfKeys(periods);
-  return db.all<{ account_id: number; period_start: number; bytes: number }>(
+  return db.all<PeriodTotal>(
     `select account_id, period_start, sum(cast(bytes as double precision)) as bytes from usage_periods
      where (account_id, period_start) in ${list} group by account_id, period_start`,
     values,

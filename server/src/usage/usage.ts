@@ -87,9 +87,9 @@ export async function periodUsage(
   };
 }
 
-/** Bytes of the running billing period of each of these accounts, which begins at `start`; by account and start. */
+/** Answers how many bytes one of these accounts used in the billing period that begins then. */
 export async function periodTotals(db: Reader, periods: readonly Key[]) {
-  const find = await findByKeys(
+  const find = await findByKeys<store.PeriodTotal>(
     periods,
     ({ account_id, period_start }) => [account_id, period_start],
     (some) => store.periodTotals(db, some),
