@@ -1,7 +1,7 @@
 // Users and accounts in pages: sorted, filtered, by keyset; each that stays as it is is seen once, in order, whatever changes meanwhile.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { periodAt } from '../src/usage/usage.ts';
+import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';

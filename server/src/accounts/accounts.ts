@@ -4,9 +4,10 @@ import { audit } from '../audit.ts';
 import { heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
+import { periodAt } from '../periods.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import type { Secrets } from '../secrets.ts';
-import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
+import { hasUsage, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
 /**

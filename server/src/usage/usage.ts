@@ -5,7 +5,6 @@ import { hourOf, periodAt } from '../periods.ts';
 import * as store from './store.ts';
 import { safeBytes } from './store.ts';
 
-export { earlierPeriods, hourOf, periodAt } from '../periods.ts';
 export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';

@@ -22,8 +22,9 @@ import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
+import { periodAt } from '../../periods.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
-import { periodAt, periodTotals } from '../../usage/usage.ts';
+import { periodTotals } from '../../usage/usage.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { Changed, rejectRepeated } from '../manage/many.ts';
