@@ -11,7 +11,8 @@ type Paged =
   | 'admin_list_geo_statuses'
   | 'console_list_audit'
   | 'console_list_authlist'
-  | 'console_list_overrides';
+  | 'console_list_overrides'
+  | 'console_list_users';
 type Query<K extends Paged> = NonNullable<Given<K>['query']>;
 type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;

@@ -10,7 +10,7 @@ interface ListHeadProps<S extends string> {
   /** The texts of the states, as `useListFilters` takes them. */
   states: Record<S, string>;
   /** Filters of this list alone. */
-  children: ComponentChildren;
+  children?: ComponentChildren;
   /** The bar of chosen rows. */
   bar: ComponentChildren;
 }
@@ -35,13 +35,15 @@ export function ListHead<S extends string>(props: ListHeadProps<S>) {
           onInput={filters.setState}
           options={optionsIn({ '': 'All states', ...states })}
         />
-        <SelectField
-          label="Ends"
-          name="ends"
-          value={filters.ends}
-          onInput={filters.setEnds}
-          options={endingOptions}
-        />
+        {filters.canEnd && (
+          <SelectField
+            label="Ends"
+            name="ends"
+            value={filters.ends}
+            onInput={filters.setEnds}
+            options={endingOptions}
+          />
+        )}
       </div>
       {bar}
     </div>
