@@ -16,9 +16,7 @@ const most_bytes = 100_000;
 const wholeLists: Array<[read: RegExp, why: string]> = [
   [/\/servers$/, 'tables, maps, filters and forms choose from all servers'],
   [/\/network$/, 'the map of the servers that may be added'],
-  [/\/users$/, 'the page of users, and filters and forms that choose one'],
   [/\/tokens$/, 'the page of API tokens, and what needs attention'],
-  [/^\/admin\/accounts\?limit=1000$/, 'tables and filters name all accounts'],
 ];
 
 const server = 'us-0001';

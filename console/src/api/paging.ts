@@ -30,6 +30,9 @@ export interface Pages<T> {
   readMore: () => void;
 }
 
+/** How many there are, and those that were read. */
+export const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
+
 interface PagesGiven<K extends Paged> {
   query: Query<K>;
   /** Rows in a page. */

@@ -117,7 +117,12 @@ const columns: Column<Account>[] = [
       </Link>
     ),
   },
-  { heading: 'Plan', sort: 'plan', long: true, cell: ({ plan }) => <span title={plan}>{plan}</span> },
+  {
+    heading: 'Plan',
+    sort: 'plan',
+    long: true,
+    cell: ({ plan }) => <span title={plan}>{plan}</span>,
+  },
   { heading: 'State', cell: (account) => <AccountState of={account} /> },
   {
     heading: 'This period',

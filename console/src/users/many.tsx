@@ -58,31 +58,35 @@ export function ManyUsersBar({ open, ...many }: ManyUsersBarProps) {
 
 const countOf = (users: readonly unknown[]) => count(users.length, 'user', 'users');
 
-type Change = Partial<Pick<User, 'active' | 'flags'>>;
+interface Change {
+  active?: boolean;
+  flags?: Partial<User['flags']>;
+}
 
-/** Changes those who are not so yet; the way back needs no password, or there is none. */
+/** Changes those who are not so yet. */
 function useChange({ chosen, selection }: Omit<ManyProps, 'onClose'>) {
   const scope = useScope();
   return async (
     differs: (user: User) => boolean,
-    to: object,
-    back: (user: User) => Change,
+    to: Change,
+    back: Change,
     fields: FormData,
     done: (what: string) => string,
   ) => {
     const changed = chosen.filter(differs);
-    selection.setAll(false);
     if (changed.length === 0) return notify('They are so already: nothing was changed.');
     const users = changed.map(({ id }) => ({ id, ...to }));
     await changeIn(scope, 'change_users', { body: { users, ...confirmationOf(fields) } });
+    selection.setAll(false);
     const about = changed.map(({ id }) => `users/${id}`);
     const undo = async () => {
-      const before = changed.map((user) => ({ id: user.id, ...back(user) }));
+      const before = changed.map((user) => ({ id: user.id, ...back }));
       await changeIn(scope, 'change_users', { body: { users: before } });
       return `${countOf(changed)}: as before.`;
     };
-    const makesAdmin = !scope.isOperator && changed.some((user) => isAdmin(user) && isLess(to));
-    notify(done(countOf(changed)), makesAdmin ? { about } : undoBy(undo, { about }));
+    // To make somebody an admin again takes the password.
+    const isForGood = !scope.isOperator && changed.some((user) => isAdmin(user) && isLess(to));
+    notify(done(countOf(changed)), isForGood ? { about } : undoBy(undo, { about }));
     // Their own permissions decide what this page shows.
     if (changed.some(({ name }) => name === scope.user)) readSessionAgain();
   };
@@ -95,7 +99,8 @@ function ChangeActive({ active, onClose, ...many }: ManyProps & { active: boolea
   const { isOperator } = useScope();
   const change = useChange(many);
   const what = countOf(many.chosen);
-  const makesAdmin = !isOperator && active && many.chosen.some((one) => !one.active && one.flags.admin);
+  const makesAdmin =
+    !isOperator && active && many.chosen.some((one) => !one.active && one.flags.admin);
   const word = active ? 'active' : 'inactive';
   return (
     <FormDialog
@@ -107,7 +112,7 @@ function ChangeActive({ active, onClose, ...many }: ManyProps & { active: boolea
         change(
           (user) => user.active !== active,
           { active },
-          () => ({ active: !active }),
+          { active: !active },
           fields,
           (changed) => `${changed} made ${word}.`,
         )
@@ -148,7 +153,7 @@ function ChangePermission({ onClose, ...many }: ManyProps) {
         return change(
           (user) => user.flags[name] !== has,
           { flags: { [name]: has } },
-          () => ({ flags: { [name]: !has } as unknown as User['flags'] }),
+          { flags: { [name]: !has } },
           fields,
           (changed) => `${name} ${has ? 'given to' : 'taken from'} ${changed}.`,
         );
@@ -185,7 +190,9 @@ function EndSessions({ chosen, selection, onClose }: ManyProps) {
       verb={`Sign ${what} out`}
       onClose={onClose}
       onSubmit={async () => {
-        await changeIn(scope, 'end_sessions_of_users', { body: { ids: chosen.map(({ id }) => id) } });
+        await changeIn(scope, 'end_sessions_of_users', {
+          body: { ids: chosen.map(({ id }) => id) },
+        });
         selection.setAll(false);
         return `All sessions of ${what} have ended.`;
       }}

@@ -2,16 +2,17 @@
 import { type AccountGiven, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type Choices, mostChoices, SuggestField } from '../forms/suggest_field.tsx';
+import { TextField } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 /** Which users can be chosen. */
-export type Which = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
+type Which = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
 
 /** Those who may connect. */
-export const proxyUsers: Which = { state: 'active', flag: 'proxy' };
+const proxyUsers: Which = { state: 'active', flag: 'proxy' };
 
 /** Users whose names hold the text, by name; for an empty text the first ones. Unless `enabled`, nothing is read. */
-export function useUsers(search: string, which: Which, enabled = true) {
+function useUsers(search: string, which: Which, enabled = true) {
   const query = { ...which, search: search.trim(), sort: 'name' as const, limit: mostChoices };
   return useReadIn(useScope(), 'list_users', { query }, { enabled });
 }
@@ -34,9 +35,30 @@ export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: Sug
     const { data, error } = useUsers(search, which);
     return {
       options: data?.map((user) => ({ value: user.name, text: textOf?.(user) ?? user.name })),
-      isWhole: data !== undefined && data.length < mostChoices,
+      isWhole: search === '' && data !== undefined && data.length < mostChoices,
       error,
     };
   };
   return <SuggestField {...field} name={name} what="the users" useChoices={useChoices} />;
+}
+
+/** Who is signed in; of admins who may not connect the first user who may. `hasNone`: nobody may. Unless `wanted`, nothing is read. */
+export function useProxyUser(wanted = true): { user: string; hasNone: boolean } {
+  const { flags, user: own = '' } = useScope();
+  const isOwn = own !== '' && (flags.proxy || !flags.admin);
+  const { data } = useUsers('', proxyUsers, wanted && flags.admin && !isOwn);
+  const user = isOwn ? own : (data?.[0]?.name ?? '');
+  return { user, hasNone: user === '' && (data !== undefined || !flags.admin) };
+}
+
+/** Admins choose among those who may connect, other people are themselves. */
+export function ProxyUserField({
+  user,
+  onInput,
+}: {
+  user: string;
+  onInput: (user: string) => void;
+}) {
+  if (!useScope().flags.admin) return <TextField label="User" name="user" value={user} readOnly />;
+  return <SuggestUser label="User" which={proxyUsers} value={user} onInput={onInput} />;
 }

@@ -28,12 +28,6 @@ export interface AuthlistEntry {
   expiry: number;
 }
 
-export interface User {
-  name: string;
-  active: boolean;
-  sign_in: { invited_until: number | null; last_sign_in_at: number | null };
-}
-
 /** Those of a list that fit a filter: how many, and the first ones. */
 interface Found<T> {
   found: number;
@@ -55,5 +49,6 @@ export interface Known {
   /** Since when this page has seen an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
   tokens?: ReadonlyArray<{ name: string; expiry: number | null }>;
-  users?: readonly User[];
+  /** Active users who have an invitation and never signed in. */
+  invited?: Found<{ name: string }>;
 }

@@ -1,6 +1,6 @@
 // Everything that the overview shows, as far as the permissions of whoever is signed in open it.
 import { useRef } from 'preact/hooks';
-import { type Pages, usePages } from '../../api/paging.ts';
+import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import { mostNamed } from '../../attention/items.ts';
@@ -26,11 +26,10 @@ export function useOverview() {
       { enabled: admin || billing },
     ),
     tokens: useRead('console_list_tokens', {}, { enabled: admin }),
-    users: useRead('console_list_users', {}, { enabled: admin }),
   };
-  const { contract, servers, period, month, tokens, users } = reads;
+  const { contract, servers, period, month, tokens } = reads;
   const lists = useLists();
-  const { idle, ending, pending } = lists;
+  const { idle, ending, pending, invited } = lists;
   const pendingSince = usePendingSince(pending.rows.data ?? []);
   const ahead =
     contract.data && period.data
@@ -52,7 +51,7 @@ export function useOverview() {
     ending: foundIn(ending),
     pending: foundIn(pending),
     ...(tokens.data && { tokens: tokens.data }),
-    ...(users.data && { users: users.data }),
+    invited: foundIn(invited),
   });
   const all = [...Object.values(reads), ...Object.values(lists).map(({ rows }) => rows)];
   return {
@@ -91,10 +90,13 @@ function useLists() {
       limit: mostNamed,
       enabled: admin,
     }),
+    invited: usePages('console_list_users', {
+      query: { state: 'invited', sort: 'name' },
+      limit: mostNamed,
+      enabled: admin,
+    }),
   };
 }
-
-const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
 
 /** Since when each entry has been seen pending: the server does not say. */
 function usePendingSince(overrides: ReadonlyArray<{ id: number; status: string }>) {
