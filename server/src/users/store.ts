@@ -39,7 +39,7 @@ export async function countUsers(db: Reader, account_id: number): Promise<number
 }
 
 /** A part of the users of an account. */
-export interface UserSlice extends Ids {
+interface UserSlice extends Ids {
   users: UserRow[];
 }
 

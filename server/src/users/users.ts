@@ -21,7 +21,6 @@ export {
   listActiveUsers,
   listUsers,
   type UserNamed,
-  type UserSlice,
   userSlices,
 } from './store.ts';
 
