@@ -192,12 +192,13 @@ const columnsOf = (own: string | undefined): Array<Column<User>> => [
   {
     heading: 'Last sign-in',
     sort: 'last_sign_in_at',
-    cell: ({ sign_in: { last_sign_in_at, sessions } }) => (
-      <>
-        <Since at={last_sign_in_at} />
-        {sessions > 0 && <span class="note">, {count(sessions, 'open session')}</span>}
-      </>
-    ),
+    cell: ({ sign_in }) => <Since at={sign_in.last_sign_in_at} />,
+  },
+  {
+    heading: 'Sessions',
+    numeric: true,
+    minor: true,
+    cell: ({ sign_in: { sessions } }) => sessions > 0 && sessions,
   },
   {
     heading: 'Tokens',
