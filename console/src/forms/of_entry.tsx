@@ -12,7 +12,7 @@ interface OfEntryProps<Name extends keyof RowOf> {
   rows: ReadonlyArray<Row<Name>>;
   /** As the address has it. */
   id: string;
-  /** What it is named by, if not by its id; and so in the path, and in "alice is not there any more." */
+  /** Its key, if that is not its id: in a row, in the path, and in "alice is not there any more." */
   named?: { keyOf: (row: Row<Name>) => string; path: object; name: string };
   onClose: () => void;
   /** The dialog. */

@@ -42,7 +42,7 @@ export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: Sug
   return <SuggestField {...field} name={name} what="the users" useChoices={useChoices} />;
 }
 
-/** Who is signed in; of admins who may not connect the first user who may. `hasNone`: nobody may. Unless `wanted`, nothing is read. */
+/** The user who is signed in; for admins who may not connect the first user who may. `hasNone`: nobody may. Unless `wanted`, nothing is read. */
 export function useProxyUser(wanted = true): { user: string; hasNone: boolean } {
   const { flags, user: own = '' } = useScope();
   const isOwn = own !== '' && (flags.proxy || !flags.admin);
