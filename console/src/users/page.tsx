@@ -2,7 +2,6 @@
 import { useAddressState } from '../address.ts';
 import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
-import { count } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { ListHead } from '../forms/list_head.tsx';
@@ -159,8 +158,6 @@ const cellsOf = ({ name, display_name, active, flags, sign_in }: User) => [
 const flagsOf = (flags: User['flags']) =>
   (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
 
-const first_token_version = 1;
-
 const columnsOf = (own: string | undefined): Array<Column<User>> => [
   {
     heading: 'User',
@@ -188,7 +185,7 @@ const columnsOf = (own: string | undefined): Array<Column<User>> => [
       </span>
     ),
   },
-  { heading: 'Sign-in', cell: ({ sign_in }) => <SignIn {...sign_in} /> },
+  { heading: 'Sign-in', long: true, cell: ({ sign_in }) => <SignIn {...sign_in} /> },
   {
     heading: 'Last sign-in',
     sort: 'last_sign_in_at',
@@ -198,15 +195,7 @@ const columnsOf = (own: string | undefined): Array<Column<User>> => [
     heading: 'Sessions',
     numeric: true,
     minor: true,
-    cell: ({ sign_in: { sessions } }) => sessions > 0 && sessions,
-  },
-  {
-    heading: 'Tokens',
-    minor: true,
-    cell: ({ token_version }) =>
-      token_version > first_token_version && (
-        <span class="note">invalidated {count(token_version - first_token_version, 'time')}</span>
-      ),
+    cell: ({ sign_in }) => sign_in.sessions,
   },
 ];
 
@@ -219,13 +208,13 @@ function SignIn(facts: User['sign_in']) {
     : last_sign_in_at === null
       ? 'Not set up'
       : sessions > 0
-        ? 'No password; came by a link'
+        ? 'By a link, no password'
         : 'No password';
-  if (invited_until === null) return <>{ways}</>;
+  const isKnown = has_password || last_sign_in_at !== null;
   return (
-    <>
-      {has_password || last_sign_in_at !== null ? `${ways}; invited, ends ` : 'Invited, ends '}
-      <Until at={invited_until} />
-    </>
+    <span>
+      {invited_until === null ? ways : isKnown ? `${ways}; invited, ends ` : 'Invited, ends '}
+      {invited_until !== null && <Until at={invited_until} />}
+    </span>
   );
 }
