@@ -240,6 +240,25 @@ eachDatabase((database) => {
     expect((await zoe.get('/users?limit=10&search=user')).body).toEqual([]);
   });
 
+  test('the database counts billing periods from any start as the program does', async () => {
+    const moment = fc.integer({ min: 0, max: 4_102_444_800 });
+    // Near the ends of months, where they have not the same days.
+    const atEnd = fc
+      .tuple(fc.integer({ min: 1970, max: 2099 }), fc.integer({ min: 0, max: 11 }), fc.nat(5))
+      .map(([year, month, days]) => Date.UTC(year, month, 28 + days) / 1000);
+    const any = fc.oneof(moment, atEnd);
+    await fc.assert(
+      fc.asyncProperty(any, any, async (start, now) => {
+        const row = await t.running.ctx.db.one<{ begun: number }>(
+          'select period_start(cast($1 as bigint), cast($2 as bigint)) as begun',
+          [start, now],
+        );
+        expect(row?.begun).toBe(periodAt(start, now).start);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test('accounts are found by when their contracts end; without a sort they come by name, from a name on', async () => {
     const ends_before = t.now() + 5 * day;
     const found = await get(`/accounts?limit=1000&ends_before=${ends_before}`);
