@@ -1,6 +1,6 @@
-// Pages of a long list: bytes and milliseconds of a first view, of each filter and sort, and what others wait for meanwhile.
-//   node bench/lists.ts [--entries 100000] [--rounds 9]
-//   node bench/postgres.ts lists.ts [--entries 100000] [--rounds 9]
+// Pages of long lists, of entries, users and accounts: bytes and milliseconds of a first view, of each filter and sort, and what others wait for meanwhile.
+//   node bench/lists.ts [--entries 100000] [--people 20000] [--rounds 9]
+//   node bench/postgres.ts lists.ts [--entries 100000] [--people 20000] [--rounds 9]
 // Server and client share the machine: times are told without their waits for a processor, which others may have.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,6 +15,7 @@ import type { Served } from './server.ts';
 const { values } = parseArgs({
   options: {
     entries: { type: 'string', default: '100000' },
+    people: { type: 'string', default: '20000' },
     rounds: { type: 'string', default: '9' },
   },
 });
@@ -26,7 +27,7 @@ const most_milliseconds = 200;
 const data_dir = mkdtempSync(join(tmpdir(), 'exitward-lists-'));
 const server = spawn(
   process.execPath,
-  [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries)],
+  [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries), '1', '1', values.people],
   {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
@@ -47,7 +48,8 @@ const asOperator = { headers: { authorization: `Bearer ${token}` } };
 const accounts = (await (await fetch(`${admin_url}/admin/accounts`, asOperator)).json()) as Array<{
   name: string;
 }>;
-const list = `${admin_url}/admin/accounts/${accounts[0]?.name}/authlist`;
+const all = `${admin_url}/admin/accounts`;
+const list = `${all}/${accounts[0]?.name}/authlist`;
 
 /** Milliseconds that the server's thread and this one were ready to run and had no processor. */
 function waited_ms(): number {
@@ -68,14 +70,14 @@ async function timed(request: () => Promise<unknown>): Promise<number> {
 const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 
 /** Median milliseconds of a page, its bytes, and what it says of the list. */
-async function page(query: string) {
+async function page(query: string, of = list) {
   const times: number[] = [];
   let bytes = 0;
   let found: string | null = '';
   let next: string | null = '';
   for (let round = 0; round < rounds; round++) {
     const took = await timed(async () => {
-      const response = await fetch(`${list}?${query}`, asOperator);
+      const response = await fetch(`${of}?${query}`, asOperator);
       bytes = (await response.arrayBuffer()).byteLength;
       if (!response.ok) throw new Error(`${query}: ${response.status}`);
       found = response.headers.get('exitward-found');
@@ -114,6 +116,21 @@ for (const query of [
 }
 const link = /\?([^>]*)>/.exec(first.next ?? '')?.[1] ?? '';
 show('the next page', (await page(link)).milliseconds, 'ms', most_milliseconds);
+
+for (const [name, of, queries] of [
+  [
+    'users',
+    `${all}/${accounts[0]?.name}/users`,
+    ['sort=id', 'search=77&sort=name', 'state=invited', 'sort=flags', 'sort=last_sign_in_at'],
+  ],
+  ['accounts', all, ['sort=name', 'search=77', 'state=ending&sort=expiry', 'sort=usage']],
+] as const) {
+  for (const query of queries) {
+    const { milliseconds, bytes, found } = await page(`limit=100&${query}`, of);
+    if (query === queries[0]) show(`first view of ${found} ${name}`, bytes, 'bytes', most_bytes);
+    show(`${name}: ${query} (${found} found)`, milliseconds, 'ms', most_milliseconds);
+  }
+}
 
 /** A thousand entries at once. */
 async function many(method: string, path: string, body: object): Promise<number[]> {

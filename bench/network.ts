@@ -1,8 +1,10 @@
 // Fills a database with a network for measuring: accounts with authlist entries, quickly.
+
 import { createAccount } from '../server/src/accounts/accounts.ts';
 import type { Context } from '../server/src/context.ts';
 import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import type { Actor } from '../server/src/db/database.ts';
+import { periodAt } from '../server/src/periods.ts';
 import { addExitIp, createServer, type Server } from '../server/src/servers/servers.ts';
 import { createUser } from '../server/src/users/users.ts';
 
@@ -88,4 +90,51 @@ export async function fillNetwork(
     );
   });
   return tokens;
+}
+
+/** As many users more of the first account, and accounts more, each with usage of its running period. */
+export async function fillPeople(ctx: Context, people: number): Promise<void> {
+  const now = ctx.clock.now();
+  const rows = <R>(made: (id: number) => R) => Array.from({ length: people }, (_, at) => made(at));
+  await ctx.db.write(bench, async (tx) => {
+    await tx.insertMany(
+      'users',
+      rows((at) => ({
+        ...{
+          account_id: 1,
+          id: at + 1000,
+          name: `user${(at * 7919) % 1_000_003}`,
+          display_name: `User ${at}`,
+        },
+        ...{ active: at % 7 ? 1 : 0, proxy: 1, billing: 0, admin: 0, token_version: 1 },
+      })),
+    );
+    await tx.insertMany(
+      'sign_ins',
+      rows((at) => ({
+        account_id: 1,
+        user_id: at + 1000,
+        last_sign_in_at: now - ((at * 31) % 9999),
+      })),
+    );
+    const accounts = rows((at) => ({
+      ...{
+        id: at + 1000,
+        name: `customer${(at * 7919) % 1_000_003}`,
+        plan: 'Bench',
+        created_at: now,
+      },
+      ...{ start: now - 1 - ((at * 37) % 4000) * 86_400, expiry: now + ((at * 13) % 900) * 86_400 },
+      ...{ limit_bytes: 1e12, detailed_billing: 0, suspended: at % 97 ? 0 : 1, over_limit: 0 },
+      ...{ over_until: 0, on_limit: 'refuse', port_scheme_id: 1, token_lifetime_seconds: 60 },
+    }));
+    await tx.insertMany('accounts', accounts);
+    await tx.insertMany(
+      'usage_periods',
+      accounts.map(({ id, start }, at) => ({
+        ...{ account_id: id, server_id: 1, bytes: ((at * 17) % 1000) * 1e6 },
+        period_start: periodAt(start, now).start,
+      })),
+    );
+  });
 }

@@ -1,12 +1,12 @@
 // Exitward for a measurement: fills a fresh database when asked, serves it, and prints where and with which tokens.
-//   node bench/server.ts ACCOUNTS ENTRIES [SERVERS NODES]   (0 0: serves what is there)
+//   node bench/server.ts ACCOUNTS ENTRIES [SERVERS NODES PEOPLE]   (0 0: serves what is there)
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ResponseCache } from '../server/src/api/account/response_cache.ts';
 import { serve } from '../server/src/main.ts';
 import { createInvite, joinNode, networkPosition } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
-import { bench, fillNetwork } from './network.ts';
+import { bench, fillNetwork, fillPeople } from './network.ts';
 
 /** What it prints. */
 export interface Served {
@@ -24,7 +24,9 @@ export interface Served {
   invites: string[];
 }
 
-const [accounts = 0, entries = 0, servers = 1, nodes = 1] = process.argv.slice(2).map(Number);
+const [accounts = 0, entries = 0, servers = 1, nodes = 1, people = 0] = process.argv
+  .slice(2)
+  .map(Number);
 if (process.env.BENCH_RESPONSE_CACHE === 'off') {
   // Principals are remembered all the same: only responses are neither cached nor served ahead of the router.
   ResponseCache.prototype.store = () => {};
@@ -37,6 +39,7 @@ const file = join(ctx.config.data_dir, 'bench-tokens.json');
 if (accounts > 0) {
   const exit_ip = process.env.BENCH_EXIT_IP ?? '198.51.100.1';
   const made = await fillNetwork(ctx, { accounts, entries, servers }, exit_ip);
+  if (people > 0) await fillPeople(ctx, people);
   writeFileSync(file, JSON.stringify(made));
 }
 

@@ -198,9 +198,9 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
   test.each<[string, string, Array<[string, string?]>]>([
     [
       '/operator/accounts',
-      'prefix=a&state=over',
+      'search=a&state=over',
       [
-        ['Name begins with', 'a'],
+        ['Search', 'a'],
         ['State', 'over'],
       ],
     ],

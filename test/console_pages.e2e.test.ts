@@ -16,8 +16,6 @@ const most_bytes = 100_000;
 const wholeLists: Array<[read: RegExp, why: string]> = [
   [/\/servers$/, 'tables, maps, filters and forms choose from all servers'],
   [/\/network$/, 'the map of the servers that may be added'],
-  [/\/users$/, 'the page of users, and filters and forms that choose one'],
-  [/^\/admin\/accounts\?limit=1000$/, 'tables and filters name all accounts'],
 ];
 
 const server = 'us-0001';

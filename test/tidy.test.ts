@@ -131,6 +131,9 @@ const joins: Record<string, Record<string, string>> = {
     servers: 'the servers of a contract are read with their rows, in one statement',
     exit_ips: 'so are their exit IPs',
   },
+  'accounts/page_store.ts': {
+    usage_periods: 'a page is sorted by the usage of the running period',
+  },
   'sign_in/store.ts': {
     accounts: 'people sign in by the names of their account and user',
     users: 'as above; inactive users cannot',

@@ -116,6 +116,37 @@ export interface AccountUserChanges {
   };
 }
 
+export interface AccountUsersChanges {
+  /** Which users, each once, and what changes of each: at most 1000. */
+  users: {
+    /** Id of a user. */
+    id: number;
+    /** Whether the user is enabled. */
+    active?: boolean;
+    /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+    flags?: {
+      /** May use the proxy network. */
+      proxy?: boolean;
+      /** May see billing. */
+      billing?: boolean;
+      /** May administer the account. */
+      admin?: boolean;
+    };
+  }[];
+}
+
+export interface AccountsChanges {
+  /** Which accounts, each once, and what changes of each: at most 500. */
+  accounts: {
+    /** Account name. */
+    account: string;
+    /** When the contract ends, epoch seconds. */
+    expiry?: number;
+    /** Suspends the contract, or lifts that. */
+    suspended?: boolean;
+  }[];
+}
+
 export interface AddedAddresses {
   /** Entries that were added; of a dry run: that would be. */
   added: number;
@@ -247,12 +278,17 @@ export interface CallerAddress {
 }
 
 export interface ChangedEntries {
-  /** How many entries. */
+  /** How many. */
   changed: number;
 }
 
 export interface ChosenEntries {
   /** Which ones, each once: at most 1000. */
+  ids: number[];
+}
+
+export interface ChosenUsers {
+  /** Which users, each once: at most 1000. */
   ids: number[];
 }
 
@@ -443,6 +479,27 @@ export interface ConsoleUserChanges {
     /** May administer the account. */
     admin?: boolean;
   };
+  /** Your password: needed to make somebody an active admin. */
+  password?: string;
+}
+
+export interface ConsoleUsersChanges {
+  /** Which users, each once, and what changes of each: at most 1000. */
+  users: {
+    /** Id of a user. */
+    id: number;
+    /** Whether the user is enabled. */
+    active?: boolean;
+    /** Permissions; those left out are off for a new user, and stay as they are on a change. */
+    flags?: {
+      /** May use the proxy network. */
+      proxy?: boolean;
+      /** May see billing. */
+      billing?: boolean;
+      /** May administer the account. */
+      admin?: boolean;
+    };
+  }[];
   /** Your password: needed to make somebody an active admin. */
   password?: string;
 }
@@ -2061,6 +2118,8 @@ export const operations = {
   console_get_usage: { method: 'GET', path: '/console/usage' },
   console_list_users: { method: 'GET', path: '/console/users' },
   console_create_user: { method: 'POST', path: '/console/users' },
+  console_change_users: { method: 'PATCH', path: '/console/users' },
+  console_end_sessions_of_users: { method: 'POST', path: '/console/users/end_sessions' },
   console_get_user: { method: 'GET', path: '/console/users/{user}' },
   console_change_user: { method: 'PATCH', path: '/console/users/{user}' },
   console_invite_user: { method: 'POST', path: '/console/users/{user}/invite' },
@@ -2070,6 +2129,7 @@ export const operations = {
   console_create_vpn_profile: { method: 'POST', path: '/console/users/{user}/vpn-profile' },
   admin_list_accounts: { method: 'GET', path: '/admin/accounts' },
   admin_create_account: { method: 'POST', path: '/admin/accounts' },
+  admin_change_accounts: { method: 'PATCH', path: '/admin/accounts' },
   admin_get_account: { method: 'GET', path: '/admin/accounts/{account}' },
   admin_change_account: { method: 'PATCH', path: '/admin/accounts/{account}' },
   admin_list_account_audit: { method: 'GET', path: '/admin/accounts/{account}/audit' },
@@ -2156,6 +2216,11 @@ export const operations = {
   admin_get_account_usage: { method: 'GET', path: '/admin/accounts/{account}/usage' },
   admin_list_account_users: { method: 'GET', path: '/admin/accounts/{account}/users' },
   admin_create_account_user: { method: 'POST', path: '/admin/accounts/{account}/users' },
+  admin_change_account_users: { method: 'PATCH', path: '/admin/accounts/{account}/users' },
+  admin_end_account_sessions_of_users: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/users/end_sessions',
+  },
   admin_get_account_user: { method: 'GET', path: '/admin/accounts/{account}/users/{user}' },
   admin_change_account_user: { method: 'PATCH', path: '/admin/accounts/{account}/users/{user}' },
   admin_erase_user: { method: 'POST', path: '/admin/accounts/{account}/users/{user}/erase' },
@@ -2480,12 +2545,30 @@ export interface Operations {
     response: UsageReport;
   };
   console_list_users: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'flags' | 'last_sign_in_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        state?: 'active' | 'inactive' | 'invited';
+        flag?: 'proxy' | 'billing' | 'admin';
+      };
+    };
     response: UserSigningIn[];
   };
   console_create_user: {
     given: { body: NewAccountUser };
     response: UserSigningIn;
+  };
+  console_change_users: {
+    given: { body: ConsoleUsersChanges };
+    response: ChangedEntries;
+  };
+  console_end_sessions_of_users: {
+    given: { body: ChosenUsers };
+    response: undefined;
   };
   console_get_user: {
     given: { path: { user: string } };
@@ -2516,12 +2599,26 @@ export interface Operations {
     response: VpnProfile;
   };
   admin_list_accounts: {
-    given: { query?: { after?: string; limit?: number } };
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'plan' | 'expiry' | 'usage';
+        order?: 'asc' | 'desc';
+        search?: string;
+        ends_before?: string;
+        state?: 'active' | 'over' | 'ended' | 'ending' | 'suspended';
+      };
+    };
     response: Account[];
   };
   admin_create_account: {
     given: { body: NewAccount };
     response: CreatedAccount;
+  };
+  admin_change_accounts: {
+    given: { body: AccountsChanges };
+    response: ChangedEntries;
   };
   admin_get_account: {
     given: { path: { account: string } };
@@ -2723,12 +2820,31 @@ export interface Operations {
     response: UsageReport;
   };
   admin_list_account_users: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'flags' | 'last_sign_in_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        state?: 'active' | 'inactive' | 'invited';
+        flag?: 'proxy' | 'billing' | 'admin';
+      };
+    };
     response: UserSigningIn[];
   };
   admin_create_account_user: {
     given: { path: { account: string }; body: NewAccountUser };
     response: UserSigningIn;
+  };
+  admin_change_account_users: {
+    given: { path: { account: string }; body: AccountUsersChanges };
+    response: ChangedEntries;
+  };
+  admin_end_account_sessions_of_users: {
+    given: { path: { account: string }; body: ChosenUsers };
+    response: undefined;
   };
   admin_get_account_user: {
     given: { path: { account: string; user: string } };

@@ -136,13 +136,12 @@ test('API tokens are told that have expired, or will within a week', () => {
 });
 
 test('users are told who were invited and have not signed in', () => {
-  const user = (active: boolean, last_sign_in_at: number | null) => ({
-    name: 'bob',
-    active,
-    sign_in: { invited_until: now + day, last_sign_in_at },
-  });
-  expect(keys({ users: [user(true, null)] })).toEqual(['invited']);
-  expect(keys({ users: [user(true, now), user(false, null)] })).toEqual([]);
+  const rows = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
+  const [item] = attention({ now, invited: { found: 2000, rows } });
+  expect(item?.sentence).toBe(
+    '2,000 invited users have not signed in yet: a, b, c and 1,997 more.',
+  );
+  expect(keys({ invited: { found: 0, rows: [] } })).toEqual([]);
 });
 
 test('a person without a second factor is told so', () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { attention, type Network } from '../src/operator/attention.ts';
 import {
+  type Account,
   accountStates,
   exitsState,
   lagText,
@@ -34,7 +35,7 @@ function network(changes: Partial<Network> = {}): Network {
       tls: null,
       backups: null,
     },
-    accounts: [account()],
+    accounts: found([]),
     servers: [server()],
     nodes: [node()],
     misplaced: [],
@@ -42,7 +43,21 @@ function network(changes: Partial<Network> = {}): Network {
   };
 }
 
-const account = (changes: Partial<Network['accounts'][number]> = {}) => ({
+/** As the server finds them by their states. */
+const found = (of: ReturnType<typeof account>[]) => {
+  const by = (is: (one: ReturnType<typeof account>) => boolean) => {
+    const rows = of.filter(is);
+    return { found: rows.length, rows };
+  };
+  return {
+    over: by(({ over_limit }) => over_limit),
+    ended: by(({ expiry }) => expiry <= now),
+    ending: by(({ expiry }) => expiry > now && expiry <= now + 30 * day),
+    suspended: by(({ suspended }) => suspended),
+  };
+};
+
+const account = (changes: Partial<Account> = {}) => ({
   name: 'acme',
   plan: 'Team',
   start: now - day,
@@ -102,7 +117,7 @@ test('each item leads to the rows that it names, by the rules that the page filt
     node({ id: 2, server: 'ams1', drained_at: now }),
     node({ id: 3, server: 'ams1', lag: 2, faults: [fault] }),
   ];
-  const accounts = ['a', 'b'].map((name) => account({ name, over_limit: true }));
+  const accounts = found(['a', 'b'].map((name) => account({ name, over_limit: true })));
   const servers = [server(), server('ams1'), server('syd1')];
   const items = attention(network({ nodes, accounts, servers }));
   expect(Object.fromEntries(items.map(({ key, link }) => [key, link?.path]))).toEqual({
@@ -224,13 +239,13 @@ test('an exit IP that two providers see elsewhere counts once, as long as they a
 });
 
 test('accounts over the limit, ended, ending within 30 days and suspended are told, the worst first', () => {
-  const accounts = [
+  const accounts = found([
     account({ name: 'soon', expiry: now + 30 * day }),
     account({ name: 'later', expiry: now + 30 * day + 1 }),
     account({ name: 'held', suspended: true }),
     account({ name: 'over', over_limit: true }),
     account({ name: 'gone', expiry: now }),
-  ];
+  ]);
   const items = attention(network({ accounts }));
   expect(items.map(({ key }) => key)).toEqual(['over', 'ended', 'ending', 'suspended']);
   expect(items[2]?.sentence).toContain('soon (in 1 month)');

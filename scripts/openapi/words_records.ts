@@ -10,6 +10,7 @@ const claimed =
 
 const noSuchToken = 'One of the tokens is not there, as `field` says; nothing was done.';
 const noSuchEntry = 'One of the entries is not there, as `field` says; nothing was done.';
+const noSuchUser = 'One of the users is not there, as `field` says; nothing was done.';
 const unchangeable =
   'The server of an entry is not on the contract, or an expired one has lost its hostname; nothing was done.';
 
@@ -92,6 +93,22 @@ const shared: Record<string, OperationWords> = {
       409: 'Nobody active with the admin flag would be left; or the person who gives a password has none yet.',
       429: throttled,
     },
+  },
+  'patch /console/users': {
+    id: 'console_change_users',
+    record: 'ChangedEntries',
+    body: 'ConsoleUsersChanges',
+    statuses: {
+      403: wrongPassword,
+      404: noSuchUser,
+      409: 'Nobody active with the admin flag would be left; or the person who gives a password has none yet. Nothing was done.',
+      429: throttled,
+    },
+  },
+  'post /console/users/end_sessions': {
+    id: 'console_end_sessions_of_users',
+    body: 'ChosenUsers',
+    statuses: { 404: noSuchUser },
   },
   'post /console/users/{user}/token_version': {
     id: 'console_raise_token_version',
@@ -218,6 +235,7 @@ const operatorIds: Record<string, string> = {
   'post users/{user}/vpn-profile': 'admin_create_vpn_profile',
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',
   'delete users/{user}/sessions': 'admin_end_user_sessions',
+  'post users/end_sessions': 'admin_end_account_sessions_of_users',
   'post authlist': 'admin_create_account_authlist_entry',
   'get authlist/{id}': 'admin_get_account_authlist_entry',
   'delete authlist/{id}': 'admin_remove_account_authlist_entry',
@@ -267,6 +285,17 @@ export const recordWords: Record<string, OperationWords> = {
   'patch /admin/accounts/{account}/users/{user}': {
     record: 'UserSigningIn',
     body: 'AccountUserChanges',
+  },
+  'patch /admin/accounts/{account}/users': {
+    id: 'admin_change_account_users',
+    record: 'ChangedEntries',
+    body: 'AccountUsersChanges',
+  },
+  'patch /admin/accounts': {
+    id: 'admin_change_accounts',
+    record: 'ChangedEntries',
+    body: 'AccountsChanges',
+    statuses: { 404: 'One of the accounts is not there, as `field` says; nothing was done.' },
   },
   'post /admin/accounts/{account}/tokens': {
     id: 'admin_create_account_token',

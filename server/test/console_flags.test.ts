@@ -59,6 +59,13 @@ const routes: Route[] = [
     may: ['admin'],
     body: () => ({ display_name: 'Somebody' }),
   },
+  {
+    method: 'PATCH',
+    path: '/users',
+    may: ['admin'],
+    body: () => ({ users: [{ id: 1, flags: { proxy: true } }] }),
+  },
+  { method: 'POST', path: '/users/end_sessions', may: ['admin'], body: () => ({ ids: [1] }) },
   { method: 'POST', path: '/users/self/token_version', may: ['admin', 'proxy'] },
   {
     method: 'POST',

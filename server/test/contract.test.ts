@@ -1,7 +1,7 @@
 // The contract and its usage: periods by the calendar, sums, and the window of 30 days against a brute-force model.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { periodAt } from '../src/usage/periods.ts';
+import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

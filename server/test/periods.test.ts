@@ -1,7 +1,7 @@
 // Billing periods: whole calendar months from the contract's start, none lost, none twice.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { earlierPeriods, hourOf, periodAt } from '../src/usage/periods.ts';
+import { earlierPeriods, hourOf, periodAt } from '../src/periods.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const shown = ({ start, end }: { start: number; end: number }) =>

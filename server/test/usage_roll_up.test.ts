@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Reader } from '../src/db/database.ts';
 import { notFound } from '../src/errors.ts';
+import { periodAt } from '../src/periods.ts';
 import {
   addUp,
-  periodAt,
   periodUsage,
   recordUsage,
   sumSlices,

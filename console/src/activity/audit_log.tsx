@@ -1,4 +1,5 @@
 // The audit log, of an account or of the whole network: its records, the newest first, as far as the filters let them through.
+import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
 import type { AccountResponse } from '../api/reading.ts';
@@ -21,23 +22,24 @@ export interface Log {
   name: string;
 }
 
-/** `accounts`: names to choose from, where it is the log of all of them. */
-export function AuditLog({ accounts, ...log }: Log & { accounts?: readonly string[] }) {
+/** `children`: the filter by an account, where it is the log of all of them. */
+export function AuditLog({ children, ...log }: Log & { children?: ComponentChildren }) {
   const filters = useAuditFilters();
   const { query, isFiltering } = filters;
   const { operation, base } = log;
   const pages = usePages(operation, { query, limit: 50, base });
   const records: readonly AuditRecord[] = pages.rows.data ?? [];
   const { verb, readOlder } = useLookBack(pages, JSON.stringify(query), records.length);
-  const ofAll = accounts !== undefined && !query.account;
+  const ofAll = children !== undefined && !query.account;
   return (
     <>
       <AuditFilters
         filters={filters}
         kinds={ofAll ? networkKinds : accountKinds}
         actors={[...new Set(records.map(({ actor }) => (ofAll ? actor : ownName(actor))))]}
-        accounts={accounts}
-      />
+      >
+        {children}
+      </AuditFilters>
       <Card>
         <Loaded of={pages.rows} what="the activity">
           {() => (

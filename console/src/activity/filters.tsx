@@ -1,4 +1,5 @@
 // The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
+import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 import { useAddressState, usePath } from '../address.ts';
 import { addressOf } from '../paths.ts';
@@ -22,7 +23,7 @@ export function useAuditFilters() {
   const [actor, setActor] = useAddressState('actor');
   const [from, setFrom] = useAddressState('from');
   const [to, setTo] = useAddressState('to');
-  const [account, setAccount] = useAddressState('account');
+  const [account] = useAddressState('account');
   const since = localDay(from);
   const until = localDay(to, 1);
   const action = actionsOf(kind).join(',');
@@ -41,7 +42,6 @@ export function useAuditFilters() {
     actor: setActor,
     from: setFrom,
     to: setTo,
-    account: setAccount,
   };
   const [path, navigate] = usePath();
   const clear = () => navigate(addressOf(path, {}), { replace: true });
@@ -53,11 +53,11 @@ interface AuditFiltersProps {
   kinds: readonly string[];
   /** Names to choose from; of actors those that were seen. */
   actors: readonly string[];
-  /** Where it is the log of all accounts. */
-  accounts?: readonly string[] | undefined;
+  /** Filters of this log alone. */
+  children?: ComponentChildren;
 }
 
-export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersProps) {
+export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersProps) {
   const { values, set } = filters;
   const [search, setSearch] = useTyped(values.search, set.search);
   return (
@@ -85,16 +85,7 @@ export function AuditFilters({ filters, kinds, actors, accounts }: AuditFiltersP
         names={actors}
         onChoose={set.actor}
       />
-      {accounts && (
-        <NameField
-          label="Account"
-          name="account"
-          placeholder="All"
-          value={values.account}
-          names={accounts}
-          onChoose={set.account}
-        />
-      )}
+      {children}
       <TextField
         label="From"
         name="from"

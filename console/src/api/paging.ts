@@ -13,7 +13,8 @@ type Paged =
   | 'console_list_audit'
   | 'console_list_authlist'
   | 'console_list_overrides'
-  | 'console_list_tokens';
+  | 'console_list_tokens'
+  | 'console_list_users';
 type Query<K extends Paged> = NonNullable<Given<K>['query']>;
 type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
@@ -30,6 +31,9 @@ export interface Pages<T> {
   isOld: boolean;
   readMore: () => void;
 }
+
+/** How many there are, and those that were read. */
+export const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
 
 interface PagesGiven<K extends Paged> {
   query: Query<K>;

@@ -10,9 +10,9 @@ import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NoteField } from '../forms/note.tsx';
-import { ReadingField } from '../forms/reading_field.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button, Field, notify, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { Button, Field, notify, TextField, textOf } from '../ui/ui.ts';
+import { SuggestUser, useProxyUser } from '../users/suggest_user.tsx';
 import { explainListed } from './listed_elsewhere.ts';
 
 export type AuthlistEntry = AccountResponse<'list_authlist'>[number];
@@ -164,8 +164,11 @@ function AddressField({ ip: first }: { ip: string }) {
 export function UserField({ user }: { user: string | undefined }) {
   const scope = useScope();
   const { flags, user: own = '' } = scope;
-  const users = useReadIn(scope, 'list_users', {}, { enabled: flags.admin });
   const [chosen, setChosen] = useState(user);
+  const usual = useProxyUser(chosen === undefined).user;
+  const value = chosen ?? usual;
+  const isRead = flags.admin && value !== '';
+  const { data } = useReadIn(scope, 'get_user', { path: { user: value } }, { enabled: isRead });
   if (!flags.admin) {
     return (
       <TextField
@@ -177,41 +180,20 @@ export function UserField({ user }: { user: string | undefined }) {
       />
     );
   }
-  if (!users.data) {
-    return (
-      <ReadingField
-        label="User"
-        name="user"
-        what="the users"
-        error={users.error}
-        known={user ?? (flags.proxy && own ? own : undefined)}
-      />
-    );
-  }
-  const active = users.data.filter((one) => one.active);
-  const [proxy, others] = [true, false].map((is) =>
-    active.filter(({ flags }) => flags.proxy === is),
-  ) as [typeof active, typeof active];
-  const names = [...proxy, ...others].map(({ name }) => name);
-  const options = [
-    ...optionsOf(proxy.map(({ name }) => name)),
-    ...others.map(({ name }) => ({ value: name, text: `${name}: without the proxy flag` })),
-    ...(user && !names.includes(user) ? [{ value: user, text: `${user}: inactive` }] : []),
-  ];
-  const value = chosen ?? (proxy.some(({ name }) => name === own) ? own : names[0]) ?? own;
-  const shown = proxy.find(({ name }) => name === value)?.display_name;
-  const isIdle = !proxy.some(({ name }) => name === value);
+  const shown = data?.name === value ? data : undefined;
+  const isIdle = shown && !(shown.active && shown.flags.proxy);
   return (
-    <SelectField
+    <SuggestUser
       label="User"
-      name="user"
+      which={{ state: 'active' }}
       value={value}
       onInput={setChosen}
-      options={options}
+      textOf={({ name, flags }) => (flags.proxy ? name : `${name}: without the proxy flag`)}
+      required
       hint={
         isIdle
           ? `${value} is not an active proxy user: while that is so, the entry lets nobody in.`
-          : `Connections from the address count as ${shown ?? 'this user'}.`
+          : `Connections from the address count as ${shown?.display_name ?? 'this user'}.`
       }
     />
   );

@@ -1,17 +1,17 @@
 // The IP authlist: which addresses need no password, for whom and until when.
 import { useAddressState } from '../address.ts';
 import { readPage, usePages } from '../api/paging.ts';
-import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { ListHead, NameFilter } from '../forms/list_head.tsx';
+import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
 import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
+import { SuggestUser } from '../users/suggest_user.tsx';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { PasteAddresses } from './paste.tsx';
 import { AuthlistTable } from './table.tsx';
@@ -102,7 +102,15 @@ export function AuthlistPage() {
                   states={states}
                   bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
                 >
-                  {flags.admin && <UserFilter user={user} onInput={setUser} />}
+                  {flags.admin && (
+                    <SuggestUser
+                      label="Listed for"
+                      name="of"
+                      value={user}
+                      onInput={setUser}
+                      others={[{ value: '', text: 'All users' }]}
+                    />
+                  )}
                 </ListHead>
                 <ProofNote rows={rows} />
                 <AuthlistTable
@@ -145,12 +153,6 @@ const cellsOf = (entry: AuthlistEntry) => [
   ...[entry.ip, entry.user, entry.note, timeText(entry.expiry), timeText(entry.last_used_at)],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];
-
-function UserFilter({ user, onInput }: { user: string; onInput: (user: string) => void }) {
-  const users = useReadIn(useScope(), 'list_users', {}).data ?? [];
-  const names = users.map(({ name }) => name);
-  return <NameFilter label="Listed for" all="All users" value={user} {...{ names, onInput }} />;
-}
 
 /** The way from an unproven entry to a proven one, where there is an unproven one. */
 function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {

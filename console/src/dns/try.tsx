@@ -14,11 +14,11 @@ import {
   Empty,
   Loaded,
   optionsIn,
-  optionsOf,
   SelectField,
   TextField,
   useHold,
 } from '../ui/ui.ts';
+import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
 import { awaited, type DnsEntry } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 
@@ -139,22 +139,19 @@ interface TokenMakerProps {
 /** Makes a token for the commands, and puts it into them. */
 function TokenMaker({ token, onToken }: TokenMakerProps) {
   const scope = useScope();
-  const { flags: ownFlags, user: own = '', readOnlyReason } = scope;
-  const users = useReadIn(scope, 'list_users', {});
-  const names = (users.data ?? [])
-    .filter(({ active, flags }) => active && flags.proxy)
-    .map(({ name }) => name);
-  const [chosen, setChosen] = useState(ownFlags.proxy ? own : '');
+  const { readOnlyReason } = scope;
+  const { user: usual, hasNone } = useProxyUser();
+  const [chosen, setChosen] = useState('');
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState('');
   useHold(busy);
-  const user = chosen || names[0];
+  const user = chosen || usual;
   const make = async () => {
     if (busy) return;
     setBusy(true);
     setFault('');
     try {
-      const body = { user: user as string, lifetime_seconds: tokenLifetime_seconds };
+      const body = { user, lifetime_seconds: tokenLifetime_seconds };
       onToken(await changeIn(scope, 'create_proxy_token', { body }));
     } catch (error) {
       setFault(explain(error).sentence);
@@ -162,19 +159,13 @@ function TokenMaker({ token, onToken }: TokenMakerProps) {
       setBusy(false);
     }
   };
-  if (users.data && names.length === 0) {
+  if (hasNone) {
     return <p class="note">No active user of your account has the proxy flag.</p>;
   }
   return (
     <div class="stack-tight">
       <div class="filters">
-        <SelectField
-          label="User"
-          name="user"
-          value={user ?? ''}
-          onInput={setChosen}
-          options={optionsOf(names)}
-        />
+        <ProxyUserField user={user} onInput={setChosen} />
         {user && (
           <Button busy={busy} disabledReason={readOnlyReason} onClick={() => void make()}>
             Make a token for 1 hour

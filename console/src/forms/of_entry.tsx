@@ -5,13 +5,15 @@ import { type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { OfRecord } from './form_dialog.tsx';
 
-interface OfEntryProps<Name extends 'get_authlist_entry' | 'get_override'> {
+interface OfEntryProps<Name extends keyof RowOf> {
   /** Reads one. */
   read: Name;
   /** Those that are shown already. */
   rows: ReadonlyArray<Row<Name>>;
   /** As the address has it. */
   id: string;
+  /** Its key, if that is not its id: in a row, in the path, and in "alice is not there any more." */
+  named?: { keyOf: (row: Row<Name>) => string; path: object; name: string };
   onClose: () => void;
   /** The dialog. */
   children: (entry: Row<Name>) => ComponentChildren;
@@ -20,6 +22,7 @@ interface OfEntryProps<Name extends 'get_authlist_entry' | 'get_override'> {
 interface RowOf {
   get_authlist_entry: AccountResponse<'list_authlist'>[number];
   get_override: AccountResponse<'list_overrides'>[number];
+  get_user: AccountResponse<'list_users'>[number];
 }
 type Row<Name extends keyof RowOf> = RowOf[Name];
 
@@ -27,14 +30,16 @@ export function OfEntry<Name extends keyof RowOf>({
   read,
   rows,
   id,
+  named = { keyOf: (row) => String(row.id), path: { id }, name: 'The entry' },
   onClose,
   children,
 }: OfEntryProps<Name>) {
-  const is = (one: Row<Name>) => String(one.id) === id;
+  const { keyOf, path, name } = named;
+  const is = (one: Row<Name>) => keyOf(one) === id;
   const isShown = rows.some(is);
-  const given = { path: { id } } as never;
+  const given = { path } as never;
   const { data, error } = useReadIn(useScope(), read, given, { enabled: !isShown });
   const isGone = error instanceof ApiError && error.status === 404;
   const found = isGone ? [] : data && [data as Row<Name>];
-  return <OfRecord list={isShown ? rows : found} {...{ is, onClose, children }} name="The entry" />;
+  return <OfRecord list={isShown ? rows : found} {...{ is, name, onClose, children }} />;
 }

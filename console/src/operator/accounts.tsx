@@ -1,9 +1,11 @@
 // Every account: how it stands with its contract, and a way to its page.
 import { Link, useLocation } from 'wouter-preact';
-import { useAddressStates } from '../address.ts';
-import { usePages } from '../api/paging.ts';
+import { readPage, usePages } from '../api/paging.ts';
 import { bytes, date, percent } from '../format.ts';
+import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { ListHead } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
@@ -13,29 +15,29 @@ import {
   Card,
   type Column,
   Empty,
-  isOneOf,
   Loaded,
   Meter,
-  optionsIn,
   Page,
-  SearchField,
-  SelectField,
-  Table,
+  PagedTable,
+  useSelection,
 } from '../ui/ui.ts';
+import { ManyAccountsBar } from './accounts_many.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
-import { type Account, accountGroups, accountStates } from './states.ts';
+import { type Account, accountFilters, accountStates } from './states.ts';
+
+const rowsOfPage = 100;
+const sorts = ['name', 'plan', 'usage', 'expiry'] as const;
 
 export function AccountsPage() {
   const [, navigate] = useLocation();
-  const [{ prefix, state }, change] = useAddressStates({ prefix: '', state: '' });
-  const wanted = prefix.trim().toLowerCase();
-  const isFiltering = wanted !== '' || state !== '';
-  const pages = usePages('admin_list_accounts', {
-    query: {},
-    // A filter looks at all of them.
-    ...(isFiltering && { limit: 1000, all: true }),
-  });
-  const { dialog, openLinked } = useDialog({
+  const filters = useListFilters(accountFilters);
+  const { sorting, query: order } = useSorting(sorts, 'name');
+  const query = { ...order, ...filters.query };
+  const pages = usePages('admin_list_accounts', { query, limit: rowsOfPage });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ name }) => name));
+  const chosen = rows.filter(({ name }) => selection.keys.has(name));
+  const { dialog, open, openLinked } = useDialog({
     create: (close) => (
       <NewAccountDialog
         onClose={close}
@@ -51,50 +53,44 @@ export function AccountsPage() {
       Create an account
     </Button>
   );
-  const group = isOneOf(accountGroups, state) ? accountGroups[state] : undefined;
   return (
-    <Page title="Accounts" note="Who uses the network, and on what contract." actions={create}>
+    <Page wide title="Accounts" note="Who uses the network, and on what contract." actions={create}>
       <Card>
         <Loaded of={pages.rows} what="the accounts">
-          {(accounts) =>
-            accounts.length === 0 ? (
+          {() =>
+            pages.total === 0 && !filters.isFiltered ? (
               <Empty title="There is no account yet.">
                 An account is a customer: a contract, its users, and what they may reach.
               </Empty>
             ) : (
               <>
-                <div class="filters">
-                  <SearchField
-                    label="Name begins with"
-                    name="prefix"
-                    value={prefix}
-                    onInput={(prefix) => change({ prefix })}
-                  />
-                  <SelectField
-                    label="State"
-                    name="state"
-                    value={state}
-                    onInput={(state) => change({ state })}
-                    options={states}
-                  />
-                </div>
-                <Accounts
-                  of={accounts.filter(
-                    (one) =>
-                      one.name.toLowerCase().startsWith(wanted) &&
-                      (group?.has(one, now.value) ?? true),
-                  )}
+                <ListHead
+                  filters={filters}
+                  placeholder="Name or plan"
+                  states={accountFilters}
+                  bar={<ManyAccountsBar {...{ chosen, selection, open }} />}
                 />
-                {pages.hasMore && (
-                  <div class="row">
-                    <p class="note" role="status">
-                      {`${accounts.length.toLocaleString('en')} accounts are read, and there are more.`}
-                    </p>
-                    <Button busy={pages.isReading} onClick={pages.readMore}>
-                      Read more
-                    </Button>
-                  </div>
-                )}
+                <PagedTable
+                  caption="Accounts"
+                  pages={pages}
+                  one="account"
+                  many="accounts"
+                  columns={columns}
+                  rows={rows}
+                  keyOf={({ name }) => name}
+                  sorting={sorting}
+                  selection={selection}
+                  beside={
+                    <ExportButtons
+                      name="accounts"
+                      read={(next) =>
+                        readPage('admin_list_accounts', { ...query, limit: 1000 }, next)
+                      }
+                      header={exported}
+                      cells={cellsOf}
+                    />
+                  }
+                />
               </>
             )
           }
@@ -105,36 +101,43 @@ export function AccountsPage() {
   );
 }
 
-const states = optionsIn({ '': 'Any state', ...accountGroups });
-
-function Accounts({ of }: { of: readonly Account[] }) {
-  if (of.length === 0) return <Empty title="No account fits." />;
-  return (
-    <Table caption="Accounts by name" columns={columns} rows={of} keyOf={({ name }) => name} />
-  );
-}
+const exported = ['account', 'plan', 'usage_bytes', 'limit_bytes', 'contract_ends', 'suspended'];
+const cellsOf = ({ name, plan, period, limit_bytes, expiry, suspended }: Account) => [
+  ...[name, plan, period.usage, limit_bytes, timeText(expiry), suspended ? 'yes' : 'no'],
+];
 
 const columns: Column<Account>[] = [
   {
     heading: 'Account',
     names: true,
-    cell: ({ name }) => <Link href={paths.operator.account(name)}>{name}</Link>,
+    sort: 'name',
+    cell: ({ name }) => (
+      <Link class="account-name" title={name} href={paths.operator.account(name)}>
+        {name}
+      </Link>
+    ),
   },
-  { heading: 'Plan', cell: ({ plan }) => plan },
+  {
+    heading: 'Plan',
+    sort: 'plan',
+    long: true,
+    cell: ({ plan }) => <span title={plan}>{plan}</span>,
+  },
   { heading: 'State', cell: (account) => <AccountState of={account} /> },
   {
     heading: 'This period',
+    sort: 'usage',
     cell: ({ name, period, limit_bytes }) => (
       <UsageMeter name={name} usage={period.usage} limit={limit_bytes} />
     ),
   },
   {
     heading: 'Contract ends',
+    sort: 'expiry',
     cell: ({ expiry }) => (
-      <span class="two-lines">
-        <Until at={expiry} />
-        <span class="note">{date(expiry)}</span>
-      </span>
+      <>
+        <Until at={expiry} /> <span class="note">{date(expiry)}</span>
+      </>
     ),
   },
 ];

@@ -5,7 +5,7 @@ import { count, fromNow } from '../format.ts';
 import { addressOf, paths } from '../paths.ts';
 import {
   type Account,
-  accountGroups,
+  type accountFilters,
   lagText,
   type Node,
   nodeGroups,
@@ -16,7 +16,8 @@ import {
 export interface Network {
   now: number;
   status: ResponseOf<'admin_get_status'>;
-  accounts: readonly Account[];
+  /** Those that stand so: how many, and the first ones. */
+  accounts: Record<AccountGroup, { found: number; rows: readonly Account[] }>;
   servers: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
   nodes: readonly Node[];
   /** Exit IPs that a geo-IP provider sees in another country. */
@@ -158,26 +159,28 @@ function ofExits(servers: Network['servers']): Item[] {
 const namesOf = (servers: ReadonlyArray<{ name: string }>) =>
   named(servers.map(({ name }) => name));
 
+export type AccountGroup = Exclude<keyof typeof accountFilters, 'active'>;
+
 function ofAccounts({ accounts, now }: Network): Item[] {
-  const groups: Array<[keyof typeof accountGroups, Item['tone'], string]> = [
+  const groups: Array<[AccountGroup, Item['tone'], string]> = [
     ['over', 'bad', 'over the limit'],
     ['ended', 'bad', 'past the end of the contract'],
     ['ending', 'warn', 'within 30 days of the end of the contract'],
     ['suspended', 'note', 'suspended'],
   ];
   return groups.flatMap(([key, tone, words]): Item[] => {
-    const found = accounts.filter((one) => accountGroups[key].has(one, now));
-    const [first] = found;
+    const { found, rows } = accounts[key];
+    const [first] = rows;
     if (!first) return [];
     const link =
-      found.length === 1
+      found === 1
         ? { path: paths.operator.account(first.name), text: first.name }
         : { path: addressOf(paths.operator.accounts, { state: key }), text: 'Accounts' };
-    const names = found.map((one) =>
+    const names = rows.map((one) =>
       key === 'ending' ? `${one.name} (${fromNow(one.expiry, now)})` : one.name,
     );
-    const are = count(found.length, 'account is', 'accounts are');
-    return [{ key, tone, sentence: `${are} ${words}: ${named(names)}.`, link }];
+    const are = count(found, 'account is', 'accounts are');
+    return [{ key, tone, sentence: `${are} ${words}: ${named(names, found)}.`, link }];
   });
 }
 

@@ -1,20 +1,19 @@
 // The audit log of the whole network, or of one account in it.
 import { AuditLog } from '../activity/audit_log.tsx';
-import { usePages } from '../api/paging.ts';
+import { useAddressState } from '../address.ts';
 import { Page } from '../ui/ui.ts';
+import { SuggestAccount } from './suggest_account.tsx';
 
 export function AuditPage() {
-  const known = usePages('admin_list_accounts', { query: {}, limit: 1000 });
+  const [account, setAccount] = useAddressState('account');
   return (
     <Page
       title="Audit log"
       note="Everything that anybody changed in the network, and every sign-in."
     >
-      <AuditLog
-        operation="admin_list_audit"
-        name="network"
-        accounts={(known.rows.data ?? []).map(({ name }) => name)}
-      />
+      <AuditLog operation="admin_list_audit" name="network">
+        <SuggestAccount value={account} onInput={setAccount} />
+      </AuditLog>
     </Page>
   );
 }

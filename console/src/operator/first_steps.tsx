@@ -2,6 +2,7 @@
 import { useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
+import { useRead } from '../api/reading.ts';
 import { addressOf, paths } from '../paths.ts';
 import { Card, Step, Steps } from '../ui/ui.ts';
 
@@ -12,15 +13,15 @@ interface FirstStepsProps {
     ResponseOf<'admin_get_status'>,
     'servers' | 'nodes' | 'accounts' | 'has_users' | 'has_usage'
   >;
-  /** The name of an account, if there is one. */
-  account: string | undefined;
 }
 
-export function FirstSteps({ status, account }: FirstStepsProps) {
+export function FirstSteps({ status }: FirstStepsProps) {
   const { servers, nodes, accounts, has_users, has_usage } = status;
   // The last tick is seen, too.
   const isNew = useRef(false);
   isNew.current ||= !has_usage;
+  const first = useRead('admin_list_accounts', { query: { limit: 1 } }, { enabled: isNew.current });
+  const account = first.data?.[0]?.name;
   if (!isNew.current) return null;
   const add = { dialog: 'add' };
   const ofAccount = (part: string, state: Record<string, string>) =>

@@ -3,11 +3,12 @@ import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
+import { mostNamed } from '../attention/items.ts';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
 import '../style/overview.css';
-import { usePages } from '../api/paging.ts';
+import { foundIn, usePages } from '../api/paging.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { Badge, Button, Card, Loaded, Page, Stat } from '../ui/ui.ts';
 import { attention, type Network } from './attention.ts';
@@ -23,26 +24,28 @@ export function OverviewPage() {
   const servers = useRead('admin_list_servers', {});
   const nodes = useRead('admin_list_nodes', {});
   const geo = useRead('admin_list_geo_statuses', { query: { status: 'crit', limit: 1000 } });
-  const accounts = usePages('admin_list_accounts', {
-    query: {},
-    limit: 1000,
-    all: true,
-  });
+  const accounts = useAccounts();
+  const readings = Object.values(accounts).map(({ rows }) => rows);
   const all = {
     data:
-      status.data && servers.data && nodes.data && geo.data && accounts.rows.data
+      status.data && servers.data && nodes.data && geo.data && readings.every(({ data }) => data)
         ? {
             now: now.value,
             status: status.data,
             servers: servers.data,
             nodes: nodes.data,
             misplaced: geo.data,
-            accounts: accounts.rows.data,
+            accounts: {
+              over: foundIn(accounts.over),
+              ended: foundIn(accounts.ended),
+              ending: foundIn(accounts.ending),
+              suspended: foundIn(accounts.suspended),
+            },
           }
         : undefined,
-    error: status.error ?? servers.error ?? nodes.error ?? geo.error ?? accounts.rows.error,
+    error: [status, servers, nodes, geo, ...readings].find(({ error }) => error)?.error,
     refetch: () => {
-      for (const one of [status, servers, nodes, geo, accounts.rows]) void one.refetch();
+      for (const one of [status, servers, nodes, geo, ...readings]) void one.refetch();
     },
   };
   return (
@@ -51,7 +54,7 @@ export function OverviewPage() {
         {(network) => (
           <>
             <Figures network={network} />
-            <FirstSteps status={network.status} account={network.accounts[0]?.name} />
+            <FirstSteps status={network.status} />
             <AttentionCard
               items={attention(network)}
               isReading={false}
@@ -70,9 +73,20 @@ export function OverviewPage() {
   );
 }
 
-function nothingYet({ servers, accounts }: Pick<Network, 'servers' | 'accounts'>) {
+/** The first of those that may need attention: by the filters of the page that lists and counts them. */
+function useAccounts() {
+  const limit = mostNamed;
+  return {
+    over: usePages('admin_list_accounts', { query: { state: 'over' }, limit }),
+    ended: usePages('admin_list_accounts', { query: { state: 'ended' }, limit }),
+    ending: usePages('admin_list_accounts', { query: { state: 'ending', sort: 'expiry' }, limit }),
+    suspended: usePages('admin_list_accounts', { query: { state: 'suspended' }, limit }),
+  };
+}
+
+function nothingYet({ servers, status: { accounts } }: Pick<Network, 'servers' | 'status'>) {
   if (servers.length === 0) return 'The network has no server yet: there is nothing to look after.';
-  if (accounts.length === 0) return 'There is no account yet: nobody uses the network.';
+  if (accounts === 0) return 'There is no account yet: nobody uses the network.';
   return undefined;
 }
 

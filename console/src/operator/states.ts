@@ -106,25 +106,23 @@ export function together(states: readonly State[]): State {
 
 type OfAccount = Pick<Account, 'suspended' | 'over_limit' | 'expiry'>;
 
-/** The accounts that may need attention, as the overview counts them and the page of accounts filters them. */
-export const accountGroups = {
-  over: { text: 'over the limit', has: ({ over_limit }: OfAccount) => over_limit },
-  ended: { text: 'ended', has: ({ expiry }: OfAccount, now: number) => expiry <= now },
-  ending: {
-    text: 'end within 30 days',
-    has: ({ expiry }: OfAccount, now: number) => expiry > now && expiry - now <= endsSoon_seconds,
-  },
-  suspended: { text: 'suspended', has: ({ suspended }: OfAccount) => suspended },
-} as const;
+/** The states that the server finds accounts by, as the overview counts them and the page of accounts filters them. */
+export const accountFilters = {
+  active: 'Active',
+  over: 'Over the limit',
+  ended: 'Ended',
+  ending: 'End within 30 days',
+  suspended: 'Suspended',
+};
 
 /** Everything that keeps an account from its full use; nothing: all is well. */
 export function accountStates(account: OfAccount, now: number): State[] {
-  const { suspended, ended, ending, over } = accountGroups;
+  const { suspended, over_limit, expiry } = account;
   const states: State[] = [];
-  if (suspended.has(account)) states.push({ tone: 'bad', text: 'suspended' });
-  if (ended.has(account, now)) states.push({ tone: 'bad', text: 'ended' });
-  if (ending.has(account, now)) states.push({ tone: 'warn', text: 'ends soon' });
-  if (over.has(account)) states.push({ tone: 'bad', text: 'over the limit' });
+  if (suspended) states.push({ tone: 'bad', text: 'suspended' });
+  if (expiry <= now) states.push({ tone: 'bad', text: 'ended' });
+  else if (expiry - now <= endsSoon_seconds) states.push({ tone: 'warn', text: 'ends soon' });
+  if (over_limit) states.push({ tone: 'bad', text: 'over the limit' });
   return states;
 }
 

@@ -30,7 +30,7 @@ const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
 const states = { used: 'Used', unused: 'Never used' };
 
 export function TokensPage() {
-  const filters = useListFilters(states);
+  const filters = useListFilters(states, false);
   const { sorting, query: order } = useSorting(sorts, 'name');
   const { ends_before: _, ...filter } = filters.query;
   const query = { ...order, ...filter };
@@ -59,7 +59,6 @@ export function TokensPage() {
                 filters={filters}
                 placeholder="Name"
                 states={states}
-                ends={false}
                 bar={
                   <RevokeBar
                     one="operator token"

@@ -97,9 +97,10 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
 }
 
 const least_letters = 2;
+const most_users = 20;
 
 /**
- * The actions of an account, and its servers, users and entries; `searched` is asked of the server, all else is read once.
+ * The actions of an account, and its servers, users and entries; users and entries are `searched` by the server, servers read once.
  * While it is not open: nothing.
  */
 export function useAccountItems(
@@ -113,7 +114,12 @@ export function useAccountItems(
   const mayRead = isOpen && (flags.admin || flags.proxy);
   const text = searched.trim();
   const servers = useReadIn(scope, 'list_network', {}, { enabled: mayRead });
-  const users = useReadIn(scope, 'list_users', {}, { enabled: mayRead });
+  const users = useReadIn(
+    scope,
+    'list_users',
+    { query: { search: text, sort: 'name', limit: most_users } },
+    { enabled: mayRead },
+  );
   const entries = useReadIn(
     scope,
     'list_entries',
@@ -163,6 +169,6 @@ export function useAccountItems(
   return {
     actions,
     records,
-    isReading: servers.isLoading || users.isLoading || entries.isFetching,
+    isReading: servers.isLoading || users.isFetching || entries.isFetching,
   };
 }

@@ -81,35 +81,19 @@ function useOpenAccount(searched: string, go: Go) {
   return { common: [...ofParts, ...actions], records, isReading };
 }
 
-/** As many accounts as are read at once; of more, those whose names begin with what is typed are asked for. */
-const accounts_read = 1000;
-
-/** Comes just before every name that begins with the text, in the order of names. */
-const before = (text: string) =>
-  `${text.slice(0, -1)}${String.fromCharCode(text.charCodeAt(text.length - 1) - 1)}\u007f`;
-
 function useNetwork(searched: string, go: Go) {
-  const text = searched.trim();
-  const first = useRead('admin_list_accounts', { query: { limit: accounts_read } });
-  const isMore = first.data?.length === accounts_read && text !== '';
-  const named = useRead(
-    'admin_list_accounts',
-    { query: { after: before(text || '0'), limit: 20 } },
-    { enabled: isMore },
-  );
+  const query = { search: searched.trim(), sort: 'name' as const, limit: 20 };
+  const accounts = useRead('admin_list_accounts', { query });
   const servers = useRead('admin_list_servers', {});
   const nodes = useRead('admin_list_nodes', {});
-  const accounts = new Map(
-    [...(first.data ?? []), ...((isMore && named.data) || [])].map((one) => [one.name, one]),
-  );
   const items = [
-    ...Array.from(
-      accounts.values(),
+    ...(accounts.data ?? []).map(
       ({ name, plan }): Item => ({
         key: `account ${name}`,
         kind: 'Account',
         name,
         note: plan,
+        words: plan,
         icon: 'accounts',
         choose: go(operator.account(name)),
       }),
@@ -137,8 +121,7 @@ function useNetwork(searched: string, go: Go) {
       }),
     ),
   ];
-  const isReading =
-    first.isLoading || servers.isLoading || nodes.isLoading || (isMore && named.isFetching);
+  const isReading = accounts.isFetching || servers.isLoading || nodes.isLoading;
   return { items, isReading };
 }
 

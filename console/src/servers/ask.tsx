@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { type AccountGiven, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { Badge, Card, Choice, Form, optionsOf, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { Badge, Card, Choice, Form, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { SuggestUser } from '../users/suggest_user.tsx';
 import { askedFor, type Decision, readDecision } from './decision.ts';
 import { type OwnServer, portsOf } from './rows.ts';
 
@@ -83,18 +84,15 @@ export function AskServer({ server }: { server: OwnServer }) {
 }
 
 function AsUser() {
-  const scope = useScope();
-  const { flags, user: own } = scope;
-  const read = useReadIn(scope, 'list_users', {}, { enabled: flags.admin }).data;
-  const users = flags.admin ? read?.map(({ name }) => name) : own ? [own] : [];
+  const { flags, user: own = '' } = useScope();
+  const [user, setUser] = useState(own);
   return (
     <div class="fields">
-      <SelectField
-        label="As user"
-        name="user"
-        initial={own ?? ''}
-        options={optionsOf(users ?? [])}
-      />
+      {flags.admin ? (
+        <SuggestUser label="As user" value={user} onInput={setUser} required />
+      ) : (
+        <TextField label="As user" name="user" value={own} readOnly />
+      )}
       <TextField
         label="With the token"
         name="token"

@@ -1,10 +1,11 @@
 // Signing in to a proxy by token: whose, and one made on the spot, which the settings hold while the page stands.
 import { useState } from 'preact/hooks';
-import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
+import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { Copy, Form, optionsOf, SelectField, textOf } from '../ui/ui.ts';
+import { Copy, Form, SelectField, textOf } from '../ui/ui.ts';
+import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
 import { tokenPlace } from './settings.ts';
 
 type ProxyToken = AccountResponse<'create_proxy_token'>;
@@ -13,19 +14,13 @@ type Token = ReturnType<typeof useToken>;
 
 /** Unless `wanted`, nothing is read. */
 export function useToken(wanted: boolean) {
-  const scope = useScope();
-  const { flags, user: own } = scope;
-  const read = useReadIn(scope, 'list_users', {}, { enabled: wanted && flags.admin }).data;
+  const { user: usual, hasNone } = useProxyUser(wanted);
   const [chosen, choose] = useState('');
   const [tokens, setTokens] = useState<Record<string, ProxyToken>>({});
-  const proxyUsers = read?.filter((one) => one.active && one.flags.proxy).map(({ name }) => name);
-  const users = flags.admin ? proxyUsers : own ? [own] : [];
-  const usual = users?.find((name) => name === own) ?? users?.[0] ?? '';
   const user = chosen || usual;
   const made = tokens[user];
   return {
-    /** The users who can have one: admins see all proxy users, other people themselves. Undefined until known. */
-    users,
+    hasNone,
     user,
     choose,
     /** The one that was made for this user. */
@@ -37,9 +32,9 @@ export function useToken(wanted: boolean) {
 
 const { hour, day, week, month, year } = lifetimes;
 
-export function TokenFields({ of: { users, user, choose, made, keep } }: { of: Token }) {
+export function TokenFields({ of: { hasNone, user, choose, made, keep } }: { of: Token }) {
   const scope = useScope();
-  if (users?.length === 0) {
+  if (hasNone) {
     return <p class="note">No active user of the account has the proxy flag.</p>;
   }
   const make = async (fields: FormData) => {
@@ -55,13 +50,7 @@ export function TokenFields({ of: { users, user, choose, made, keep } }: { of: T
         onSubmit={make}
       >
         <div class="fields">
-          <SelectField
-            label="User"
-            name="user"
-            value={user}
-            onInput={choose}
-            options={optionsOf(users ?? [])}
-          />
+          <ProxyUserField user={user} onInput={choose} />
           <SelectField
             label="Lifetime of a new token"
             name="lifetime_seconds"

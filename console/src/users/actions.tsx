@@ -1,7 +1,7 @@
 // The actions on a user: a button for a new token, and a menu of the others.
 import { useScope } from '../api/scope.ts';
 import type { OpenDialog, OpenLinked } from '../forms/form_dialog.tsx';
-import { Button, Menu, type MenuItem } from '../ui/ui.ts';
+import { IconButton, Menu, type MenuItem } from '../ui/ui.ts';
 import {
   EndSessionsDialog,
   EraseDialog,
@@ -62,14 +62,12 @@ export function UserActions({ user, open, openLinked }: UserActionsProps) {
   return (
     <span class="actions">
       {!isOperator && active && user.flags.proxy && (
-        <Button
+        <IconButton
           icon="tokens"
-          aria-label={`New token for ${name}`}
+          label={`New token for ${name}`}
           disabledReason={readOnlyReason}
           onClick={show(ProxyTokenDialog)}
-        >
-          New token
-        </Button>
+        />
       )}
       <Menu label={`More for ${name}`} items={items} />
     </span>

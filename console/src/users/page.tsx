@@ -1,9 +1,12 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
-import { useAddressStates } from '../address.ts';
-import { useReadIn } from '../api/reading.ts';
+import { useAddressState } from '../address.ts';
+import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
-import { count } from '../format.ts';
-import { OfRecord, useDialog } from '../forms/form_dialog.tsx';
+import { ExportButtons, timeText } from '../forms/export.tsx';
+import { useDialog } from '../forms/form_dialog.tsx';
+import { ListHead } from '../forms/list_head.tsx';
+import { useListFilters, useSorting } from '../forms/list_state.ts';
+import { OfEntry } from '../forms/of_entry.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
 import {
@@ -14,22 +17,34 @@ import {
   Empty,
   isOneOf,
   Loaded,
-  LongTable,
   optionsIn,
   Page,
-  SearchField,
+  PagedTable,
   SelectField,
+  useSelection,
 } from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
 import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
-import { userGroups } from './groups.ts';
+import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
+import { ManyUsersBar } from './many.tsx';
+
+const rowsOfPage = 100;
+const sorts = ['id', 'name', 'flags', 'last_sign_in_at'] as const;
+const flagOptions = { proxy: 'proxy', billing: 'billing', admin: 'admin' };
 
 export function UsersPage() {
-  const scope = useScope();
-  const users = useReadIn(scope, 'list_users', {});
-  const isAdmin = scope.flags.admin;
-  const [{ search, state }, change] = useAddressStates({ search: '', state: '' });
+  const { base, user: own, flags } = useScope();
+  const isAdmin = flags.admin;
+  const filters = useListFilters(userStates, false);
+  const [flagText, setFlag] = useAddressState('flag');
+  const flag = isOneOf(flagOptions, flagText) ? flagText : undefined;
+  const { sorting, query: order } = useSorting(sorts, 'id');
+  const query = { ...order, ...filters.query, ...(flag ? { flag } : {}) };
+  const pages = usePages('console_list_users', { query, limit: rowsOfPage, base });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ id }) => id));
+  const chosen = rows.filter(({ id }) => selection.keys.has(id));
   const { dialog, open, openLinked } = useDialog({
     add: (close) => {
       const invite = (user: User) => {
@@ -38,20 +53,26 @@ export function UsersPage() {
       };
       return isAdmin && <AddUserDialog onClose={close} onAdded={invite} />;
     },
-    change: (close, name) =>
-      isAdmin && (
-        <OfRecord list={users.data} is={(user) => user.name === name} name={name} onClose={close}>
-          {(user) => <ChangeUserDialog user={user} onClose={close} />}
-        </OfRecord>
-      ),
+    change: (close, name) => {
+      const named = { keyOf: (user: User) => user.name, path: { user: name }, name };
+      return (
+        isAdmin && (
+          <OfEntry read="get_user" {...{ rows, id: name, named }} onClose={close}>
+            {(user) => <ChangeUserDialog user={user} onClose={close} />}
+          </OfEntry>
+        )
+      );
+    },
   });
   const add = (
     <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
       Add a user
     </Button>
   );
+  const isFiltered = filters.isFiltered || flag !== undefined;
   return (
     <Page
+      wide
       title="Users and tokens"
       note={
         isAdmin
@@ -61,42 +82,55 @@ export function UsersPage() {
       actions={isAdmin && add}
     >
       <Card title={isAdmin ? 'Users' : 'You'}>
-        <Loaded of={users} what="the users">
-          {(list) =>
-            list.length === 0 ? (
+        <Loaded of={pages.rows} what="the users">
+          {() =>
+            pages.total === 0 && !isFiltered ? (
               <Empty title="There are no users yet." action={isAdmin && add}>
                 Add one for each person or program that is to use the proxies.
               </Empty>
             ) : (
               <>
                 {isAdmin && (
-                  <div class="filters">
-                    <SearchField
-                      label="Search"
-                      name="search"
-                      value={search}
-                      onInput={(search) => change({ search })}
-                    />
+                  <ListHead
+                    filters={filters}
+                    placeholder="Name"
+                    states={userStates}
+                    bar={<ManyUsersBar {...{ chosen, selection, open }} />}
+                  >
                     <SelectField
-                      label="State"
-                      name="state"
-                      value={state}
-                      onInput={(state) => change({ state })}
-                      options={states}
+                      label="May do"
+                      name="flag"
+                      value={flag ?? ''}
+                      onInput={setFlag}
+                      options={optionsIn({ '': 'Anything', ...flagOptions })}
                     />
-                  </div>
+                  </ListHead>
                 )}
-                <LongTable
+                <PagedTable
                   caption="Users of the account"
-                  columns={columnsOf(scope.user)}
-                  rows={filtered(list, search, state)}
-                  all={list.length}
+                  pages={pages}
                   one="user"
                   many="users"
-                  filter={`${state} ${search}`}
+                  columns={columnsOf(own)}
+                  rows={rows}
                   keyOf={({ id }) => id}
+                  nameOf={({ name }) => name}
+                  sorting={isAdmin ? sorting : undefined}
+                  selection={isAdmin ? selection : undefined}
                   isFaint={({ active }) => !active}
                   actions={(user) => <UserActions {...{ user, open, openLinked }} />}
+                  beside={
+                    isAdmin && (
+                      <ExportButtons
+                        name="users"
+                        read={(next) =>
+                          readPage('console_list_users', { ...query, limit: 1000 }, next, base)
+                        }
+                        header={exported}
+                        cells={cellsOf}
+                      />
+                    )
+                  }
                 />
               </>
             )
@@ -116,84 +150,71 @@ export function UsersPage() {
   );
 }
 
-const states = optionsIn({ '': 'Any state', ...userGroups });
-
-function filtered(users: readonly User[], search: string, state: string): User[] {
-  const wanted = search.trim().toLowerCase();
-  return users.filter(
-    (user) =>
-      `${user.name} ${user.display_name}`.toLowerCase().includes(wanted) &&
-      (!isOneOf(userGroups, state) || userGroups[state].has(user)),
-  );
-}
-
-const first_token_version = 1;
+const exported = ['user', 'display_name', 'active', 'permissions', 'last_sign_in', 'sessions'];
+const cellsOf = ({ name, display_name, active, flags, sign_in }: User) => [
+  ...[name, display_name, active ? 'yes' : 'no', flagsOf(flags).join(' ')],
+  ...[timeText(sign_in.last_sign_in_at), sign_in.sessions],
+];
+const flagsOf = (flags: User['flags']) =>
+  (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
 
 const columnsOf = (own: string | undefined): Array<Column<User>> => [
   {
     heading: 'User',
     names: true,
+    sort: 'name',
     cell: (user) => (
-      <span class="user-facts">
-        <span>
-          {user.name} {user.name === own && <span class="note">(you)</span>}
-        </span>
+      <span class="user-name" title={`${user.name}, ${user.display_name}`}>
+        {user.name} {user.name === own && <span class="note">(you)</span>}{' '}
         {user.display_name !== user.name && <span class="note">{user.display_name}</span>}
-        {user.token_version > first_token_version && (
-          <span class="note">
-            tokens invalidated {count(user.token_version - first_token_version, 'time')}
-          </span>
-        )}
       </span>
     ),
   },
   {
     heading: 'May do',
-    cell: ({ flags: { admin, billing, proxy }, active }) => (
+    sort: 'flags',
+    cell: ({ flags, active }) => (
       <span class="badges">
         {!active && <Badge tone="warn">inactive</Badge>}
-        {admin && <Badge tone="neutral">admin</Badge>}
-        {billing && <Badge tone="neutral">billing</Badge>}
-        {proxy && <Badge tone="neutral">proxy</Badge>}
-        {!admin && !billing && !proxy && <span class="note">nothing yet</span>}
+        {flagsOf(flags).map((flag) => (
+          <Badge key={flag} tone="neutral">
+            {flag}
+          </Badge>
+        ))}
+        {flagsOf(flags).length === 0 && <span class="note">nothing yet</span>}
       </span>
     ),
   },
-  { heading: 'Sign-in', cell: (user) => <SignIn {...user.sign_in} /> },
+  { heading: 'Sign-in', long: true, cell: ({ sign_in }) => <SignIn {...sign_in} /> },
+  {
+    heading: 'Last sign-in',
+    sort: 'last_sign_in_at',
+    cell: ({ sign_in }) => <Since at={sign_in.last_sign_in_at} />,
+  },
+  {
+    heading: 'Sessions',
+    numeric: true,
+    minor: true,
+    cell: ({ sign_in }) => sign_in.sessions,
+  },
 ];
 
 function SignIn(facts: User['sign_in']) {
   const { has_password, second_factor, invited_until, last_sign_in_at, sessions } = facts;
+  const ways = has_password
+    ? second_factor
+      ? 'Password and second factor'
+      : 'Password'
+    : last_sign_in_at === null
+      ? 'Not set up'
+      : sessions > 0
+        ? 'By a link, no password'
+        : 'No password';
+  const isKnown = has_password || last_sign_in_at !== null;
   return (
-    <span class="user-facts">
-      <span>
-        {has_password
-          ? second_factor
-            ? 'With password and second factor'
-            : 'With password'
-          : last_sign_in_at === null
-            ? 'Not set up'
-            : sessions > 0
-              ? 'No password; came by a link'
-              : 'No password'}
-      </span>
-      {invited_until !== null && (
-        <span>
-          Invited, ends <Until at={invited_until} />
-        </span>
-      )}
-      {(last_sign_in_at !== null || has_password) && (
-        <span class="note">
-          {last_sign_in_at === null ? (
-            'Never signed in'
-          ) : (
-            <>
-              Last sign-in <Since at={last_sign_in_at} />
-            </>
-          )}
-          {sessions > 0 && `, ${count(sessions, 'open session')}`}
-        </span>
-      )}
+    <span>
+      {invited_until === null ? ways : isKnown ? `${ways}; invited, ends ` : 'Invited, ends '}
+      {invited_until !== null && <Until at={invited_until} />}
     </span>
   );
 }

@@ -4,9 +4,10 @@ import { audit } from '../audit.ts';
 import { heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
+import { periodAt } from '../periods.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import type { Secrets } from '../secrets.ts';
-import { hasUsage, periodAt, periodUsage } from '../usage/usage.ts';
+import { hasUsage, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
 /**
@@ -14,6 +15,7 @@ import * as store from './store.ts';
  * when it lasts, on which ports it is served, and how many bytes each billing period holds.
  */
 export type Account = store.AccountRow;
+export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
 export { pageOfAccounts } from './store.ts';
 
 export interface NewAccount {
@@ -127,11 +129,12 @@ export async function createAccount(
   return { account, api_token: token.text };
 }
 
-/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold. */
+/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold; 400 naming the `expiry_field`. */
 export async function changeAccount(
   tx: Transaction,
   account: Account,
   changes: AccountChanges,
+  expiry_field = 'expiry',
 ): Promise<Account> {
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
   const after: Account = { ...account, ...defined(plain) };
@@ -142,7 +145,7 @@ export async function changeAccount(
   if (after.port_scheme_id !== account.port_scheme_id) {
     await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
   }
-  rejectEndBeforeStart(after);
+  rejectEndBeforeStart(after, expiry_field);
   if (after.start !== account.start && (await hasUsage(tx, account.id))) {
     throw conflict('the contract has usage, and its billing periods are counted from its start.', {
       field: 'start',
@@ -169,8 +172,8 @@ function auditContract(
 }
 
 /** Errors: 400 when the contract would end before it starts. */
-function rejectEndBeforeStart({ start, expiry }: Account): void {
-  if (start >= expiry) throw invalidField('expiry', "expected a time after the contract's start.");
+function rejectEndBeforeStart({ start, expiry }: Account, field = 'expiry'): void {
+  if (start >= expiry) throw invalidField(field, "expected a time after the contract's start.");
 }
 
 /** Errors: 409 while the account is served on its present port scheme, or could not be on the new one. */

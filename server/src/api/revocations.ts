@@ -1,7 +1,8 @@
 // Revocations: the requests that take something away. Among the writes that wait they go ahead of other accounts' additions.
 import type { FastifyRequest } from 'fastify';
 
-/** Fields whose change, of one record or of several `entries`, may take away what was in force: another address or user, a nearer end, a lower limit. */
+/** Fields whose change, of one record or of several, may take away what was in force: another address or user, a nearer end, a lower limit. */
+const several = ['entries', 'users', 'accounts'];
 const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
 
 /**
@@ -10,7 +11,8 @@ const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';
-  if (method === 'DELETE' || /\/(token_version|erase|password|remove)$/.test(url)) return true;
+  if (method === 'DELETE' || /\/(token_version|erase|password|remove|end_sessions)$/.test(url))
+    return true;
   if (method !== 'PATCH' && method !== 'PUT') return false;
   const fields = (body ?? {}) as Record<string, unknown>;
   const takesFlag = Object.values((fields.flags as object | undefined) ?? {}).includes(false);
@@ -22,7 +24,7 @@ export function isRevocation({ method, routeOptions, body }: FastifyRequest): bo
     takesFlag;
   return (
     isTakenAway ||
-    Array.isArray(fields.entries) ||
+    several.some((name) => Array.isArray(fields[name])) ||
     replacing.some((name) => fields[name] !== undefined && fields[name] !== null)
   );
 }

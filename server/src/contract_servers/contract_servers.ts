@@ -5,6 +5,7 @@ import { recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
 import { type GeoStatus, geoStatusesOfContract, geoStatusesOfServer } from '../geo/geo.ts';
+import { periodAt } from '../periods.ts';
 import {
   type ExitIpRow,
   exitIpsOfServer,
@@ -13,7 +14,7 @@ import {
   requireServer,
   type Server,
 } from '../servers/servers.ts';
-import { last30Days, nextHour, periodAt, periodUsage } from '../usage/usage.ts';
+import { last30Days, nextHour, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
 export {

@@ -24,6 +24,7 @@ import { listsInPages } from './migrations/0024_lists_in_pages.ts';
 import { topics } from './migrations/0025_topics.ts';
 import { manifests } from './migrations/0026_manifests.ts';
 import { nodePoints } from './migrations/0029_node_points.ts';
+import { peopleInPages } from './migrations/0030_people_in_pages.ts';
 import { tokensAndAddresses } from './migrations/0033_tokens_and_addresses.ts';
 
 interface Migration {
@@ -57,6 +58,7 @@ const migrations: Migration[] = [
   { id: 25, name: 'topics', statements: topics },
   { id: 26, name: 'manifests', statements: manifests },
   { id: 29, name: 'node_points', statements: nodePoints },
+  { id: 30, name: 'people_in_pages', statements: peopleInPages },
   { id: 33, name: 'tokens_and_addresses', statements: tokensAndAddresses },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */

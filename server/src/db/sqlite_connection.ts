@@ -1,5 +1,6 @@
 // One connection to the SQLite file, in one of the ways that this server opens it: asserted at each opening.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { periodAt } from '../periods.ts';
 import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
 import { ipOrder } from './ip_order.ts';
@@ -27,6 +28,9 @@ const ways = {
   read: { readOnly: true, synchronous: 2, wait_milliseconds: 500 },
   checkpoint: { readOnly: false, synchronous: 2, wait_milliseconds: 100 },
 } as const;
+
+/** As PostgreSQL has it from the schema. */
+const periodStart = (start: unknown, now: unknown) => periodAt(Number(start), Number(now)).start;
 
 /** A connection that keeps its statements prepared, by their text. */
 export class Connection implements Reader {
@@ -63,6 +67,7 @@ export class Connection implements Reader {
     if (found !== needed) throw new Error(`SQLite runs with ${found}; Exitward needs ${needed}`);
     db.exec(`pragma busy_timeout = ${wait_milliseconds}`);
     db.function('ip_order', { deterministic: true }, ipOrder);
+    db.function('period_start', { deterministic: true }, periodStart);
     return db;
   }
 

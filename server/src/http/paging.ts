@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { invalidField } from '../errors.ts';
 
-const usual = 100;
+const usual = '100';
 const most = 1000;
 
 /** The query fields of a list that goes on after a name. */
@@ -34,8 +34,8 @@ export function wholeIn<T extends number | null>(
 }
 
 /** The entries that a page may hold. Errors: 400. */
-export function limitIn(text: string | undefined): number {
-  return wholeIn('limit', text, usual, 1, most);
+export function limitIn(text: string = usual): number {
+  return wholeIn('limit', text, 0, 1, most);
 }
 
 /**

@@ -6,7 +6,7 @@
 import { audit } from '../audit.ts';
 import { bumpVersion } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import type { Ids } from '../db/slices.ts';
+import { findByKeys, type Key } from '../db/one_of.ts';
 import { unauthorized } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import type { User } from '../users/users.ts';
@@ -43,6 +43,7 @@ export {
   putSecondFactorInForce,
   signInOfPerson,
 } from './own_sign_in.ts';
+export { userFlags, userPageSlices, userSorts, userStates } from './page_store.ts';
 export { max_password_length, min_password_length } from './passwords.ts';
 export { beginSecondFactor, openSealedSecrets, removeSecondFactor } from './second_factor.ts';
 export {
@@ -223,18 +224,26 @@ export interface SignInFacts {
   sessions: number;
 }
 
-/** How each user of a slice of an account's users can sign in, by user id. */
-export async function signInFacts(
-  db: Reader,
-  account_id: number,
-  ids: Pick<Ids, 'after' | 'to'>,
-  now: number,
-): Promise<Map<number, SignInFacts>> {
-  const rows = await store.facts(db, account_id, ids, now, now - idle_seconds);
-  return new Map(
-    rows.map(({ user_id, has_password, second_factor, ...facts }) => [
-      user_id,
-      { has_password: has_password === 1, second_factor: second_factor === 1, ...facts },
-    ]),
+const neverSignedIn: SignInFacts = {
+  has_password: false,
+  second_factor: false,
+  invited_until: null,
+  last_sign_in_at: null,
+  sessions: 0,
+};
+
+/** Answers how one of these users can sign in. */
+export async function signInFacts(db: Reader, users: readonly User[], now: number) {
+  const keyOf = ({ account_id, id }: User): Key => [account_id, id];
+  const find = await findByKeys<store.SignInFactsRow>(
+    users.map(keyOf),
+    ({ account_id, user_id }) => [account_id, user_id],
+    (some) => store.facts(db, some, now, now - idle_seconds),
   );
+  return (user: User): SignInFacts => {
+    const row = find(...keyOf(user));
+    if (!row) return neverSignedIn;
+    const { account_id: _, user_id: __, has_password, second_factor, ...facts } = row;
+    return { has_password: has_password === 1, second_factor: second_factor === 1, ...facts };
+  };
 }

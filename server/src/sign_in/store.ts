@@ -1,7 +1,7 @@
 // The SQL of signing in: passwords and second factors, one-time codes, attempts.
 
 import type { Reader, Row, Transaction } from '../db/database.ts';
-import type { Ids } from '../db/slices.ts';
+import { type Key, listOfKeys } from '../db/one_of.ts';
 import type { Hashes } from '../secrets.ts';
 
 /** The password and second factor of an active user; nulls where there is none. */
@@ -82,6 +82,7 @@ export async function changeSignIn(
 }
 
 export interface SignInFactsRow {
+  account_id: number;
   user_id: number;
   has_password: number;
   second_factor: number;
@@ -90,25 +91,20 @@ export interface SignInFactsRow {
   sessions: number;
 }
 
-/** How each user of an account can sign in. */
-/** Of the users with these ids. */
-export function facts(
-  db: Reader,
-  account_id: number,
-  { after, to }: Pick<Ids, 'after' | 'to'>,
-  now: number,
-  used_after: number,
-) {
+/** How each of these users can sign in. */
+export function facts(db: Reader, users: readonly Key[], now: number, used_after: number) {
+  const { list, values } = listOfKeys(users);
+  const [at_now, at_used] = [`$${values.length + 1}`, `$${values.length + 2}`];
   return db.all<SignInFactsRow>(
-    `select u.id as user_id, case when p.password is null then 0 else 1 end as has_password,
+    `select u.account_id, u.id as user_id, case when p.password is null then 0 else 1 end as has_password,
        case when p.totp_sealed is null then 0 else 1 end as second_factor, p.last_sign_in_at,
        (select c.expiry from sign_in_codes c where c.account_id = u.account_id and c.user_id = u.id
-          and c.purpose = 'invite' and c.expiry > $2) as invited_until,
+          and c.purpose = 'invite' and c.expiry > ${at_now}) as invited_until,
        (select count(*) from sessions s where s.account_id = u.account_id and s.user_id = u.id
-          and s.expiry > $2 and s.seen_at > $3) as sessions
+          and s.expiry > ${at_now} and s.seen_at > ${at_used}) as sessions
      from users u left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id
-     where u.account_id = $1 and u.id > $4 and u.id <= $5`,
-    [account_id, now, used_after, after, to],
+     where (u.account_id, u.id) in ${list}`,
+    [...values, now, used_after],
   );
 }
 

@@ -1,5 +1,6 @@
 // The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
+import { type Key, listOfKeys } from '../db/one_of.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -123,6 +124,22 @@ export function periodByServer(
   return db.all(
     'select server_id, bytes from usage_periods where account_id = $1 and period_start = $2',
     [account_id, period_start],
+  );
+}
+
+export interface PeriodTotal {
+  account_id: number;
+  period_start: number;
+  bytes: number;
+}
+
+/** Bytes of each of these accounts in the billing period that begins then. */
+export function periodTotals(db: Reader, periods: readonly Key[]) {
+  const { list, values } = listOfKeys(periods);
+  return db.all<PeriodTotal>(
+    `select account_id, period_start, sum(cast(bytes as double precision)) as bytes from usage_periods
+     where (account_id, period_start) in ${list} group by account_id, period_start`,
+    values,
   );
 }
 

@@ -1,10 +1,10 @@
 // Usage: bytes by contract, server, user and hour, later by day, as the nodes report them, with their sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
-import { hourOf, periodAt } from './periods.ts';
+import { findByKeys, type Key } from '../db/one_of.ts';
+import { hourOf, periodAt } from '../periods.ts';
 import * as store from './store.ts';
 import { safeBytes } from './store.ts';
 
-export { earlierPeriods, hourOf, periodAt } from './periods.ts';
 export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';
@@ -84,6 +84,16 @@ export async function periodUsage(
     total: safeBytes(rows.reduce((sum, row) => sum + row.bytes, 0)),
     byServer: new Map(rows.map((row) => [row.server_id, row.bytes])),
   };
+}
+
+/** Answers how many bytes one of these accounts used in the billing period that begins then. */
+export async function periodTotals(db: Reader, periods: readonly Key[]) {
+  const find = await findByKeys<store.PeriodTotal>(
+    periods,
+    ({ account_id, period_start }) => [account_id, period_start],
+    (some) => store.periodTotals(db, some),
+  );
+  return (...period: Key) => safeBytes(find(...period)?.bytes ?? 0);
 }
 
 /** Bytes by server in the last 720 whole hours and the running one. */

@@ -39,7 +39,7 @@ export async function countUsers(db: Reader, account_id: number): Promise<number
 }
 
 /** A part of the users of an account. */
-export interface UserSlice extends Ids {
+interface UserSlice extends Ids {
   users: UserRow[];
 }
 
@@ -66,6 +66,15 @@ export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow
   return db.all('select * from users where account_id = $1 and active = 1 order by id', [
     account_id,
   ]);
+}
+
+/** Whether the account has an active admin besides. */
+export async function hasOtherAdmin(db: Reader, { account_id, id }: UserRow): Promise<boolean> {
+  const other = await db.one(
+    'select id from users where account_id = $1 and active = 1 and admin = 1 and id <> $2 limit 1',
+    [account_id, id],
+  );
+  return other !== undefined;
 }
 
 export function findUser(db: Reader, account_id: number, id: number): Promise<UserRow | undefined> {

@@ -7,6 +7,7 @@ import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { above, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { findByKeys } from '../db/one_of.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
 import { keyToSign } from '../signing_keys.ts';
@@ -20,7 +21,6 @@ export {
   listActiveUsers,
   listUsers,
   type UserNamed,
-  type UserSlice,
   userSlices,
 } from './store.ts';
 
@@ -56,6 +56,25 @@ export async function requireUserNamed(
   const user = await store.findUserNamed(db, account_id, name);
   if (!user) throw notFound(`The account has no user named ${JSON.stringify(name)}.`);
   return user;
+}
+
+/** The users with these ids, in their order. Errors: 404 naming the first that is not there. */
+export async function requireUsers(
+  db: Reader,
+  account_id: number,
+  ids: readonly number[],
+  fieldOf: (at: number) => string,
+): Promise<store.UserRow[]> {
+  const find = await findByKeys<store.UserRow>(
+    ids.map((id) => [account_id, id]),
+    (user) => [user.account_id, user.id],
+    (some) => store.findUsers(db, some),
+  );
+  return ids.map((id, at) => {
+    const user = find(account_id, id);
+    if (user) return user;
+    throw notFound(`the account has no user ${id}. Nothing was done.`, { field: fieldOf(at) });
+  });
 }
 
 /** Creates an active user. Errors: 409 when the account has one of that name, or `most` users. */
@@ -116,16 +135,14 @@ export async function requireOtherAdmin(
   db: Reader,
   user: store.UserRow,
   changes: UserChanges,
+  field: string,
 ): Promise<void> {
   const isToGo = changes.active === false || changes.flags?.admin === false;
   if (!isActiveAdmin(user) || !isToGo) return;
-  const others = (await store.listActiveUsers(db, user.account_id)).filter(
-    ({ id }) => id !== user.id,
-  );
-  if (others.some(isActiveAdmin)) return;
+  if (await store.hasOtherAdmin(db, user)) return;
   throw conflict(
     `${JSON.stringify(user.name)} is the last active user with the admin flag; give it to another one first.`,
-    { code: 'last_admin', field: 'flags' },
+    { code: 'last_admin', field },
   );
 }
 

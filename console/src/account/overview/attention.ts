@@ -3,9 +3,8 @@ import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { day_seconds } from '../../usage/days.ts';
-import { userGroups } from '../../users/groups.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
-import type { Known, User } from './known.ts';
+import type { Known } from './known.ts';
 
 const contractEndsSoon_seconds = 30 * day_seconds;
 
@@ -112,16 +111,15 @@ function ofTokens({ tokensOver: over, tokensEnding: ending, now }: Known): Item[
   return items;
 }
 
-function ofUsers({ users: list = [], now }: Known): Item[] {
-  const waiting = list.filter(userGroups.invited.has);
-  if (waiting.length === 0) return [];
-  const label = ({ name, sign_in }: User) =>
-    (sign_in.invited_until ?? 0) > now ? name : `${name}, whose invitation is over`;
+function ofUsers({ invited }: Known): Item[] {
+  if (!invited || invited.found === 0) return [];
+  const { found, rows } = invited;
+  const names = rows.map(({ name }) => name);
   return [
     {
       key: 'invited',
       tone: 'note',
-      sentence: `${count(waiting.length, 'invited user has', 'invited users have')} not signed in yet: ${named(waiting.map(label))}.`,
+      sentence: `${count(found, 'invited user has', 'invited users have')} not signed in yet: ${named(names, found)}.`,
       link: { path: addressOf(paths.users, { state: 'invited' }), text: 'Users' },
     },
   ];

@@ -28,12 +28,6 @@ export interface AuthlistEntry {
   expiry: number;
 }
 
-export interface User {
-  name: string;
-  active: boolean;
-  sign_in: { invited_until: number | null; last_sign_in_at: number | null };
-}
-
 interface Token {
   name: string;
   expiry: number | null;
@@ -62,5 +56,6 @@ export interface Known {
   /** API tokens that have expired, and others that end within a week: those that end first. */
   tokensOver?: Found<Token>;
   tokensEnding?: Found<Token>;
-  users?: readonly User[];
+  /** Active users who have an invitation and never signed in. */
+  invited?: Found<{ name: string }>;
 }

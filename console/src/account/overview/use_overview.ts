@@ -1,6 +1,6 @@
 // Everything that the overview shows, as far as the permissions of whoever is signed in open it.
 import { useRef } from 'preact/hooks';
-import { type Pages, usePages } from '../../api/paging.ts';
+import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import { mostNamed } from '../../attention/items.ts';
@@ -25,11 +25,10 @@ export function useOverview() {
       { query: { by: 'day', from: daysBack(now.value, spark_days) } },
       { enabled: admin || billing },
     ),
-    users: useRead('console_list_users', {}, { enabled: admin }),
   };
-  const { contract, servers, period, month, users } = reads;
+  const { contract, servers, period, month } = reads;
   const lists = useLists();
-  const { idle, ending, pending, tokensOver, tokensEnding } = lists;
+  const { idle, ending, pending, tokensOver, tokensEnding, invited } = lists;
   const pendingSince = usePendingSince(pending.rows.data ?? []);
   const ahead =
     contract.data && period.data
@@ -52,7 +51,7 @@ export function useOverview() {
     pending: foundIn(pending),
     tokensOver: foundIn(tokensOver),
     tokensEnding: foundIn(tokensEnding),
-    ...(users.data && { users: users.data }),
+    invited: foundIn(invited),
   });
   const all = [...Object.values(reads), ...Object.values(lists).map(({ rows }) => rows)];
   return {
@@ -101,10 +100,13 @@ function useLists() {
       ...ofTokens,
       query: { state: 'active', sort: 'expiry', ends_before: String(minute + 7 * day_seconds) },
     }),
+    invited: usePages('console_list_users', {
+      query: { state: 'invited', sort: 'name' },
+      limit: mostNamed,
+      enabled: admin,
+    }),
   };
 }
-
-const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
 
 /** Since when each entry has been seen pending: the server does not say. */
 function usePendingSince(overrides: ReadonlyArray<{ id: number; status: string }>) {

@@ -35,7 +35,7 @@ const Expiries = Strict({
     maxItems: mostAtOnce,
   }),
 });
-const Changed = Strict({ changed: Integer('How many entries.') });
+export const Changed = Strict({ changed: Integer('How many.') });
 
 const Pasted = Strict({
   addresses: Type.String({
@@ -72,13 +72,25 @@ interface Expiring {
   expiry: number;
 }
 
+/** Errors: 400 naming the first that is given again. */
+export function rejectRepeated(
+  keys: ReadonlyArray<number | string>,
+  fieldOf: (at: number) => string,
+): void {
+  const seen = new Set<number | string>();
+  for (const [at, key] of keys.entries()) {
+    if (seen.has(key)) throw invalidField(fieldOf(at), 'given twice; expected each once.');
+    seen.add(key);
+  }
+}
+
 /** Errors: 400 naming the field. */
 function checkExpiries(entries: readonly Expiring[], now: number): void {
-  const seen = new Set<number>();
-  for (const [at, { id, expiry }] of entries.entries()) {
-    if (seen.has(id))
-      throw invalidField(`entries.${at}.id`, 'given twice; expected each entry once.');
-    seen.add(id);
+  rejectRepeated(
+    entries.map(({ id }) => id),
+    (at) => `entries.${at}.id`,
+  );
+  for (const [at, { expiry }] of entries.entries()) {
     checkExpiry(expiry, now, `entries.${at}.expiry`);
   }
 }

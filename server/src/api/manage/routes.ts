@@ -11,6 +11,7 @@ import { erasureRoutes } from './erasure.ts';
 import { eventRoutes } from './events.ts';
 import { explainRoutes } from './explain.ts';
 import { manyRoutes } from './many.ts';
+import { manyUserRoutes } from './many_users.ts';
 import { type Mount, mountFor } from './mount.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
@@ -35,6 +36,7 @@ function manageRoutes(mount: Mount): void {
   contractServerRoutes(mount);
   explainRoutes(mount);
   userRoutes(mount);
+  manyUserRoutes(mount);
   userSignInRoutes(mount);
   erasureRoutes(mount);
   vpnProfileRoutes(mount);

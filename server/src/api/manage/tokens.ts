@@ -27,7 +27,7 @@ import {
   Timestamp,
 } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
 import { Confirmation, GivenPassword } from './sign_in_fields.ts';
@@ -62,6 +62,7 @@ const ConfirmedToken = Strict({
 });
 const Query = Strict(
   listQuery(tokenSorts, {
+    ...EndsBefore,
     state: Type.Optional(
       OneOf(
         [...tokenStates],

@@ -1,12 +1,19 @@
 // …/users: the users of an account, and how each signs in.
 import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import type { Reader } from '../../db/database.ts';
+import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Name, Strict, Text } from '../../http/fields.ts';
+import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { revokeSessions, type SignInFacts, signInFacts } from '../../sign_in/sign_in.ts';
+import {
+  revokeSessions,
+  signInFacts,
+  userFlags,
+  userPageSlices,
+  userSorts,
+  userStates,
+} from '../../sign_in/sign_in.ts';
 import {
   changeUser,
   createUser,
@@ -15,14 +22,15 @@ import {
   requireOtherAdmin,
   requireUserNamed,
   type User,
-  type UserSlice,
+  type UserChanges,
   userSlices,
 } from '../../users/users.ts';
 import { never } from '../account/response_cache.ts';
 import { presentUser, UserRecord } from '../account/users.ts';
+import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf, type Scope } from './scope.ts';
+import { type Audience, requireSelf, type Scope } from './scope.ts';
 import { GivenPassword } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
@@ -40,6 +48,17 @@ const UserSigningIn = Strict({
     'How the user signs in to the console.',
   ),
 });
+const Query = Strict(
+  listQuery(userSorts, {
+    state: Type.Optional(
+      OneOf(
+        [...userStates],
+        'Only users in this state; invited: active, with an open invitation, and never signed in.',
+      ),
+    ),
+    flag: Type.Optional(OneOf([...userFlags], 'Only users who have this permission.')),
+  }),
+);
 const DisplayName = Text('Descriptive name.', 128);
 const Flags = Strict(
   {
@@ -54,13 +73,13 @@ export const NewUser = Strict({
   display_name: Type.Optional(DisplayName),
   flags: Type.Optional(Flags),
 });
-const UserChanges = Strict({
-  display_name: Type.Optional(DisplayName),
+export const UserRights = {
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),
-});
+};
+const Changes = Strict({ display_name: Type.Optional(DisplayName), ...UserRights });
 const ConfirmedChanges = Strict({
-  ...UserChanges.properties,
+  ...Changes.properties,
   password: Type.Optional(GivenPassword('Your password: needed to make somebody an active admin.')),
 });
 
@@ -71,15 +90,27 @@ export type UserPath = Static<typeof UserPath>;
 export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
   requireUserNamed(db, account_id, user);
 
-const neverSignedIn: SignInFacts = {
-  has_password: false,
-  second_factor: false,
-  invited_until: null,
-  last_sign_in_at: null,
-  sessions: 0,
-};
+/**
+ * Changes a user as far as the audience may. `isConfirmed`: the client gave the password. Errors: 400 where it is needed; 409 naming
+ * the `field` when no active admin would be left.
+ */
+export async function changeAs(
+  { confirmPassword, keeps_an_admin }: Audience,
+  tx: Transaction,
+  before: User,
+  changes: UserChanges,
+  isConfirmed: boolean,
+  field = 'flags',
+): Promise<User> {
+  if (confirmPassword && !isConfirmed && makeAdmin(changes, before)) {
+    throw invalidField('password', 'is missing; it is needed to make somebody an admin.');
+  }
+  if (keeps_an_admin) await requireOtherAdmin(tx, before, changes, field);
+  return changeUser(tx, before, changes, revokeSessions);
+}
 
-export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): void {
+export function userRoutes(mount: Mount): void {
+  const { ctx, audience, listOf, routesOf, write } = mount;
   const route = routesOf('users');
   const { confirmPassword } = audience;
   const adminsAndSelf = ['admin', 'proxy'] as const;
@@ -88,35 +119,34 @@ export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): v
     requireSelf(scope, names.user, 'name');
     return userOf(ctx.db, scope, names);
   };
-  const present = async (
-    db: Reader,
-    { users, ...ids }: Pick<UserSlice, 'users' | 'after' | 'to'>,
-    account_id: number,
-  ) => {
-    const facts = await signInFacts(db, account_id, ids, ctx.clock.now());
-    return users.map((user) => ({
-      ...presentUser(user),
-      sign_in: facts.get(user.id) ?? neverSignedIn,
-    }));
+  const present = async (db: Reader, users: readonly User[]) => {
+    const factsOf = await signInFacts(db, users, ctx.clock.now());
+    return users.map((user) => ({ ...presentUser(user), sign_in: factsOf(user) }));
   };
-  const presentOne = async (user: User) => {
-    const slice = { users: [user], after: user.id - 1, to: user.id };
-    return (await present(ctx.db, slice, user.account_id))[0];
-  };
+  const presentOne = async (user: User) => (await present(ctx.db, [user]))[0];
 
   route('GET /users', {
     may: adminsAndSelf,
     summary: 'The users of the account, inactive ones too',
-    description: 'For a person without the admin flag: oneself alone.',
+    description:
+      'For a person without the admin flag: oneself alone. With a limit: a page of them, sorted and filtered.',
+    query: Query,
     answer: Type.Array(UserSigningIn),
-    handle: async ({ scope: { account_id, only_user } }) => {
+    handle: async ({ scope: { account_id, only_user }, query }, reply) => {
+      const page = pageAsked(query);
+      if (page) {
+        const asked = { ...filterIn(query), state: query.state, flag: query.flag };
+        const of = only_user?.id ?? 0;
+        const slices = (db: Reader) =>
+          userPageSlices(db, account_id, of, asked, page, ctx.clock.now());
+        return present(ctx.db, await readPage(mount, reply, account_id, page, slices));
+      }
       if (only_user) {
         return [await presentOne(await requireUserNamed(ctx.db, account_id, only_user.name))];
       }
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {
-        for await (const { isLast, ...slice } of userSlices(db, account_id)) {
-          const values = await present(db, slice, account_id);
-          yield { values, isLast, valid_until: never };
+        for await (const { isLast, users } of userSlices(db, account_id)) {
+          yield { values: await present(db, users), isLast, valid_until: never };
         }
       }
       return listOf(account_id, 'users', read);
@@ -155,7 +185,7 @@ export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): v
       ? 'Users are never deleted, only made inactive. One active user with the admin flag must be left. Making somebody an active admin asks for your password anew.'
       : 'Users are never deleted, only made inactive, which ends their sessions, invitations and sign-in links.',
     params: UserPath,
-    body: confirmPassword ? ConfirmedChanges : UserChanges,
+    body: confirmPassword ? ConfirmedChanges : Changes,
     answer: UserSigningIn,
     errors: [...(audience.keeps_an_admin ? [409] : []), ...(confirmPassword ? [429] : [])],
     handle: async (request) => {
@@ -164,11 +194,7 @@ export function userRoutes({ ctx, audience, listOf, routesOf, write }: Mount): v
       if (password !== undefined) await confirmPassword?.(request, password);
       const user = await write(request, async (tx, now) => {
         const before = await userOf(tx, now, request.params);
-        if (confirmPassword && password === undefined && makeAdmin(changes, before)) {
-          throw invalidField('password', 'is missing; it is needed to make somebody an admin.');
-        }
-        if (audience.keeps_an_admin) await requireOtherAdmin(tx, before, changes);
-        return changeUser(tx, before, changes, revokeSessions);
+        return changeAs(audience, tx, before, changes, password !== undefined);
       });
       return presentOne(user);
     },

@@ -4,20 +4,30 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import {
   type Account,
+  accountPageSlices,
+  accountSorts,
+  accountStates,
   changeAccount,
   createAccount,
+  findAccountNamed,
   pageOfAccounts,
   requireAccountNamed,
 } from '../../accounts/accounts.ts';
+import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { invalidField } from '../../errors.ts';
+import { inTurns } from '../../db/slices.ts';
+import { invalidField, notFound } from '../../errors.ts';
 import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
+import { periodAt } from '../../periods.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
-import { periodAt, periodUsage } from '../../usage/usage.ts';
+import { periodTotals } from '../../usage/usage.ts';
+import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { LongReads } from '../long_reads.ts';
+import { Changed, rejectRepeated } from '../manage/many.ts';
 import { AccountPath, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -73,6 +83,21 @@ export const NewAccount = Strict({
   port_scheme: Type.Optional(Scheme),
   token_lifetime_seconds: Type.Optional(Lifetime),
 });
+const Query = Strict({
+  ...listQuery(accountSorts, {
+    ...EndsBefore,
+    state: Type.Optional(
+      OneOf(
+        [...accountStates],
+        'Only accounts in this state; active: none of the others but ending, which is that the contract ends within 30 days; over: over the limit.',
+      ),
+    ),
+  }),
+  ...PageQuery,
+  sort: Type.Optional(
+    OneOf([...accountSorts], 'What the accounts are sorted by; usage: of the running period.'),
+  ),
+});
 const CreatedAccount = Strict({
   account: AccountRecord,
   api_token: Type.String({ description: 'The first API token (ewa_…) of the account.' }),
@@ -89,13 +114,32 @@ const AccountChanges = Strict({
   token_lifetime_seconds: Type.Optional(Lifetime),
 });
 
+const mostAtOnce = 500;
+const ManyChanges = Strict({
+  accounts: Type.Array(
+    Strict({
+      account: Name('Account name.'),
+      expiry: AccountChanges.properties.expiry,
+      suspended: AccountChanges.properties.suspended,
+    }),
+    {
+      description: `Which accounts, each once, and what changes of each: at most ${mostAtOnce}.`,
+      minItems: 1,
+      maxItems: mostAtOnce,
+    },
+  ),
+});
+
 /** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
-function checkMoments(body: { start?: number | undefined; expiry?: number | undefined }): void {
+function checkMoments(
+  body: { start?: number | undefined; expiry?: number | undefined },
+  within = '',
+): void {
   for (const field of ['start', 'expiry'] as const) {
     const moment = body[field];
     if (moment === undefined || moment <= latest) continue;
     throw invalidField(
-      field,
+      `${within}${field}`,
       `${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,
     );
   }
@@ -104,27 +148,26 @@ function checkMoments(body: { start?: number | undefined; expiry?: number | unde
 /** Accounts as the operator sees them, with their usage in the running billing period. */
 async function presentAccounts(db: Reader, accounts: Account[], now: number) {
   const schemes = new Map((await listPortSchemes(db)).map(({ id, name }) => [id, name]));
-  return Promise.all(
-    accounts.map(async ({ id, port_scheme_id, ...account }) => {
-      const { start, end } = periodAt(account.start, now);
-      const { total } = await periodUsage(db, id, start);
-      return {
-        name: account.name,
-        plan: account.plan,
-        start: account.start,
-        expiry: account.expiry,
-        limit_bytes: account.limit_bytes,
-        period: { start, end, usage: total },
-        over_limit: account.over_limit === 1,
-        on_limit: account.on_limit,
-        detailed_billing: account.detailed_billing === 1,
-        suspended: account.suspended === 1,
-        port_scheme: schemes.get(port_scheme_id),
-        token_lifetime_seconds: account.token_lifetime_seconds,
-        created_at: account.created_at,
-      };
-    }),
-  );
+  const periods = accounts.map(({ id, start }) => [id, periodAt(start, now).start] as const);
+  const usageOf = await periodTotals(db, periods);
+  return accounts.map(({ id, port_scheme_id, ...account }) => {
+    const { start, end } = periodAt(account.start, now);
+    return {
+      name: account.name,
+      plan: account.plan,
+      start: account.start,
+      expiry: account.expiry,
+      limit_bytes: account.limit_bytes,
+      period: { start, end, usage: usageOf(id, start) },
+      over_limit: account.over_limit === 1,
+      on_limit: account.on_limit,
+      detailed_billing: account.detailed_billing === 1,
+      suspended: account.suspended === 1,
+      port_scheme: schemes.get(port_scheme_id),
+      token_lifetime_seconds: account.token_lifetime_seconds,
+      created_at: account.created_at,
+    };
+  });
 }
 
 async function presentAccount(db: Reader, account: Account, now: number) {
@@ -134,16 +177,28 @@ async function presentAccount(db: Reader, account: Account, now: number) {
 export function accountRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: accounts');
   const viewable = ctx.config.api_tokens === 'viewable';
+  const longReads = new LongReads(ctx.db);
 
   route('GET /admin/accounts', {
-    summary: 'List accounts by name',
-    query: Strict(PageQuery),
+    summary: 'List accounts, in pages',
+    description:
+      'By name, from behind the name `after` on; or sorted and filtered, with the counts, where the query says by what.',
+    query: Query,
     answer: Type.Array(AccountRecord),
     handle: async ({ query }, reply) => {
-      const limit = limitIn(query.limit);
-      const found = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
-      const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
-      return presentAccounts(ctx.db, page, ctx.clock.now());
+      const now = ctx.clock.now();
+      const { limit, after = '', ...asked } = query;
+      if (Object.keys(asked).length === 0) {
+        const most = limitIn(limit);
+        const found = await pageOfAccounts(ctx.db, after, most + 1);
+        const rows = pageOf(reply, found, most, (last) => ({ after: last.name }));
+        return presentAccounts(ctx.db, rows, now);
+      }
+      const page = pageAsked({ sort: 'name', limit: '100', ...query });
+      const filter = { ...filterIn(query), state: query.state };
+      const slices = (db: Reader) => accountPageSlices(db, filter, page, now);
+      const rows = await readPage({ longReads }, reply, networkVersion, page, slices);
+      return presentAccounts(ctx.db, rows, now);
     },
   });
 
@@ -159,6 +214,41 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
         return { account: await presentAccount(tx, account, tx.now), api_token };
       });
       return created(`/admin/accounts/${request.body.name}`, value);
+    },
+  });
+
+  route('PATCH /admin/accounts', {
+    summary: 'Suspend accounts, lift that, or change when their contracts end; all or none',
+    description: 'Each as a change of it alone would; an error names the account by its place.',
+    body: ManyChanges,
+    answer: Changed,
+    errors: [404],
+    handle: async (request) => {
+      const { accounts } = request.body;
+      rejectRepeated(
+        accounts.map(({ account }) => account),
+        (at) => `accounts.${at}.account`,
+      );
+      await operatorWrite(ctx, request, async (tx) => {
+        for await (const [at, { account, ...changes }] of inTurns([...accounts.entries()])) {
+          const within = `accounts.${at}.`;
+          if (Object.keys(changes).length === 0) {
+            throw invalidField(`accounts.${at}`, 'changes nothing; expected expiry or suspended.');
+          }
+          checkMoments(changes, within);
+          const before = await findAccountNamed(tx, account);
+          if (!before) {
+            throw notFound(
+              `there is no account named ${JSON.stringify(account)}. Nothing was done.`,
+              {
+                field: `${within}account`,
+              },
+            );
+          }
+          await changeAccount(tx, before, changes, `${within}expiry`);
+        }
+      });
+      return { changed: accounts.length };
     },
   });
 

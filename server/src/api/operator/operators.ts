@@ -35,12 +35,13 @@ const CreatedToken = Strict({
 });
 const NewToken = Strict({ name: Name('Who will hold it.') });
 
-/** Operator tokens do not end. */
-const { ends_before: _, ...pageQuery } = listQuery(operatorTokenSorts, {
-  state: Type.Optional(
-    OneOf([...operatorTokenStates], 'Only tokens that were used, or that were never.'),
-  ),
-});
+const Query = Strict(
+  listQuery(operatorTokenSorts, {
+    state: Type.Optional(
+      OneOf([...operatorTokenStates], 'Only tokens that were used, or that were never.'),
+    ),
+  }),
+);
 
 function presentToken({ id, name, created_at, last_used_at }: Operator) {
   return { id, name, created_at, last_used_at };
@@ -55,7 +56,7 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   route('GET /admin/tokens', {
     summary: 'List operator tokens',
     description: 'With a limit: a page of them, sorted and filtered.',
-    query: Strict(pageQuery),
+    query: Query,
     answer: Type.Array(Token),
     handle: async ({ query }, reply) => {
       const page = pageAsked(query);

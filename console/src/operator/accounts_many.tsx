@@ -1,0 +1,120 @@
+// The chosen accounts are suspended, or that is lifted, or their contracts end at another time: all or none, with a way back.
+import { change } from '../api/reading.ts';
+import { count, dateTime } from '../format.ts';
+import { ExactExpiryField, expiryOf } from '../forms/expiry_field.tsx';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { undoBy } from '../forms/undo.ts';
+import { Button, ChosenBar, notify, type Selection } from '../ui/ui.ts';
+import type { Account } from './states.ts';
+
+interface ManyProps {
+  chosen: readonly Account[];
+  selection: Selection;
+  onClose: () => void;
+}
+
+interface ManyAccountsBarProps extends Omit<ManyProps, 'onClose'> {
+  open: OpenDialog;
+}
+
+/** The bar of a page whose accounts are chosen. */
+export function ManyAccountsBar({ open, ...many }: ManyAccountsBarProps) {
+  return (
+    <ChosenBar selection={many.selection}>
+      <Button onClick={() => open((close) => <ExtendContracts {...many} onClose={close} />)}>
+        Change expiry …
+      </Button>
+      {[false, true].map((suspended) => (
+        <Button
+          key={String(suspended)}
+          kind={suspended ? 'danger' : 'plain'}
+          onClick={() =>
+            open((close) => <SuspendMany {...many} suspended={suspended} onClose={close} />)
+          }
+        >
+          {suspended ? 'Suspend …' : 'Lift suspension …'}
+        </Button>
+      ))}
+    </ChosenBar>
+  );
+}
+
+const countOf = (accounts: readonly unknown[]) => count(accounts.length, 'account', 'accounts');
+
+type Terms = Partial<Pick<Account, 'suspended' | 'expiry'>>;
+
+/** Changes those who are not so yet. */
+async function changeMany(
+  { chosen, selection }: Omit<ManyProps, 'onClose'>,
+  to: Terms,
+  before: (account: Account) => Terms,
+  done: (what: string) => string,
+) {
+  const changed = chosen.filter((account) =>
+    Object.entries(to).some(([name, value]) => account[name as keyof Terms] !== value),
+  );
+  if (changed.length > 0) {
+    const accounts = changed.map(({ name }) => ({ account: name, ...to }));
+    await change('admin_change_accounts', { body: { accounts } });
+  }
+  selection.setAll(false);
+  if (changed.length === 0) return notify('They are so already: nothing was changed.');
+  const about = changed.map(({ name }) => `accounts/${name}`);
+  const undo = async () => {
+    const accounts = changed.map((account) => ({ account: account.name, ...before(account) }));
+    await change('admin_change_accounts', { body: { accounts } });
+    return `${countOf(changed)}: as before.`;
+  };
+  notify(done(countOf(changed)), undoBy(undo, { about }));
+}
+
+function SuspendMany({ suspended, onClose, ...many }: ManyProps & { suspended: boolean }) {
+  const what = countOf(many.chosen);
+  const verb = suspended ? `Suspend ${what}` : `Lift the suspension of ${what}`;
+  return (
+    <FormDialog
+      title={`${verb}?`}
+      verb={verb}
+      kind={suspended ? 'danger' : 'primary'}
+      onClose={onClose}
+      onSubmit={() =>
+        changeMany(
+          many,
+          { suspended },
+          () => ({ suspended: !suspended }),
+          (changed) => `${changed} ${suspended ? 'suspended' : 'not suspended any more'}.`,
+        )
+      }
+    >
+      <p>
+        {suspended
+          ? 'Nodes refuse their connections at once, and their people and programs can change nothing.'
+          : 'Nodes let their connections in again, as far as each contract holds.'}
+      </p>
+    </FormDialog>
+  );
+}
+
+function ExtendContracts({ onClose, ...many }: ManyProps) {
+  const what = countOf(many.chosen);
+  const latest = Math.max(...many.chosen.map(({ expiry }) => expiry));
+  return (
+    <FormDialog
+      title={`Change when the contracts of ${what} end`}
+      verb={`Change ${what}`}
+      kind="primary"
+      onClose={onClose}
+      onSubmit={(fields) => {
+        const expiry = expiryOf(fields) ?? latest;
+        return changeMany(
+          many,
+          { expiry },
+          (account) => ({ expiry: account.expiry }),
+          (changed) => `The contracts of ${changed} end ${dateTime(expiry)}.`,
+        );
+      }}
+    >
+      <ExactExpiryField label="Contract ends" at={latest} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,206 @@
+// The chosen users are made active or inactive, given or denied a permission, or signed out: all or none, with a way back.
+import { useState } from 'preact/hooks';
+import { ConfirmPassword, confirmationOf } from '../account/sign_in/password.tsx';
+import { changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { readSessionAgain } from '../api/session.ts';
+import { count } from '../format.ts';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { undoBy } from '../forms/undo.ts';
+import {
+  Button,
+  ChosenBar,
+  notify,
+  optionsIn,
+  SelectField,
+  type Selection,
+  textOf,
+} from '../ui/ui.ts';
+import type { User } from './form.tsx';
+
+interface ManyProps {
+  chosen: readonly User[];
+  selection: Selection;
+  onClose: () => void;
+}
+
+interface ManyUsersBarProps extends Omit<ManyProps, 'onClose'> {
+  open: OpenDialog;
+}
+
+/** The bar of a page whose users are chosen. */
+export function ManyUsersBar({ open, ...many }: ManyUsersBarProps) {
+  return (
+    <ChosenBar selection={many.selection}>
+      <Button onClick={() => open((close) => <ChangePermission {...many} onClose={close} />)}>
+        Permission …
+      </Button>
+      <Button
+        icon="leave"
+        onClick={() => open((close) => <EndSessions {...many} onClose={close} />)}
+      >
+        End sessions …
+      </Button>
+      {[true, false].map((active) => (
+        <Button
+          key={String(active)}
+          kind={active ? 'plain' : 'danger'}
+          onClick={() =>
+            open((close) => <ChangeActive {...many} active={active} onClose={close} />)
+          }
+        >
+          {active ? 'Make active …' : 'Make inactive …'}
+        </Button>
+      ))}
+    </ChosenBar>
+  );
+}
+
+const countOf = (users: readonly unknown[]) => count(users.length, 'user', 'users');
+
+interface Change {
+  active?: boolean;
+  flags?: Partial<User['flags']>;
+}
+
+/** Changes those who are not so yet. */
+function useChange({ chosen, selection }: Omit<ManyProps, 'onClose'>) {
+  const scope = useScope();
+  return async (
+    differs: (user: User) => boolean,
+    to: Change,
+    back: Change,
+    fields: FormData,
+    done: (what: string) => string,
+  ) => {
+    const changed = chosen.filter(differs);
+    if (changed.length === 0) return notify('They are so already: nothing was changed.');
+    const users = changed.map(({ id }) => ({ id, ...to }));
+    await changeIn(scope, 'change_users', { body: { users, ...confirmationOf(fields) } });
+    selection.setAll(false);
+    const about = changed.map(({ id }) => `users/${id}`);
+    const undo = async () => {
+      const before = changed.map((user) => ({ id: user.id, ...back }));
+      await changeIn(scope, 'change_users', { body: { users: before } });
+      return `${countOf(changed)}: as before.`;
+    };
+    // To make somebody an admin again takes the password.
+    const isForGood = !scope.isOperator && changed.some((user) => isAdmin(user) && isLess(to));
+    notify(done(countOf(changed)), isForGood ? { about } : undoBy(undo, { about }));
+    // Their own permissions decide what this page shows.
+    if (changed.some(({ name }) => name === scope.user)) readSessionAgain();
+  };
+}
+
+const isAdmin = ({ active, flags }: User) => active && flags.admin;
+const isLess = (to: Change) => to.active === false || to.flags?.admin === false;
+
+function ChangeActive({ active, onClose, ...many }: ManyProps & { active: boolean }) {
+  const { isOperator } = useScope();
+  const change = useChange(many);
+  const what = countOf(many.chosen);
+  const makesAdmin =
+    !isOperator && active && many.chosen.some((one) => !one.active && one.flags.admin);
+  const word = active ? 'active' : 'inactive';
+  return (
+    <FormDialog
+      title={`Make ${what} ${word}?`}
+      verb={`Make ${what} ${word}`}
+      kind={active ? 'primary' : 'danger'}
+      onClose={onClose}
+      onSubmit={(fields) =>
+        change(
+          (user) => user.active !== active,
+          { active },
+          { active: !active },
+          fields,
+          (changed) => `${changed} made ${word}.`,
+        )
+      }
+    >
+      <p>
+        {active
+          ? 'They can sign in again, and their tokens and authlist entries give access.'
+          : 'They are signed out and cannot sign in; their tokens and authlist entries give no access, and their invitations end.'}
+      </p>
+      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
+    </FormDialog>
+  );
+}
+
+const flags = optionsIn({ proxy: 'proxy', billing: 'billing', admin: 'admin' });
+
+function ChangePermission({ onClose, ...many }: ManyProps) {
+  const { isOperator } = useScope();
+  const change = useChange(many);
+  const [flag, setFlag] = useState<string>('proxy');
+  const [gives, setGives] = useState('give');
+  const what = countOf(many.chosen);
+  const makesAdmin =
+    !isOperator &&
+    flag === 'admin' &&
+    gives === 'give' &&
+    many.chosen.some((user) => user.active && !user.flags.admin);
+  return (
+    <FormDialog
+      title={`Change a permission of ${what}`}
+      verb={`Change ${what}`}
+      kind="primary"
+      onClose={onClose}
+      onSubmit={(fields) => {
+        const name = textOf(fields, 'flag') as keyof User['flags'];
+        const has = gives === 'give';
+        return change(
+          (user) => user.flags[name] !== has,
+          { flags: { [name]: has } },
+          { flags: { [name]: !has } },
+          fields,
+          (changed) => `${name} ${has ? 'given to' : 'taken from'} ${changed}.`,
+        );
+      }}
+    >
+      <div class="fields">
+        <SelectField
+          label="What to do"
+          name="gives"
+          value={gives}
+          onInput={setGives}
+          options={optionsIn({ give: 'Give it', take: 'Take it away' })}
+        />
+        <SelectField
+          label="Permission"
+          name="flag"
+          value={flag}
+          onInput={setFlag}
+          options={flags}
+        />
+      </div>
+      {makesAdmin && <ConfirmPassword why="To make an admin of a user you" />}
+    </FormDialog>
+  );
+}
+
+function EndSessions({ chosen, selection, onClose }: ManyProps) {
+  const scope = useScope();
+  const what = countOf(chosen);
+  const isSelf = chosen.some(({ name }) => name === scope.user);
+  return (
+    <FormDialog
+      title={`End all sessions of ${what}`}
+      verb={`Sign ${what} out`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await changeIn(scope, 'end_sessions_of_users', {
+          body: { ids: chosen.map(({ id }) => id) },
+        });
+        selection.setAll(false);
+        return `All sessions of ${what} have ended.`;
+      }}
+    >
+      <p>
+        They are signed out in every browser{isSelf && ', you here too'}, and can sign in again.
+        Proxy access tokens go on working.
+      </p>
+    </FormDialog>
+  );
+}

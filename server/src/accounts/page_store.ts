@@ -1,0 +1,78 @@
+// The SQL of pages of accounts, filtered and sorted.
+import type { Reader } from '../db/database.ts';
+import { idSlices } from '../db/slices.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import type { AccountRow } from './store.ts';
+
+/** Bytes of the running billing period; doubles, which cannot overflow, up to what JSON can tell exactly. */
+const usage = `coalesce((select case when sum(cast(p.bytes as double precision)) > ${Number.MAX_SAFE_INTEGER}
+    then ${Number.MAX_SAFE_INTEGER} else sum(cast(p.bytes as double precision)) end from usage_periods p
+  where p.account_id = a.id and p.period_start = period_start(a.start, $3)), 0)`;
+
+/** The orders of a page. */
+const sorts = {
+  id: 'a.id',
+  name: 'a.name',
+  plan: 'a.plan',
+  expiry: 'a.expiry',
+  usage,
+} as const;
+
+export type AccountSort = keyof typeof sorts;
+export const accountSorts = Object.keys(sorts) as AccountSort[];
+
+const endsSoon_seconds = 30 * 86_400;
+
+/** Which contracts are in each state, at `$3`. */
+const states = {
+  active: 'a.suspended = 0 and a.over_limit = 0 and a.expiry > $3',
+  over: 'a.over_limit = 1',
+  ended: 'a.expiry <= $3',
+  ending: `a.expiry > $3 and a.expiry <= $3 + ${endsSoon_seconds}`,
+  suspended: 'a.suspended = 1',
+} as const;
+export const accountStates = Object.keys(states) as Array<keyof typeof states>;
+
+/** Which accounts; those that are left out ask for nothing. */
+export interface AccountFilter {
+  /** A part of a name or a plan. */
+  search?: string | undefined;
+  state?: keyof typeof states | undefined;
+  /** Epoch seconds: those that end before. */
+  ends_before?: number | undefined;
+}
+
+/** All accounts, as they stand at `now`. */
+export function accountPageSlices(
+  db: Reader,
+  { search = '', state, ends_before = 0 }: AccountFilter,
+  page: PageAsked<AccountSort>,
+  now: number,
+): AsyncGenerator<PageSlice<AccountRow>, void, void> {
+  const found = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
+    and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
+  const isAsked = search !== '' || state !== undefined || ends_before > 0;
+  const sql = {
+    slices: idSlices(db, 'accounts', sliceOfPage),
+    row: 'a',
+    from: 'accounts a',
+    columns: 'a.*',
+    joins: '',
+    // All are on the list; states and usage are as of the time.
+    shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
+    asked: isAsked
+      ? {
+          sql: state ? `${found} and ${states[state]}` : found,
+          values: [containing(search), ends_before],
+        }
+      : undefined,
+    sort: sorts[page.sort],
+  };
+  return pageSlices(db, sql, page);
+}

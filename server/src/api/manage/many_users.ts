@@ -1,0 +1,91 @@
+// …/users, many at once: given or denied what they may do, or signed out; all or none.
+import { type Static, Type } from 'typebox';
+import type { Transaction } from '../../db/database.ts';
+import { inTurns } from '../../db/slices.ts';
+import { invalidField } from '../../errors.ts';
+import { Ids, Integer, mostAtOnce, Strict } from '../../http/fields.ts';
+import { endSessionsOf } from '../../sign_in/sign_in.ts';
+import { requireUsers, type User } from '../../users/users.ts';
+import { Changed, rejectRepeated } from './many.ts';
+import type { Mount } from './mount.ts';
+import type { Scope } from './scope.ts';
+import { GivenPassword } from './sign_in_fields.ts';
+import { changeAs, UserRights } from './users.ts';
+
+const Id = Integer('Id of a user.', 1);
+const many = { minItems: 1, maxItems: mostAtOnce };
+const Changes = Strict({
+  users: Type.Array(Strict({ id: Id, ...UserRights }), {
+    description: `Which users, each once, and what changes of each: at most ${mostAtOnce}.`,
+    ...many,
+  }),
+});
+const ConfirmedChanges = Strict({
+  ...Changes.properties,
+  password: Type.Optional(GivenPassword('Your password: needed to make somebody an active admin.')),
+});
+
+export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
+  const route = routesOf('users');
+  const { confirmPassword } = audience;
+  /** Does something to each, in the order in which they are named. Errors: 404 naming the first that is not there. */
+  const each = async (
+    tx: Transaction,
+    { account_id }: Scope,
+    ids: readonly number[],
+    fieldOf: (at: number) => string,
+    action: (user: User, at: number) => Promise<unknown>,
+  ) => {
+    const users = await requireUsers(tx, account_id, ids, fieldOf);
+    for await (const [at, user] of inTurns([...users.entries()])) await action(user, at);
+  };
+
+  route('PATCH /users', {
+    may: ['admin'],
+    summary: 'Change users, all or none',
+    description: 'Each as a change of it alone would; an error names the user by its place.',
+    body: confirmPassword ? ConfirmedChanges : Changes,
+    answer: Changed,
+    errors: audience.keeps_an_admin ? [404, 409] : [404],
+    handle: async (request) => {
+      const { users: changes, password } = request.body as Static<typeof ConfirmedChanges>;
+      const ids = changes.map(({ id }) => id);
+      const fieldOf = (at: number) => `users.${at}.id`;
+      rejectRepeated(ids, fieldOf);
+      if (password !== undefined) await confirmPassword?.(request, password);
+      const change = (tx: Transaction) => async (user: User, at: number) => {
+        const { active, flags } = changes[at] ?? {};
+        if (active === undefined && flags === undefined) {
+          throw invalidField(`users.${at}`, 'changes nothing; expected active or flags.');
+        }
+        const isConfirmed = password !== undefined;
+        await changeAs(audience, tx, user, { active, flags }, isConfirmed, `users.${at}.flags`);
+      };
+      await write(
+        request,
+        (tx, scope) => each(tx, scope, ids, fieldOf, change(tx)),
+        changes.length,
+      );
+      return { changed: changes.length };
+    },
+  });
+
+  route('POST /users/end_sessions', {
+    may: ['admin'],
+    summary: 'End all sessions of users',
+    body: Ids,
+    errors: [404],
+    handle: (request) => {
+      const { ids } = request.body;
+      const end = (tx: Transaction, scope: Scope) =>
+        each(
+          tx,
+          scope,
+          ids,
+          (at) => `ids.${at}`,
+          (user) => endSessionsOf(tx, user),
+        );
+      return write(request, end, ids.length);
+    },
+  });
+}

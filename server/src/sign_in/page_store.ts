@@ -1,0 +1,79 @@
+// The SQL of pages of the users of an account, filtered and sorted, also by how they sign in.
+import type { Reader } from '../db/database.ts';
+import { idSlices } from '../db/slices.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import type { User } from '../users/users.ts';
+
+const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
+
+/** The orders of a page, and the tables that they take. */
+const sorts = {
+  id: ['u.id', ''],
+  name: ['u.name', ''],
+  // Inactive users first, then by what they may do.
+  flags: ['u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy', ''],
+  last_sign_in_at: ['coalesce(p.last_sign_in_at, 0)', signIns],
+} as const;
+
+export type UserSort = keyof typeof sorts;
+export const userSorts = Object.keys(sorts) as UserSort[];
+
+/** `invited`: active ones who have an invitation and never signed in. */
+const states = {
+  active: 'u.active = 1',
+  inactive: 'u.active = 0',
+  invited: `u.active = 1
+    and exists (select 1 from sign_in_codes c where c.account_id = u.account_id and c.user_id = u.id
+      and c.purpose = 'invite' and c.expiry > $5)
+    and not exists (select 1 from sign_ins s where s.account_id = u.account_id and s.user_id = u.id
+      and s.last_sign_in_at is not null)`,
+} as const;
+export const userStates = Object.keys(states) as Array<keyof typeof states>;
+
+const flags = { proxy: 'u.proxy = 1', billing: 'u.billing = 1', admin: 'u.admin = 1' } as const;
+export const userFlags = Object.keys(flags) as Array<keyof typeof flags>;
+
+/** Which users; those that are left out ask for nothing. */
+export interface UserFilter {
+  /** A part of a name or a display name. */
+  search?: string | undefined;
+  state?: keyof typeof states | undefined;
+  /** Those who have it. */
+  flag?: keyof typeof flags | undefined;
+}
+
+/** The users of an account, inactive ones too; one of them, or (0) all. */
+export function userPageSlices(
+  db: Reader,
+  account_id: number,
+  only_user_id: number,
+  { search = '', state, flag }: UserFilter,
+  page: PageAsked<UserSort>,
+  now: number,
+): AsyncGenerator<PageSlice<User>, void, void> {
+  const [sort, join] = sorts[page.sort];
+  const found = `cast($5 as bigint) is not null
+    and ($6 = '' or lower(u.name) like $6 escape '\\' or lower(u.display_name) like $6 escape '\\')`;
+  const asked = [found, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
+  const isAsked = search !== '' || asked.length > 1;
+  const sql = {
+    slices: idSlices(db, 'users', sliceOfPage, account_id),
+    row: 'u',
+    from: `users u ${join}`,
+    columns: 'u.*',
+    joins: '',
+    shown: {
+      sql: 'u.account_id = $3 and (cast($4 as bigint) = 0 or u.id = cast($4 as bigint))',
+      values: [account_id, only_user_id],
+    },
+    asked: isAsked ? { sql: asked.join(' and '), values: [now, containing(search)] } : undefined,
+    sort,
+  };
+  return pageSlices(db, sql, page);
+}
