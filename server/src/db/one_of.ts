@@ -14,6 +14,17 @@ export function paddedTexts(texts: readonly string[]): string[] {
   return padded([...new Set(texts.length > 0 ? texts : [''])]);
 }
 
+/** The condition that a column is one of these ids, whose placeholders begin with `$first`; undefined: it may be any. */
+export function isOneOf(
+  column: string,
+  ids: readonly number[] | undefined,
+  first: number,
+): { sql: string; values: number[] } {
+  if (!ids) return { sql: '1 = 1', values: [] };
+  const values = padded(ids.length > 0 ? ids : [0]);
+  return { sql: `${column} in (${values.map((_, at) => `$${first + at}`)})`, values };
+}
+
 /** An account, and an id that is counted within it. */
 export type Key = readonly [account_id: number, id: number];
 

@@ -1,5 +1,6 @@
 // The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
+import { isOneOf } from '../db/one_of.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -114,24 +115,32 @@ export function addPeriods(
   return addRows(tx, 'usage_periods', 'account_id, period_start, server_id', ['bytes'], rows);
 }
 
-/** Bytes of one billing period by server. */
+/** Bytes of one billing period by server: of these, or of all. */
 export function periodByServer(
   db: Reader,
   account_id: number,
   period_start: number,
+  server_ids?: readonly number[],
 ): Promise<Array<{ server_id: number; bytes: number }>> {
+  const { sql, values } = isOneOf('server_id', server_ids, 3);
   return db.all(
-    'select server_id, bytes from usage_periods where account_id = $1 and period_start = $2',
-    [account_id, period_start],
+    `select server_id, bytes from usage_periods where account_id = $1 and period_start = $2 and ${sql}`,
+    [account_id, period_start, ...values],
   );
 }
 
-/** Bytes by server in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
-export function hoursByServer(db: Reader, account_id: number, first_hour: number) {
+/** Bytes by server, of these or of all, in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
+export function hoursByServer(
+  db: Reader,
+  account_id: number,
+  first_hour: number,
+  server_ids?: readonly number[],
+) {
+  const { sql, values } = isOneOf('server_id', server_ids, 3);
   return db.all<{ server_id: number; bytes: number }>(
     `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
-     where account_id = $1 and hour >= $2 group by server_id`,
-    [account_id, first_hour],
+     where account_id = $1 and hour >= $2 and ${sql} group by server_id`,
+    [account_id, first_hour, ...values],
   );
 }
 

@@ -12,6 +12,7 @@ import { eventRoutes } from './events.ts';
 import { explainRoutes } from './explain.ts';
 import { manyRoutes } from './many.ts';
 import { type Mount, mountFor } from './mount.ts';
+import { networkRoutes } from './network.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
 import { proxyTokenRoutes } from './proxy_tokens.ts';
@@ -33,6 +34,7 @@ function manageRoutes(mount: Mount): void {
   removalRoutes(mount);
   tokenRoutes(mount);
   contractServerRoutes(mount);
+  networkRoutes(mount);
   explainRoutes(mount);
   userRoutes(mount);
   userSignInRoutes(mount);
