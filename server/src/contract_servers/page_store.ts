@@ -126,7 +126,7 @@ export interface PagedServer extends Server {
   last_30_days: number;
 }
 
-/** What is known of the account: one row, so that each statement takes the same values. */
+/** The account as of now: one row, so that each statement takes the same values. */
 const asSeen = `(select cast($4 as bigint) as fresh_after, cast($5 as bigint) as period_start,
   cast($6 as bigint) as first_hour, cast($7 as bigint) as port_scheme_id) t`;
 const contract = 'contract_servers c on c.account_id = $3 and c.server_id = s.id';

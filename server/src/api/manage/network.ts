@@ -38,7 +38,7 @@ const { ends_before: _, ...query } = listQuery(serverSorts, {
     ),
   ),
 });
-/** What a page of the servers of the contract is asked for by. */
+/** The query of the servers of the contract. */
 export const ServersQuery = Strict(query);
 const NetworkQuery = Strict({
   ...query,
