@@ -2378,8 +2378,8 @@ export interface Operations {
         search?: string;
         server?: string;
         country?: string;
-        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced';
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
         places?: string;
         view?: 'contract' | 'others' | 'can_add' | 'all';
       };
@@ -2471,8 +2471,8 @@ export interface Operations {
         search?: string;
         server?: string;
         country?: string;
-        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced';
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
         places?: string;
       };
     };
@@ -2696,8 +2696,8 @@ export interface Operations {
         search?: string;
         server?: string;
         country?: string;
-        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced';
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
         places?: string;
         view?: 'contract' | 'others' | 'can_add' | 'all';
       };
@@ -2771,8 +2771,8 @@ export interface Operations {
         search?: string;
         server?: string;
         country?: string;
-        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced';
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
         places?: string;
       };
     };

@@ -32,8 +32,8 @@ const standing = `case when not ${isThere(nodes())} then 'no_node'
   when ${isThere(exitsThatAre.unknown)} or not ${isThere(exits())} then 'unknown' else 'ok' end`;
 const standings = ['ok', 'warn', 'crit', 'unknown', 'not_connected', 'no_node'] as const;
 
-/** `misplaced`: a geo-IP provider sees an exit IP in another country. */
-export const serverStates = [...standings, 'misplaced'] as const;
+/** `misplaced`: a geo-IP provider sees an exit IP in another country; `over_limit`: its own limit is used up. */
+export const serverStates = [...standings, 'misplaced', 'over_limit'] as const;
 
 const periodBytes = `coalesce((select u.bytes from usage_periods u where u.account_id = $3
   and u.period_start = t.period_start and u.server_id = s.id), 0)`;
@@ -90,6 +90,7 @@ export interface ServerFilter {
   searchedCountries?: readonly string[];
   server?: string | undefined;
   country?: string | undefined;
+  /** `vpn`: any kind of it. */
   service?: string | undefined;
   /** Only servers of the contract: the health of others is not told. */
   state?: (typeof serverStates)[number] | undefined;
@@ -183,7 +184,8 @@ function askedIn(filter: ServerFilter, first: number) {
   }
   if (server) conditions.push(`s.name = ${given(server)}`);
   if (country) conditions.push(`s.country = ${given(country)}`);
-  if (service) conditions.push(`s.services like '%"' || ${given(service)} || '"%'`);
+  if (service)
+    conditions.push(`s.services like ${given(`%"${service === 'vpn' ? 'vpn-%' : service}"%`)}`);
   if (state) conditions.push(`c.server_id is not null and ${isIn(state)}`);
   if (places) conditions.push(`s.country || ' ' || s.city in ${among(places)}`);
   return conditions.length > 0 ? { sql: conditions.join(' and '), values } : undefined;
@@ -195,6 +197,7 @@ function isIn(state: (typeof serverStates)[number]): string {
     return `exists (select 1 from exit_ips e join geo_statuses g on g.ip = e.ip
       where e.server_id = s.id and g.status = 'crit')`;
   }
+  if (state === 'over_limit') return 'c.over_limit = 1';
   const stands = `${standing} = '${state}'`;
   if (state !== 'crit' && state !== 'warn' && state !== 'unknown') return stands;
   return `(${stands} or (${isThere(nodes())} and ${isThere(exitsThatAre[state])}))`;

@@ -1,6 +1,6 @@
 // The SQL of contract servers.
 import type { Reader, Transaction } from '../db/database.ts';
-import { isOneOf, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { idCondition, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
@@ -49,11 +49,11 @@ export function exitIpsOfContract(
   account_id: number,
   server_ids?: readonly number[],
 ): Promise<ExitIpRow[]> {
-  const { sql, values } = isOneOf('c.server_id', server_ids, 2);
+  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
   return db.all(
     `select e.* from contract_servers c join exit_ips e on e.server_id = c.server_id
      where c.account_id = $1 and ${sql} order by e.server_id, e.port_base`,
-    [account_id, ...values],
+    [account_id, ...ids],
   );
 }
 

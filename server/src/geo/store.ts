@@ -1,6 +1,6 @@
 // The SQL of geo-IP statuses.
 import type { Reader, Transaction } from '../db/database.ts';
-import { isOneOf } from '../db/one_of.ts';
+import { idCondition } from '../db/one_of.ts';
 
 export interface GeoStatusRow {
   ip: string;
@@ -53,11 +53,11 @@ export function geoStatusesOfContract(
   account_id: number,
   server_ids?: readonly number[],
 ): Promise<GeoStatusRow[]> {
-  const { sql, values } = isOneOf('c.server_id', server_ids, 2);
+  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
   return db.all(
     `select g.* from contract_servers c join exit_ips e on e.server_id = c.server_id
      join geo_statuses g on g.ip = e.ip where c.account_id = $1 and ${sql} order by g.provider`,
-    [account_id, ...values],
+    [account_id, ...ids],
   );
 }
 

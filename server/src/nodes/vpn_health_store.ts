@@ -1,6 +1,6 @@
 // The SQL of the VPN's health: the services that each node last told of, by exit.
 import type { Reader, Transaction } from '../db/database.ts';
-import { isOneOf } from '../db/one_of.ts';
+import { idCondition } from '../db/one_of.ts';
 
 export interface VpnHealthRow {
   node_id: number;
@@ -38,7 +38,7 @@ export type OfServers =
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
 export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Promise<ToldByNode[]> {
-  const { sql, values } = isOneOf(
+  const { sql, ids } = idCondition(
     'n.server_id',
     'server_id' in of ? [of.server_id] : of.server_ids,
     'server_id' in of ? 2 : 3,
@@ -51,6 +51,6 @@ export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Pro
     `select n.server_id, n.live, n.drained_at, n.certificate_expiry, h.ip, h.service, h.status, h.status_time
      from nodes n left join node_vpn_health h on h.node_id = n.id and h.status_time > $1
      where n.revoked_at is null and ${isOfContract} ${sql}`,
-    [fresh_after, ...('account_id' in of ? [of.account_id] : []), ...values],
+    [fresh_after, ...('account_id' in of ? [of.account_id] : []), ...ids],
   );
 }

@@ -1,6 +1,6 @@
 // The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
-import { isOneOf } from '../db/one_of.ts';
+import { idCondition } from '../db/one_of.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -122,10 +122,10 @@ export function periodByServer(
   period_start: number,
   server_ids?: readonly number[],
 ): Promise<Array<{ server_id: number; bytes: number }>> {
-  const { sql, values } = isOneOf('server_id', server_ids, 3);
+  const { sql, ids } = idCondition('server_id', server_ids, 3);
   return db.all(
     `select server_id, bytes from usage_periods where account_id = $1 and period_start = $2 and ${sql}`,
-    [account_id, period_start, ...values],
+    [account_id, period_start, ...ids],
   );
 }
 
@@ -136,11 +136,11 @@ export function hoursByServer(
   first_hour: number,
   server_ids?: readonly number[],
 ) {
-  const { sql, values } = isOneOf('server_id', server_ids, 3);
+  const { sql, ids } = idCondition('server_id', server_ids, 3);
   return db.all<{ server_id: number; bytes: number }>(
     `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
      where account_id = $1 and hour >= $2 and ${sql} group by server_id`,
-    [account_id, first_hour, ...values],
+    [account_id, first_hour, ...ids],
   );
 }
 

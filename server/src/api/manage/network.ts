@@ -24,11 +24,13 @@ import type { Mount } from './mount.ts';
 const { ends_before: _, ...query } = listQuery(serverSorts, {
   server: Type.Optional(Text('Only the server of this short name.')),
   country: Type.Optional(Text('Only servers of this country, by its code.', 2)),
-  service: Type.Optional(OneOf([...services], 'Only servers that offer it.')),
+  service: Type.Optional(
+    OneOf([...services, 'vpn'], 'Only servers that offer it; vpn: any kind of VPN.'),
+  ),
   state: Type.Optional(
     OneOf(
       [...serverStates],
-      'Only servers of the contract that stand so. crit, warn and unknown: those with such an exit IP, however many others they have; misplaced: a geo-IP provider sees an exit IP in another country.',
+      'Only servers of the contract that stand so. crit, warn and unknown: those with such an exit IP, however many others they have; misplaced: a geo-IP provider sees an exit IP in another country; over_limit: the own limit of the server is used up.',
     ),
   ),
   places: Type.Optional(

@@ -14,6 +14,7 @@ interface Own {
   server: string;
   usage: { current: number; last_30_days: number };
   limit_bytes: number | null;
+  over_limit: boolean;
   added_at: number;
   nodes: { all: number; live: number };
   ips: Exit[];
@@ -42,12 +43,16 @@ function stateOf({ nodes, ips }: Own): string {
 }
 const standsSo = ({ is }: Row, state: string) =>
   is !== undefined &&
-  (state === 'misplaced'
-    ? is.ips.some(({ geostatus }) => Object.values(geostatus).some((one) => one.status === 'crit'))
-    : stateOf(is) === state ||
-      (['crit', 'warn', 'unknown'].includes(state) &&
-        is.nodes.all > 0 &&
-        is.ips.some(({ status }) => status === state)));
+  (state === 'over_limit'
+    ? is.over_limit
+    : state === 'misplaced'
+      ? is.ips.some(({ geostatus }) =>
+          Object.values(geostatus).some((one) => one.status === 'crit'),
+        )
+      : stateOf(is) === state ||
+        (['crit', 'warn', 'unknown'].includes(state) &&
+          is.nodes.all > 0 &&
+          is.ips.some(({ status }) => status === state)));
 const keys: Record<string, (row: Row) => string | number> = {
   id: ({ id }) => id,
   name: ({ server }) => server,
@@ -114,8 +119,8 @@ eachDatabase((database) => {
         const hour = t.now() - (t.now() % 3600) - 86_400 * (at % 2 === 0 ? 1 : 40);
         await tx.insertMany('usage_server_hours', [{ account_id, server_id, hour, bytes }]);
         await tx.run(
-          'update contract_servers set added_at = $1, limit_bytes = $2 where server_id = $3',
-          [t.now() - 60 * (at % 5), at % 3 === 0 ? null : 1e9 + at, server_id],
+          'update contract_servers set added_at = $1, limit_bytes = $2, over_limit = $4 where server_id = $3',
+          [t.now() - 60 * (at % 5), at % 3 === 0 ? null : 1e9 + at, server_id, at === 4 ? 1 : 0],
         );
         const now = t.now();
         const status = ['ok', 'warn', 'crit'][at % 3] as string;
@@ -181,7 +186,10 @@ eachDatabase((database) => {
       [...texts, ...ips].some((text) => text.toLowerCase().includes(search.toLowerCase())) &&
       (filter.server ?? server) === server &&
       (filter.country ?? country) === country &&
-      (filter.service === undefined || row.services.includes(filter.service)) &&
+      (filter.service === undefined ||
+        row.services.some(
+          (one) => one === filter.service || (filter.service === 'vpn' && one.startsWith('vpn')),
+        )) &&
       (filter.state === undefined || standsSo(row, filter.state)) &&
       (filter.places === undefined || filter.places.split('|').includes(`${country} ${city}`))
     );
@@ -203,8 +211,8 @@ eachDatabase((database) => {
         ),
         server: fc.constantFrom('s03', 'nowhere'),
         country: fc.constantFrom('DE', 'US', 'FR'),
-        service: fc.constantFrom('proxy', 'vpn-ikev2', 'vpn-l2tp'),
-        state: fc.constantFrom(...states, 'misplaced'),
+        service: fc.constantFrom('proxy', 'vpn-ikev2', 'vpn-l2tp', 'vpn'),
+        state: fc.constantFrom(...states, 'misplaced', 'over_limit'),
         places: fc.constantFrom(
           'DE Berlin',
           'DE Berlin|US Washington, D.C.',
@@ -262,7 +270,7 @@ eachDatabase((database) => {
       return {
         exits: { ok: many('ok'), warn: many('warn'), crit: many('crit'), unknown: many('unknown') },
         ...{ nodes: is.nodes, current, last_30_days, added_at: is.added_at },
-        ...{ limit_bytes: is.limit_bytes, over_limit: false },
+        ...{ limit_bytes: is.limit_bytes, over_limit: is.over_limit },
       };
     });
     expect(rows.map(({ own }) => own)).toEqual(expected);
