@@ -9,6 +9,8 @@ type Paged =
   | 'admin_list_usage'
   | 'admin_list_audit'
   | 'admin_list_geo_statuses'
+  | 'console_list_servers'
+  | 'console_list_network'
   | 'console_list_audit'
   | 'console_list_authlist'
   | 'console_list_overrides';

@@ -3,7 +3,7 @@
 import { center, land, scale, width } from 'virtual:world-map';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Cluster, clusterOf, type Direction, neighbour, type Placed } from './clusters.ts';
-import { Mark, type MarkTone, markTones, RingMark } from './mark.tsx';
+import { Mark, type MarkTone, RingMark } from './mark.tsx';
 import { project } from './project.ts';
 
 export interface MapPoint {
