@@ -72,10 +72,10 @@ function Ports({ server, exit }: { server: OwnServer; exit: ExitIp }) {
         const place = placeOf({ host: server.hostname, port, service });
         return (
           <li key={port}>
-            {service} <span class="mono">{place}</span>
+            <span class="mono">{place}</span>
             <CopyButton text={place} what={place} />
             <span class="note">
-              override <span class="mono">{override_port}</span>
+              {service}, override <span class="mono">{override_port}</span>
             </span>
           </li>
         );

@@ -59,7 +59,7 @@ export function ServerList({ places, filters }: ServerListProps) {
       <FilterFields places={places ?? []} filters={filters} />
       <Loaded of={pages.rows} what="the servers">
         {() =>
-          pages.total === 0 || (rows.length === 0 && !pages.isOld) ? (
+          rows.length === 0 ? (
             <NoServers filters={filters} isNone={pages.total === 0} />
           ) : (
             <>

@@ -34,6 +34,7 @@ export function OneServer({ name, list }: OneServerProps) {
   const removed = row?.own && { ...row, limit_bytes: row.own.limit_bytes };
   return (
     <Page
+      wide
       title={row ? `${row.title} (${name})` : name}
       note={
         <>
