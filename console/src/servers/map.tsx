@@ -9,11 +9,15 @@ import { countsOf, keyOf, keysText, pointOf, type ServerPlace } from './places.t
 import { states, toneOf } from './rows.ts';
 
 interface ServerMapProps {
-  places: readonly ServerPlace[];
+  /** Undefined until they are read: the map has its room, so that the list stays where it is. */
+  places: readonly ServerPlace[] | undefined;
   filters: ServerFilters;
 }
 
-export function ServerMap({ places, filters }: ServerMapProps) {
+const none: never[] = [];
+
+export function ServerMap({ places: read, filters }: ServerMapProps) {
+  const places = read ?? none;
   const [map, setMap] = useAddressState('map', 'shown');
   const isShown = map === 'shown';
   const chosen = filters.places;
@@ -51,7 +55,7 @@ export function ServerMap({ places, filters }: ServerMapProps) {
             onSelect={choose}
           />
         )}
-        <Figures places={places} isInLine={!isShown} />
+        {read && <Figures places={read} isInLine={!isShown} />}
       </div>
     </Card>
   );

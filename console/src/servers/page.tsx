@@ -54,9 +54,13 @@ function ListPage() {
         )
       }
     >
-      <Loaded of={places} what="the places of the servers">
-        {(all) => <ServerMap places={all} filters={filters} />}
-      </Loaded>
+      {places.error ? (
+        <Loaded of={places} what="the places of the servers">
+          {() => null}
+        </Loaded>
+      ) : (
+        <ServerMap places={places.data} filters={filters} />
+      )}
       <ServerList places={places.data} filters={filters} />
       {dialog}
     </Page>
