@@ -149,7 +149,6 @@ const cellsOf = (entry: DnsEntry) => [
 ];
 
 function ServerFilter({ server, onInput }: { server: string; onInput: (server: string) => void }) {
-  const all = { value: '', text: 'All servers' };
   return (
     <SuggestField
       label="Server"
@@ -157,7 +156,7 @@ function ServerFilter({ server, onInput }: { server: string; onInput: (server: s
       what="the servers"
       value={server}
       onInput={onInput}
-      others={server ? [all, { value: server, text: server }] : [all]}
+      others={[{ value: '', text: 'All servers' }]}
       useChoices={useServerChoices}
     />
   );

@@ -9,7 +9,7 @@ interface Choice {
   text: string;
 }
 
-/** What the server finds for a text. */
+/** The choices that the server finds for a text. */
 export interface Choices {
   /** At most `mostChoices`; undefined until they are read. */
   options: readonly Choice[] | undefined;
@@ -52,7 +52,10 @@ export function SuggestField(props: SuggestProps) {
     );
   }
   if (first.isWhole) {
-    const options = [...others, ...first.options];
+    const known = [...others, ...first.options];
+    // One that the address has, and that is not there any more, stays among them.
+    const isKnown = value === '' || known.some((one) => one.value === value);
+    const options = isKnown ? known : [...known, { value, text: value }];
     return <SelectField {...{ label, name, value, onInput, required, hint, options }} />;
   }
   const options = found.options ?? first.options;

@@ -18,8 +18,6 @@ import * as store from './store.ts';
 export { addContractServers, removeContractServers } from './many.ts';
 export {
   type PagedServer,
-  type ServerFilter,
-  type ServersAsSeen,
   serverPageSlices,
   serverPlaces,
   serverSorts,
@@ -31,7 +29,6 @@ export {
   findContractServer,
   findContractServers,
   keptLimits,
-  type ServerOfContract,
   serversOfContract,
 } from './store.ts';
 
