@@ -79,11 +79,11 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
     ],
     [
       '/servers',
-      'search=e&country=CH&sort=period',
+      'search=e&country=CH&state=ok',
       [
         ['Search', 'e'],
         ['Country', 'CH'],
-        ['Sort by', 'period'],
+        ['Status', 'ok'],
       ],
     ],
     [
@@ -132,7 +132,9 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
   test('with nonsense in it is taken as one without', async () => {
     await visit.go('/usage?days=never&split=constructor&numbers=');
     await expect.poll(() => visit.field('Days').inputValue(), patience).toBe('period');
-    await visit.go('/servers?view=__proto__&sort=x&chosen=nobody&rows=-7&dialog=constructor');
+    await visit.go(
+      '/servers?view=__proto__&sort=x&state=toString&places=nobody&map=x&dialog=constructor',
+    );
     await visit.sees('No server fits.');
     await visit.go('/users?state=toString&dialog=change:');
     await visit.toast('is not there any more').waitFor();

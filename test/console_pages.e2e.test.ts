@@ -14,8 +14,7 @@ const most_bytes = 100_000;
 
 /** Lists that pages still read whole, and that are not counted: with why. Whoever mends the last page that reads one takes it out. */
 const wholeLists: Array<[read: RegExp, why: string]> = [
-  [/\/servers$/, 'tables, maps, filters and forms choose from all servers'],
-  [/\/network$/, 'the map of the servers that may be added'],
+  [/^\/admin\/servers$/, 'tables, maps, filters and forms of operators choose from all servers'],
 ];
 
 const server = 'us-0001';

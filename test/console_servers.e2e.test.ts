@@ -91,6 +91,85 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     await t.operator.delete(`/accounts/acme/servers/${name}`);
   });
 
+  test('the list is sorted by its heads and filtered by a mark of the map, all in the address', async () => {
+    await visit.page.setViewportSize({ width: 1440, height: 900 });
+    await visit.go('/servers');
+    const names = () => body('Servers').getByRole('link').allTextContents();
+    const own = (await t.api.get('/contract/servers?detail=usage')).body as Array<{
+      server: string;
+      usage: { last_30_days: number };
+    }>;
+    await body('Servers').nth(4).waitFor();
+    const fifth = await body('Servers').nth(4).boundingBox();
+    expect((fifth?.y ?? 900) + (fifth?.height ?? 0)).toBeLessThan(900);
+    expect(fifth?.height).toBeLessThanOrEqual(36);
+
+    const head = visit.page.getByRole('columnheader', { name: '30 days' });
+    for (const order of ['ascending', 'descending']) {
+      await head.getByRole('button').click();
+      await expect.poll(() => head.getAttribute('aria-sort'), patience).toBe(order);
+    }
+    expect(visit.page.url()).toContain('sort=-last_30_days');
+    const sums = new Map(own.map(({ server, usage }) => [server, usage.last_30_days]));
+    await expect
+      .poll(async () => (await names()).map((name) => sums.get(name)), patience)
+      .toEqual([...sums.values()].sort((one, other) => other - one));
+
+    const mark = visit.page.getByRole('button', { name: /^akl1: Auckland, New Zealand/ });
+    await mark.click();
+    await expect.poll(names, patience).toEqual(['akl1']);
+    expect(decodeURIComponent(visit.page.url())).toContain('places=NZ+Auckland');
+    await visit.button('Fold the map').click();
+    await mark.waitFor({ state: 'detached' });
+    await visit.page.reload();
+    await expect.poll(names, patience).toEqual(['akl1']);
+    await visit.button('Show all places again').click();
+    await visit.button('Show the map').click();
+    await expect.poll(async () => (await names()).length, patience).toBe(own.length);
+
+    const downloaded = visit.page.waitForEvent('download');
+    await visit.button('Export what is shown as CSV').click();
+    const [header, ...rows] = (await text(await (await downloaded).createReadStream()))
+      .trimEnd()
+      .split('\r\n');
+    expect(header).toMatch(/^server,hostname,title,city,country/);
+    expect(rows.map((row) => row.split(',')[0])).toEqual(await names());
+  });
+
+  test('several servers are added and removed at once, and each can be undone', async () => {
+    await visit.go('/servers?view=others');
+    const boxes = visit.page.getByRole('checkbox', { name: /^Choose \S+$/ });
+    const names: string[] = [];
+    for (const at of [0, 1, 2]) {
+      const label = (await boxes.nth(at).getAttribute('aria-label')) ?? '';
+      names.push(label.replace('Choose ', ''));
+      await boxes.nth(at).check();
+    }
+    const ofContract = async () =>
+      ((await t.api.get('/contract/servers')).body as Array<{ server: string }>)
+        .map(({ server }) => server)
+        .filter((name) => names.includes(name));
+    await visit.button('Add 3 servers to the contract').click();
+    await visit.toast('3 servers added to the contract').waitFor();
+    expect(await ofContract()).toEqual(names);
+
+    await visit.choose(/^On the contract/);
+    for (const name of names) {
+      await visit.page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
+    }
+    await visit.button('Remove 3 servers …').click();
+    const dialog = visit.dialog('Remove 3 servers from the contract?');
+    await dialog.getByRole('button', { name: 'Remove 3 servers' }).click();
+    const removed = visit.toast('3 servers off the contract.');
+    await removed.waitFor();
+    expect(await ofContract()).toEqual([]);
+    await removed.getByRole('button', { name: 'Undo' }).click();
+    await visit.toast('3 servers on the contract again').waitFor();
+    expect(await ofContract()).toEqual(names);
+    await t.operator.post('/accounts/acme/servers/remove', { servers: names });
+    await visit.go('/servers');
+  });
+
   test('the settings of a server work as they are copied, with a token made beside them', async () => {
     const { origin } = t.facts.proxy;
     await visit.link('aar1').click();
@@ -138,6 +217,12 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
   test('what is copied is what is shown', async () => {
     await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await visit.choose('curl');
+    const place = visit.button(/^Copy localhost:\d+$/).first();
+    await place.click();
+    const name = (await place.getAttribute('aria-label')) ?? '';
+    await expect
+      .poll(() => visit.page.evaluate('navigator.clipboard.readText()'), patience)
+      .toBe(name.replace('Copy ', ''));
     await visit.button('Copy the settings for curl').click();
     await visit.sees('Copied the settings for curl.');
     const settings = visit.page
@@ -276,6 +361,30 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     await visit.page.reload();
     await expect.poll(() => hours.count(), patience).toBeGreaterThan(6 * 24);
     await visit.field('Each bar').selectOption('A day');
+  });
+
+  test('the proxy list of many servers is read page by page when it is wanted', async () => {
+    const before = (await t.api.get('/contract/servers')).body.length;
+    t.fillNetwork({ servers: 150, nodes: 1, accounts: 1, records: 1 });
+    await visit.go('/servers');
+    await visit.page.getByText(`On the contract (${before + 150})`, { exact: true }).waitFor();
+    const pages: string[] = [];
+    visit.page.on('request', (request) => {
+      if (/\/console\/servers\?/.test(request.url())) pages.push(request.url());
+    });
+    await visit.button('Proxy list').click();
+    const dialog = visit.dialog('Proxy list');
+    await dialog.getByLabel('Also those that do not work now').check();
+    await dialog.getByText(/^The first of \d+ servers\.$/).waitFor();
+    const read = pages.length;
+    const downloaded = visit.page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Download' }).click();
+    const lines = (await text(await (await downloaded).createReadStream())).trimEnd().split('\n');
+    expect(lines.filter((line) => line.includes('.large.exitward.example:'))).toHaveLength(150);
+    expect(pages.length).toBe(read + 1);
+    await dialog.getByText(`${lines.length} proxies.`).waitFor();
+    await visit.page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('none of it asked another host, or broke the content policy', () => {

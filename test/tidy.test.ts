@@ -134,6 +134,15 @@ const joins: Record<string, Record<string, string>> = {
   'accounts/page_store.ts': {
     usage_periods: 'a page is sorted by the usage of the running period',
   },
+  'contract_servers/page_store.ts': {
+    servers: 'a page is one of servers, filtered and sorted by all that is shown of them',
+    exit_ips: 'as above',
+    server_port_schemes: 'as above',
+    nodes: 'as above: a server without a live node is of no use',
+    geo_statuses: 'as above',
+    usage_periods: 'as above',
+    usage_server_hours: 'as above',
+  },
   'sign_in/store.ts': {
     accounts: 'people sign in by the names of their account and user',
     users: 'as above; inactive users cannot',

@@ -61,6 +61,37 @@ export interface AccountChanges {
   token_lifetime_seconds?: number;
 }
 
+export interface AccountServerPlace {
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** Servers there. */
+  servers: number;
+  states: {
+    /** Servers of the contract whose exit IPs are all ok. */
+    ok: number;
+    /** Those of which the worst exit IP is warn. */
+    warn: number;
+    /** Those with a crit exit IP. */
+    crit: number;
+    /** Those of which too little is known. */
+    unknown: number;
+    /** Those whose nodes are all lost. */
+    not_connected: number;
+    /** Those without a node. */
+    no_node: number;
+    /** Servers that are not on the contract. */
+    others: number;
+  };
+  /** The short name of the only server there; null where there are more. */
+  server: string | null;
+}
+
 export interface AccountServerSettings {
   /** Own limit of the server on this contract; null: the network limit. */
   limit_bytes?: number | null;
@@ -154,6 +185,11 @@ export interface AddedAddresses {
   lines: PastedLine[];
 }
 
+export interface AddedServers {
+  /** How many are new on the contract. */
+  added: number;
+}
+
 export interface AddressUses {
   /** The address, or the network in CIDR notation. */
   network: string;
@@ -220,6 +256,35 @@ export interface AnyServer {
   on_contract: boolean;
   /** Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's). */
   can_add: boolean;
+  /** How it stands on the contract; in pages, of servers on the contract alone. */
+  own?: {
+    exits: {
+      /** Exit IPs in this state. */
+      ok: number;
+      /** Exit IPs in this state. */
+      warn: number;
+      /** Exit IPs in this state. */
+      crit: number;
+      /** Exit IPs in this state. */
+      unknown: number;
+    };
+    nodes: {
+      /** Nodes that serve it. */
+      all: number;
+      /** Those heard of lately. */
+      live: number;
+    };
+    /** Bytes in the current billing period. */
+    current: number;
+    /** Bytes in the last 30 days. */
+    last_30_days: number;
+    /** Own limit of the server on this contract; null: the network limit. */
+    limit_bytes: number | null;
+    /** Whether its own limit is used up. */
+    over_limit: boolean;
+    /** When it was added to the contract. */
+    added_at: number;
+  };
 }
 
 export interface AuditEntry {
@@ -287,9 +352,9 @@ export interface ChosenEntries {
   ids: number[];
 }
 
-export interface ChosenUsers {
-  /** Which users, each once: at most 1000. */
-  ids: number[];
+export interface ChosenServers {
+  /** Short names of the servers, each once: at most 1000. */
+  servers: string[];
 }
 
 export interface Connection {
@@ -1639,6 +1704,11 @@ export interface RemovedEntries {
   entries: number;
 }
 
+export interface RemovedServers {
+  /** How many are off the contract. */
+  removed: number;
+}
+
 export interface Restore {
   /** Which removal, from the list of removals. */
   removal_id: number;
@@ -2084,6 +2154,7 @@ export const operations = {
   console_look_at_invite: { method: 'POST', path: '/console/invite' },
   console_accept_invite: { method: 'POST', path: '/console/invite/accept' },
   console_list_network: { method: 'GET', path: '/console/network' },
+  console_list_network_places: { method: 'GET', path: '/console/network/places' },
   console_list_overrides: { method: 'GET', path: '/console/overrides' },
   console_create_override: { method: 'POST', path: '/console/overrides' },
   console_change_override_expiries: { method: 'PATCH', path: '/console/overrides' },
@@ -2100,6 +2171,9 @@ export const operations = {
   console_confirm_second_factor: { method: 'PUT', path: '/console/second-factor' },
   console_remove_second_factor: { method: 'POST', path: '/console/second-factor/remove' },
   console_list_servers: { method: 'GET', path: '/console/servers' },
+  console_add_servers: { method: 'POST', path: '/console/servers/add' },
+  console_remove_servers: { method: 'POST', path: '/console/servers/remove' },
+  console_get_server: { method: 'GET', path: '/console/servers/{server}' },
   console_add_server: { method: 'PUT', path: '/console/servers/{server}' },
   console_remove_server: { method: 'DELETE', path: '/console/servers/{server}' },
   console_explain_connection: { method: 'POST', path: '/console/servers/{server}/explain' },
@@ -2170,6 +2244,10 @@ export const operations = {
   admin_get_account_contract: { method: 'GET', path: '/admin/accounts/{account}/contract' },
   admin_list_account_entries: { method: 'GET', path: '/admin/accounts/{account}/entries' },
   admin_list_account_network: { method: 'GET', path: '/admin/accounts/{account}/network' },
+  admin_list_account_network_places: {
+    method: 'GET',
+    path: '/admin/accounts/{account}/network/places',
+  },
   admin_list_account_overrides: { method: 'GET', path: '/admin/accounts/{account}/overrides' },
   admin_create_account_override: { method: 'POST', path: '/admin/accounts/{account}/overrides' },
   admin_change_account_override_expiries: {
@@ -2199,6 +2277,12 @@ export const operations = {
   },
   admin_list_account_removals: { method: 'GET', path: '/admin/accounts/{account}/removals' },
   admin_list_account_servers: { method: 'GET', path: '/admin/accounts/{account}/servers' },
+  admin_add_account_servers: { method: 'POST', path: '/admin/accounts/{account}/servers/add' },
+  admin_remove_account_servers: {
+    method: 'POST',
+    path: '/admin/accounts/{account}/servers/remove',
+  },
+  admin_get_account_server: { method: 'GET', path: '/admin/accounts/{account}/servers/{server}' },
   admin_set_account_server: { method: 'PUT', path: '/admin/accounts/{account}/servers/{server}' },
   admin_remove_account_server: {
     method: 'DELETE',
@@ -2384,8 +2468,26 @@ export interface Operations {
     response: Session;
   };
   console_list_network: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        server?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        places?: string;
+        view?: 'contract' | 'others' | 'can_add' | 'all';
+      };
+    };
     response: AnyServer[];
+  };
+  console_list_network_places: {
+    given: object;
+    response: AccountServerPlace[];
   };
   console_list_overrides: {
     given: {
@@ -2459,8 +2561,33 @@ export interface Operations {
     response: undefined;
   };
   console_list_servers: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        server?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        places?: string;
+      };
+    };
     response: OwnServer[];
+  };
+  console_add_servers: {
+    given: { body: ChosenServers };
+    response: AddedServers;
+  };
+  console_remove_servers: {
+    given: { body: ChosenServers };
+    response: RemovedServers;
+  };
+  console_get_server: {
+    given: { path: { server: string } };
+    response: OwnServer;
   };
   console_add_server: {
     given: { path: { server: string } };
@@ -2567,7 +2694,7 @@ export interface Operations {
     response: ChangedEntries;
   };
   console_end_sessions_of_users: {
-    given: { body: ChosenUsers };
+    given: { body: ChosenEntries };
     response: undefined;
   };
   console_get_user: {
@@ -2704,8 +2831,27 @@ export interface Operations {
     response: FoundEntry[];
   };
   admin_list_account_network: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        server?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        places?: string;
+        view?: 'contract' | 'others' | 'can_add' | 'all';
+      };
+    };
     response: AnyServer[];
+  };
+  admin_list_account_network_places: {
+    given: { path: { account: string } };
+    response: AccountServerPlace[];
   };
   admin_list_account_overrides: {
     given: {
@@ -2760,8 +2906,34 @@ export interface Operations {
     response: Removal[];
   };
   admin_list_account_servers: {
-    given: { path: { account: string } };
+    given: {
+      path: { account: string };
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        order?: 'asc' | 'desc';
+        search?: string;
+        server?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
+        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        places?: string;
+      };
+    };
     response: OwnServer[];
+  };
+  admin_add_account_servers: {
+    given: { path: { account: string }; body: ChosenServers };
+    response: AddedServers;
+  };
+  admin_remove_account_servers: {
+    given: { path: { account: string }; body: ChosenServers };
+    response: RemovedServers;
+  };
+  admin_get_account_server: {
+    given: { path: { account: string; server: string } };
+    response: OwnServer;
   };
   admin_set_account_server: {
     given: { path: { account: string; server: string }; body: AccountServerSettings };
@@ -2843,7 +3015,7 @@ export interface Operations {
     response: ChangedEntries;
   };
   admin_end_account_sessions_of_users: {
-    given: { path: { account: string }; body: ChosenUsers };
+    given: { path: { account: string }; body: ChosenEntries };
     response: undefined;
   };
   admin_get_account_user: {

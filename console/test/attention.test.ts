@@ -20,10 +20,10 @@ const contract = {
 const exit = { ip: '203.0.113.1', status: 'ok', geostatus: { 'db-ip': { status: 'ok' } } };
 const server = {
   server: 'fra1',
-  usage: { limit: 100, current: 10 },
   nodes: { all: 1, live: 1 },
   ips: [exit],
 };
+const only = <T>(row: T) => ({ found: 1, rows: [row] });
 const entry = { ip: '203.0.113.7', user: 'ci', expiry: now + 2 * day };
 const override = {
   id: 1,
@@ -37,7 +37,7 @@ const override = {
 test('where all is well there is nothing to say', () => {
   const known = {
     contract,
-    servers: [server],
+    servers: { crit: { found: 0, rows: [] } },
     tokensOver: { found: 0, rows: [] },
     tokensEnding: { found: 0, rows: [] },
     users: [{ name: 'bob', active: true, sign_in: { invited_until: null, last_sign_in_at: null } }],
@@ -62,20 +62,36 @@ describe('the contract', () => {
   });
 
   test("a server's own limit counts with detailed server billing alone", () => {
-    const full = { ...server, usage: { limit: 10, current: 10 } };
-    expect(keys({ contract, servers: [full] })).toEqual([]);
+    const servers = { over_limit: only(server) };
+    expect(keys({ contract, servers })).toEqual([]);
     const detailed = { ...contract, detailed_billing: true };
-    expect(keys({ contract: detailed, servers: [full] })).toEqual(['over-server']);
+    expect(keys({ contract: detailed, servers })).toEqual(['over-server']);
   });
 });
 
 test('servers without a live node, exit IPs that are not well, and misplaced ones are told', () => {
   const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
   const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
-  const servers = [{ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] }];
-  // A server without nodes is told of once: the state of its exit IPs does not matter yet.
-  expect(keys({ servers: [{ ...server, nodes: { all: 0, live: 0 }, ips }] })).toEqual(['bare']);
+  const dark = only({ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] });
+  const [not_connected, crit, warn, unknown] = [dark, dark, dark, dark];
+  expect(keys({ servers: { no_node: only(server) } })).toEqual(['bare']);
+  const servers = { not_connected, crit, warn, unknown, misplaced: dark };
   expect(keys({ servers })).toEqual(['dark', 'exits-crit', 'exits-warn', 'geo', 'exits-unknown']);
+  // A server without an exit IP is unknown, and nothing is to be said of its exit IPs.
+  expect(keys({ servers: { unknown: only({ ...server, ips: [] }) } })).toEqual([]);
+});
+
+test('exit IPs are counted where all of them are known, else their servers', () => {
+  const bad = { ...exit, status: 'crit' };
+  const row = { ...server, ips: [bad, { ...bad, ip: '203.0.113.2' }, exit] };
+  const sentences = (found: number, rows: (typeof row)[]) =>
+    attention({ now, servers: { crit: { found, rows } } }).map(({ sentence }) => sentence);
+  expect(sentences(1, [row])).toEqual([
+    '2 exit IPs do not work (crit): 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
+  ]);
+  expect(sentences(1200, [row, row, row, row])).toEqual([
+    'On 1,200 servers exit IPs do not work (crit): fra1, fra1, fra1 and 1,197 more.',
+  ]);
 });
 
 test('authlist entries are told that end within 24 hours, or let nobody in', () => {
@@ -174,8 +190,8 @@ test('each item leads to the rows that it names, and to no others', () => {
     '/dns?search=a.example&server=fra1&state=pending',
   ]);
   const ips = [exit, { ...exit, status: 'crit' }];
-  expect(paths({ servers: [{ ...server, ips }] })).toEqual(['/servers?status=crit']);
-  expect(paths({ servers: [{ ...server, nodes: { all: 1, live: 0 } }] })).toEqual([
-    '/servers?status=not+connected',
+  expect(paths({ servers: { crit: only({ ...server, ips }) } })).toEqual(['/servers?state=crit']);
+  expect(paths({ servers: { not_connected: only(server) } })).toEqual([
+    '/servers?state=not_connected',
   ]);
 });

@@ -70,7 +70,9 @@ const shared: Record<string, OperationWords> = {
   },
 
   'get /console/servers': { record: 'OwnServer' },
+  'get /console/servers/{server}': { record: 'OwnServer' },
   'get /console/network': { record: 'AnyServer' },
+  'get /console/network/places': { record: 'AccountServerPlace' },
   'put /console/servers/{server}': {
     id: 'console_add_server',
     record: 'OwnServer',
@@ -82,6 +84,20 @@ const shared: Record<string, OperationWords> = {
     },
   },
   'delete /console/servers/{server}': { id: 'console_remove_server' },
+  'post /console/servers/add': {
+    id: 'console_add_servers',
+    body: 'ChosenServers',
+    record: 'AddedServers',
+    statuses: {
+      409: "One of them is not in the network, or does not listen on the account's port scheme.",
+    },
+  },
+  'post /console/servers/remove': {
+    id: 'console_remove_servers',
+    body: 'ChosenServers',
+    record: 'RemovedServers',
+    statuses: { 409: 'One of them is not on the contract.' },
+  },
 
   'get /console/users': { record: 'UserSigningIn' },
   'post /console/users': { record: 'UserSigningIn', body: 'NewAccountUser' },
@@ -231,6 +247,8 @@ const operatorIds: Record<string, string> = {
   'post tokens/{id}/view': 'admin_view_account_token',
   'post users/{user}/token_version': 'admin_raise_token_version',
   'post servers/{server}/explain': 'admin_explain_account_connection',
+  'post servers/add': 'admin_add_account_servers',
+  'post servers/remove': 'admin_remove_account_servers',
   'post users/{user}/invite': 'admin_invite_user',
   'post users/{user}/vpn-profile': 'admin_create_vpn_profile',
   'delete users/{user}/sign-in': 'admin_reset_user_sign_in',

@@ -27,11 +27,12 @@ export class HourlyCap {
     this.#counts.set(account_id, (this.#counts.get(account_id) ?? 0) + amount);
   }
 
-  /** Errors: 429 from the cap on, until the hour is over. */
-  rejectTooMany(account_id: number, now: number): void {
-    const wait_seconds = this.#hour + hour_seconds - now;
-    const count = this.#counts.get(account_id) ?? 0;
-    if (wait_seconds <= 0 || count < this.#most) return;
+  /** Errors: 429 where that many more would pass the cap, until the hour is over. */
+  rejectTooMany(account_id: number, now: number, amount = 1): void {
+    const hour = now - (now % hour_seconds);
+    const count = hour === this.#hour ? (this.#counts.get(account_id) ?? 0) : 0;
+    if (count + amount <= this.#most) return;
+    const wait_seconds = hour + hour_seconds - now;
     throw tooManyRequests(
       `${this.#fault} (${this.#most} within an hour); go on in ${wait_seconds} seconds.`,
       { 'retry-after': String(wait_seconds) },

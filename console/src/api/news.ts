@@ -53,9 +53,11 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   console_list_users: ['users'],
   console_get_user: ['users'],
   console_list_tokens: ['contract'],
-  console_list_network: ['contract', 'network'],
+  console_list_network: [...own, 'nodes'],
+  console_list_network_places: ['contract', 'network', 'nodes'],
   console_get_contract: own,
   console_list_servers: [...own, 'nodes'],
+  console_get_server: [...own, 'nodes'],
   console_get_usage: [...own, 'users'],
   console_list_audit: [...records, 'network'],
   // It moves by itself, a step at a time: those who show it ask for the next one.

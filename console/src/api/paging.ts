@@ -10,6 +10,8 @@ type Paged =
   | 'admin_list_audit'
   | 'admin_list_geo_statuses'
   | 'admin_list_tokens'
+  | 'console_list_servers'
+  | 'console_list_network'
   | 'console_list_audit'
   | 'console_list_authlist'
   | 'console_list_overrides'

@@ -1,16 +1,17 @@
 // The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
 import { useContext, useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
-import { readPage } from '../api/paging.ts';
-import { changeIn, useReadIn } from '../api/reading.ts';
+import { readPage, usePages } from '../api/paging.ts';
+import { changeIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NoteField } from '../forms/note.tsx';
-import { ReadingField } from '../forms/reading_field.tsx';
+import { SuggestField } from '../forms/suggest_field.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button, FieldFault, notify, SelectField, TextField, textOf } from '../ui/ui.ts';
+import { useServerChoices } from '../servers/choices.ts';
+import { Button, FieldFault, notify, TextField, textOf } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 
 interface DnsFormProps {
@@ -108,37 +109,30 @@ function ChangeOther({ onClick }: { onClick: () => void }) {
 }
 
 function ServerField({ server }: { server: string | undefined }) {
-  const servers = useReadIn(useScope(), 'list_servers', {});
   const [chosen, setChosen] = useState(server);
-  if (!servers.data) {
-    return (
-      <ReadingField
-        label="On server"
-        name="server"
-        what="the servers"
-        error={servers.error}
-        known={server}
-      />
-    );
-  }
-  const own = servers.data.map(({ server: name, title }) => ({
-    value: name,
-    text: title === name ? name : `${name} (${title})`,
-  }));
-  const isForeign = server !== undefined && !own.some(({ value }) => value === server);
+  const first = useServerChoices('');
+  const isNone = first.options?.length === 0;
+  const { base } = useScope();
+  const query = { server: server ?? '' };
+  const isOwn = usePages('console_list_servers', {
+    query,
+    limit: 1,
+    base,
+    enabled: server !== undefined,
+  });
+  const isForeign = server !== undefined && isOwn.rows.data?.length === 0;
   return (
-    <SelectField
+    <SuggestField
       label="On server"
       name="server"
-      value={chosen ?? own[0]?.value ?? ''}
+      what="the servers"
+      value={chosen ?? first.options?.[0]?.value ?? ''}
       onInput={setChosen}
       required
-      options={[
-        ...own,
-        ...(isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []),
-      ]}
+      others={isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []}
+      useChoices={useServerChoices}
       hint={
-        own.length === 0
+        isNone
           ? 'No server is on your contract yet: add one under Servers.'
           : 'The entry counts on this server alone, on its override ports: the normal ones plus 500.'
       }

@@ -2,16 +2,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { readPage, usePages } from '../api/paging.ts';
-import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { ListHead, NameFilter } from '../forms/list_head.tsx';
+import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
+import { SuggestField } from '../forms/suggest_field.tsx';
+import { useServerChoices } from '../servers/choices.ts';
 import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
@@ -154,9 +155,17 @@ const cellsOf = (entry: DnsEntry) => [
 ];
 
 function ServerFilter({ server, onInput }: { server: string; onInput: (server: string) => void }) {
-  const servers = useReadIn(useScope(), 'list_servers', {}).data ?? [];
-  const names = servers.map((one) => one.server);
-  return <NameFilter label="Server" all="All servers" value={server} {...{ names, onInput }} />;
+  return (
+    <SuggestField
+      label="Server"
+      name="of"
+      what="the servers"
+      value={server}
+      onInput={onInput}
+      others={[{ value: '', text: 'All servers' }]}
+      useChoices={useServerChoices}
+    />
+  );
 }
 
 /** Tells those who do not see the table which entries have become active. */

@@ -1,6 +1,7 @@
 // The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { usePages } from '../api/paging.ts';
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
@@ -28,14 +29,14 @@ type Token = AccountResponse<'create_proxy_token'>;
 
 export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => void }) {
   const scope = useScope();
-  const servers = useReadIn(scope, 'list_servers', {});
+  const query = { server: entry.server };
+  const servers = usePages('console_list_servers', { query, limit: 1, base: scope.base }).rows;
   // As it is now: it may come into force while the dialog is open.
   const shown = useReadIn(scope, 'get_override', { path: { id: entry.id } }).data ?? entry;
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} look="wide">
       <Loaded of={servers} what="the server">
-        {(all) => {
-          const server = all.find((one) => one.server === entry.server);
+        {([server]) => {
           const ways = server ? waysThrough(server) : [];
           return ways.length > 0 ? (
             <Commands entry={shown} ways={ways} />

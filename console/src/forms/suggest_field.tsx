@@ -47,7 +47,9 @@ export function SuggestField(props: SuggestProps) {
   useEffect(() => setText(value), [value]);
   const id = useId();
   if (!first.options) {
-    return <ReadingField {...{ label, name, what }} error={first.error} known={value} />;
+    return (
+      <ReadingField {...{ label, name, what }} error={first.error} known={value || undefined} />
+    );
   }
   if (first.isWhole) {
     const known = [...others, ...first.options];

@@ -98,6 +98,7 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
 
 const least_letters = 2;
 const most_users = 20;
+const mostServers = 20;
 
 /**
  * The actions of an account, and its servers, users and entries; users and entries are `searched` by the server, servers read once.
@@ -113,7 +114,19 @@ export function useAccountItems(
   const { flags, account, isOperator } = scope;
   const mayRead = isOpen && (flags.admin || flags.proxy);
   const text = searched.trim();
-  const servers = useReadIn(scope, 'list_network', {}, { enabled: mayRead });
+  const isSearched = text.length >= least_letters;
+  const servers = useReadIn(
+    scope,
+    'list_network',
+    { query: { search: text, sort: 'name', limit: mostServers } },
+    { enabled: mayRead && isSearched && !isOperator },
+  );
+  const addable = useReadIn(
+    scope,
+    'list_network',
+    { query: { view: 'can_add', limit: 1 } },
+    { enabled: mayRead && flags.admin },
+  );
   const users = useReadIn(
     scope,
     'list_users',
@@ -124,18 +137,19 @@ export function useAccountItems(
     scope,
     'list_entries',
     { query: { search: text } },
-    { enabled: mayRead && text.length >= least_letters },
+    { enabled: mayRead && isSearched },
   );
   if (!isOpen) return { actions: [], records: [], isReading: false };
   const records = [
-    ...(isOperator ? [] : (servers.data ?? [])).map(
+    ...(isOperator || !isSearched ? [] : (servers.data ?? [])).map(
       ({ server, title, hostname, location }): Item => ({
         key: `server ${server}`,
         kind: 'Server',
         name: server,
-        note: title ?? location?.city,
+        note: title,
         icon: 'servers',
-        words: [title, hostname, location?.city, location?.country].join(' '),
+        // The server also finds exit IPs and names of countries.
+        words: [text, title, hostname, location.city].join(' '),
         choose: go(scope.paths.server(server)),
       }),
     ),
@@ -150,7 +164,7 @@ export function useAccountItems(
         choose: go(parts.users, { search: name }),
       }),
     ),
-    ...(text.length < least_letters ? [] : (entries.data ?? [])).map((entry): Item => {
+    ...(isSearched ? (entries.data ?? []) : []).map((entry): Item => {
       const isListed = entry.list === 'authlist';
       return {
         key: `${entry.list} ${account}/${entry.id}`,
@@ -164,11 +178,11 @@ export function useAccountItems(
       };
     }),
   ];
-  const mayAddServers = flags.admin && (servers.data ?? []).some(({ can_add }) => can_add);
+  const mayAddServers = flags.admin && (addable.data ?? []).length > 0;
   const actions = accountActions(scope, parts, go, mayAddServers);
   return {
     actions,
     records,
-    isReading: servers.isLoading || users.isFetching || entries.isFetching,
+    isReading: servers.isFetching || users.isFetching || entries.isFetching,
   };
 }

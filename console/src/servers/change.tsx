@@ -8,7 +8,6 @@ import { bytes, count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, notify, notifyError } from '../ui/ui.ts';
-import type { OwnServer } from './rows.ts';
 
 /**
  * Puts it on the contract, or changes its own limit there, which only operators set. Undefined: the limit stays,
@@ -36,8 +35,14 @@ export async function addServer(scope: Scope, server: string, limit_bytes?: numb
   notify(`${server} is on the contract.`, undoBy(back));
 }
 
+interface Removed {
+  server: string;
+  limit_bytes: number | null;
+  ip_count: number;
+}
+
 /** Takes it off and says so. Errors: ApiError. */
-async function removeServer(scope: Scope, { server, limit_bytes }: OwnServer) {
+async function removeServer(scope: Scope, { server, limit_bytes }: Removed) {
   await takeServer(scope, server);
   const back = async () => {
     await putServer(scope, server, limit_bytes);
@@ -69,7 +74,7 @@ export function AddButton({ server, words }: { server: string; words?: string })
 }
 
 interface RemoveDialogProps {
-  server: OwnServer;
+  server: Removed;
   onClose: () => void;
 }
 
@@ -80,8 +85,7 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
   const query = { server: name, state: 'current' } as const;
   const overrides = usePages('console_list_overrides', { query, limit: 1, base: scope.base });
   const entries = overrides.rows.data && overrides.found;
-  const hasOwnLimit =
-    contract.data?.detailed_billing && server.usage?.limit !== contract.data.period.limit;
+  const ownLimit = contract.data?.detailed_billing ? server.limit_bytes : null;
   return (
     <FormDialog
       title={`Remove ${name} from the contract?`}
@@ -90,16 +94,16 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
       onClose={onClose}
     >
       <ul class="servers-endings">
-        <li>Connections through its {count(server.ips.length, 'exit IP')} end at once.</li>
+        <li>Connections through its {count(server.ip_count, 'exit IP')} end at once.</li>
         {entries === undefined && <li>Its custom DNS entries go pending.</li>}
         {entries !== undefined && entries > 0 && (
           <li>
             {`Its ${count(entries, 'custom DNS entry goes', 'custom DNS entries go')} pending, and ${entries === 1 ? 'counts' : 'count'} again when the server is back.`}
           </li>
         )}
-        {hasOwnLimit && server.usage && (
+        {ownLimit !== null && (
           <li>
-            {`Its own limit of ${bytes(server.usage.limit)} stays: added again, the server has it again.`}
+            {`Its own limit of ${bytes(ownLimit)} stays: added again, the server has it again.`}
           </li>
         )}
         <li>The usage through it stays counted.</li>

@@ -1,7 +1,8 @@
 // The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { Badge, Card, type Column, Status, Table } from '../ui/ui.ts';
+import { Badge, Card, type Column, CopyButton, Status, Table } from '../ui/ui.ts';
+import { placeOf } from './curl.ts';
 import { type ExitIp, type OwnServer, portsOf, unserved } from './rows.ts';
 import { VpnServices } from './vpn.tsx';
 
@@ -14,7 +15,7 @@ export function ExitIps({ server }: { server: OwnServer }) {
     { heading: 'Exit IP', names: true, cell: ({ ip }) => <span class="mono">{ip}</span> },
     { heading: 'Health', cell: (exit) => <Health of={exit} isServed={isServed} /> },
     ...(hasPorts
-      ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports of={portsOf(server, exit)} /> }]
+      ? [{ heading: 'Ports', cell: (exit: ExitIp) => <Ports server={server} exit={exit} /> }]
       : []),
     ...(hasVpn
       ? [
@@ -64,17 +65,21 @@ function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   );
 }
 
-function Ports({ of }: { of: ExitIp['ports'] }) {
+function Ports({ server, exit }: { server: OwnServer; exit: ExitIp }) {
   return (
     <ul class="exit-ports">
-      {of.map(({ port, override_port, service }) => (
-        <li key={port}>
-          {service} <span class="mono">{port}</span>{' '}
-          <span class="note">
-            override <span class="mono">{override_port}</span>
-          </span>
-        </li>
-      ))}
+      {portsOf(server, exit).map(({ port, override_port, service }) => {
+        const place = placeOf({ host: server.hostname, port, service });
+        return (
+          <li key={port}>
+            <span class="mono">{place}</span>
+            <CopyButton text={place} what={place} />
+            <span class="note">
+              {service}, override <span class="mono">{override_port}</span>
+            </span>
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -1,160 +1,176 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
-import { useMemo } from 'preact/hooks';
-import { useAddressState } from '../address.ts';
+import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
+import { country as countryName } from '../format.ts';
+import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import {
   Button,
   Card,
   Choice,
   Empty,
+  Loaded,
   optionsIn,
-  optionsOf,
   SearchField,
   SelectField,
+  useSelection,
 } from '../ui/ui.ts';
-import {
-  type Filters,
-  isFiltering,
-  isInView,
-  noFilters,
-  type Row,
-  shownRows,
-  standings,
-} from './rows.ts';
+import { type ServerFilters, type View, views } from './filters.ts';
+import { ManyServersBar } from './many.tsx';
+import { chosenName, countsOf, type ServerPlace } from './places.ts';
+import { type NetworkServer, services, stateFilters, summaryOf } from './rows.ts';
 import { ServersTable } from './table.tsx';
 
+const rowsOfPage = 100;
+
 interface ServerListProps {
-  rows: readonly Row[];
-  filters: Filters;
-  onFilter: (changes: Partial<Filters>) => void;
+  /** Undefined until they are read. */
+  places: readonly ServerPlace[] | undefined;
+  filters: ServerFilters;
 }
 
-export function ServerList({ rows, filters, onFilter }: ServerListProps) {
+export function ServerList({ places, filters }: ServerListProps) {
+  const { flags, account, base } = useScope();
   const { dialog, open } = useDialog();
-  const [most, setMost] = useAddressState('rows');
-  const shown = useMemo(() => shownRows(rows, filters), [rows, filters]);
-  const { view } = filters;
-  const amount = (of: Filters['view']) => rows.filter((row) => isInView(row, of)).length;
-  const inView = amount(view);
+  const { view, query, change } = filters;
+  const pages = usePages('console_list_network', { query, limit: rowsOfPage, base });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ server }) => server));
+  const chosen = rows.filter(({ server }) => selection.keys.has(server));
+  const counts = places && countsOf(places);
   return (
     <Card title="List of servers">
       <div class="row">
         <Choice
           label="Which servers"
           value={view}
-          onChoose={(chosen) => onFilter({ view: chosen })}
-          options={[
-            { value: 'contract', text: `On the contract (${amount('contract')})` },
-            { value: 'others', text: `Not on it (${amount('others')})` },
-            { value: 'all', text: `All (${amount('all')})` },
-          ]}
+          onChoose={(view) => change({ view })}
+          options={(Object.keys(views) as View[]).map((value) => ({
+            value,
+            text: counts ? `${views[value]} (${counts[value]})` : views[value],
+          }))}
         />
-        {isFiltering(filters) && (
-          <Button kind="quiet" onClick={() => onFilter({ ...noFilters, view, sort: filters.sort })}>
+        {filters.isFiltered && (
+          <Button kind="quiet" onClick={filters.clear}>
             Clear the filters
           </Button>
         )}
       </div>
-      <FilterFields rows={rows} filters={filters} onFilter={onFilter} />
-      {shown.length > 0 ? (
-        <ServersTable
-          rows={shown}
-          all={inView}
-          most={Number(most)}
-          onMore={(most) => setMost(String(most))}
-          view={view}
-          open={open}
-        />
-      ) : (
-        <NoServers filters={filters} isNone={inView === 0} onFilter={onFilter} />
-      )}
+      <FilterFields places={places ?? []} filters={filters} />
+      <Loaded of={pages.rows} what="the servers">
+        {() =>
+          rows.length === 0 ? (
+            <NoServers filters={filters} isNone={pages.total === 0} />
+          ) : (
+            <>
+              {flags.admin && <ManyServersBar {...{ chosen, selection, open }} />}
+              <ServersTable
+                pages={pages}
+                rows={rows}
+                sorting={filters.sorting}
+                selection={flags.admin ? selection : undefined}
+                view={view}
+                open={open}
+                beside={
+                  <ExportButtons
+                    name={`${account}-servers`}
+                    read={(next) =>
+                      readPage('console_list_network', { ...query, limit: 1000 }, next, base)
+                    }
+                    header={exported}
+                    cells={cellsOf}
+                  />
+                }
+              />
+            </>
+          )
+        }
+      </Loaded>
       {dialog}
     </Card>
   );
 }
 
-function FilterFields({ rows, filters, onFilter }: ServerListProps) {
-  const { view } = filters;
-  // Of all of the network, so that what was chosen stays among them whatever is in view.
-  const countries = [...new Map(rows.map((row) => [row.country, row.country_name]))];
-  const services = [...new Set(rows.flatMap((row) => row.services))];
-  const any = { value: '', text: 'Any' };
+const exported = [
+  ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
+  ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
+];
+const cellsOf = ({ server, hostname, title, location, own, ...row }: NetworkServer) => [
+  ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
+  ...[row.ip_count, own ? summaryOf(own).state : 'not on the contract'],
+  ...[own?.current ?? '', own?.last_30_days ?? '', own?.limit_bytes ?? ''],
+  timeText(own?.added_at ?? null),
+];
+
+interface FilterFieldsProps {
+  places: readonly ServerPlace[];
+  filters: ServerFilters;
+}
+
+function FilterFields({ places, filters }: FilterFieldsProps) {
+  const { view, change } = filters;
+  const codes = new Set(places.map(({ country }) => country));
+  if (filters.country) codes.add(filters.country);
+  const countries = [...codes]
+    .map((value) => ({ value, text: countryName(value) }))
+    .sort((one, other) => one.text.localeCompare(other.text, 'en'));
   return (
     <search class="filters servers-filters">
       <SearchField
         label="Search"
         name="search"
-        value={filters.search}
+        value={filters.text}
         placeholder="Name, place or exit IP"
-        onInput={(search) => onFilter({ search })}
+        onInput={filters.setText}
       />
       <SelectField
         label="Country"
         name="country"
         value={filters.country}
-        onInput={(country) => onFilter({ country })}
-        options={[
-          any,
-          ...countries
-            .map(([value, text]) => ({ value, text }))
-            .sort((a, b) => a.text.localeCompare(b.text, 'en')),
-        ]}
+        onInput={(country) => change({ country })}
+        options={[{ value: '', text: 'Any' }, ...countries]}
       />
       <SelectField
         label="Service"
         name="service"
-        value={filters.service}
-        onInput={(service) => onFilter({ service })}
-        options={optionsOf(services.sort(), 'Any')}
+        value={filters.service ?? ''}
+        onInput={(service) => change({ service })}
+        options={optionsIn({ '': 'Any', ...services })}
       />
       {view !== 'others' && (
-        <>
-          <SelectField
-            label="Status"
-            name="status"
-            value={filters.status}
-            onInput={(status) => onFilter({ status })}
-            options={[
-              ...optionsOf(standings, 'Any'),
-              { value: 'misplaced', text: 'in another country' },
-            ]}
-          />
-          <SelectField
-            label="Sort by"
-            name="sort"
-            value={filters.sort}
-            onInput={(sort) => onFilter({ sort: sort as Filters['sort'] })}
-            options={optionsIn({
-              name: 'Name',
-              status: 'Status',
-              period: 'Usage in this period',
-              month: 'Usage in 30 days',
-            })}
-          />
-        </>
+        <SelectField
+          label="Status"
+          name="state"
+          value={filters.state ?? ''}
+          onInput={(state) => change({ state })}
+          options={optionsIn({ '': 'Any', ...stateFilters })}
+        />
+      )}
+      {filters.places && (
+        <Button
+          kind="quiet"
+          icon="close"
+          aria-label="Show all places again"
+          onClick={() => change({ places: '' })}
+        >
+          {chosenName(filters.places, places)}
+        </Button>
       )}
     </search>
   );
 }
 
 interface NoServersProps {
-  filters: Filters;
+  filters: ServerFilters;
   isNone: boolean;
-  onFilter: (changes: Partial<Filters>) => void;
 }
 
-function NoServers({ filters: { view, sort }, isNone, onFilter }: NoServersProps) {
+function NoServers({ filters: { view, clear, change }, isNone }: NoServersProps) {
   const { account, flags, isOperator } = useScope();
   const contract = isOperator ? `the contract of ${account}` : 'your contract';
   if (!isNone) {
     return (
-      <Empty
-        title="No server fits."
-        action={
-          <Button onClick={() => onFilter({ ...noFilters, view, sort })}>Clear the filters</Button>
-        }
-      >
+      <Empty title="No server fits." action={<Button onClick={clear}>Clear the filters</Button>}>
         The filters and what is chosen on the map count together.
       </Empty>
     );
@@ -165,7 +181,7 @@ function NoServers({ filters: { view, sort }, isNone, onFilter }: NoServersProps
   return (
     <Empty
       title={`No server is on ${contract} yet.`}
-      action={<Button onClick={() => onFilter({ view: 'others' })}>See the network</Button>}
+      action={<Button onClick={() => change({ view: 'others' })}>See the network</Button>}
     >
       {flags.admin
         ? 'Add servers from the network: their exit IPs can be used at once.'

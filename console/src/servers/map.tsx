@@ -1,52 +1,61 @@
-// The servers on the map of the world, what was chosen there, and the contract's servers in figures.
+// The places of the servers on the map of the world, small or folded, and the contract's servers in figures.
 import { useMemo } from 'preact/hooks';
-import { Link } from 'wouter-preact';
-import { useScope } from '../api/scope.ts';
+import { useAddressState } from '../address.ts';
 import { count } from '../format.ts';
-import { type MapPoint, WorldMap } from '../map/world_map.tsx';
+import { WorldMap } from '../map/world_map.tsx';
 import { Badge, Button, Card, Stat } from '../ui/ui.ts';
-import { type Filters, isInView, type Row, standings, summaryOf, unserved } from './rows.ts';
-import { ServerStatus, toneOf } from './table.tsx';
+import type { ServerFilters } from './filters.ts';
+import { countsOf, keyOf, keysText, pointOf, type ServerPlace } from './places.ts';
+import { states, toneOf } from './rows.ts';
 
 interface ServerMapProps {
-  rows: readonly Row[];
-  filters: Filters;
-  onFilter: (changes: Partial<Filters>) => void;
+  /** Undefined until they are read: the map has its room, so that the list stays where it is. */
+  places: readonly ServerPlace[] | undefined;
+  filters: ServerFilters;
 }
 
-export function ServerMap({ rows, filters, onFilter }: ServerMapProps) {
-  const { chosen } = filters;
-  const points = useMemo(() => rows.map((row) => pointOf(row, chosen)), [rows, chosen]);
-  const choose = (names: string[]) => {
-    const isSame = names.length === chosen.length && names.every((name) => chosen.includes(name));
-    if (isSame) return onFilter({ chosen: [] });
+const none: never[] = [];
+
+export function ServerMap({ places: read, filters }: ServerMapProps) {
+  const places = read ?? none;
+  const [map, setMap] = useAddressState('map', 'shown');
+  const isShown = map === 'shown';
+  const chosen = filters.places;
+  const points = useMemo(() => {
+    const keys = new Set(chosen.split('|'));
+    return places.map((place) => pointOf(place, keys.has(keyOf(place))));
+  }, [places, chosen]);
+  const choose = (keys: string[]) => {
+    const text = keysText(keys);
+    if (text === chosen) return filters.change({ places: '' });
+    const { contract, others } = countsOf(places.filter((place) => keys.includes(keyOf(place))));
     // The list shows what was chosen, wherever it is.
-    const all = rows.filter((row) => names.includes(row.name));
-    const view = (['contract', 'others'] as const).find((one) =>
-      all.every((row) => isInView(row, one)),
-    );
-    onFilter({ chosen: names, view: view ?? 'all' });
+    const view = others === 0 ? 'contract' : contract === 0 ? 'others' : 'all';
+    filters.change({ places: text, view });
   };
   return (
-    <Card title="Where they are">
-      <div class="servers-map">
-        <WorldMap
-          label="Servers on a map of the world; the list below says the same"
-          points={points}
-          legend={legend}
-          onSelect={choose}
-        />
-        <Figures rows={rows} />
-      </div>
-      <div role="status" class="servers-choice">
-        {chosen.length > 0 && (
-          <p class="row servers-chosen">
-            <Chosen rows={rows.filter(({ name }) => chosen.includes(name))} />
-            <Button kind="quiet" icon="close" onClick={() => onFilter({ chosen: [] })}>
-              Show all again
-            </Button>
-          </p>
+    <Card
+      title="Where they are"
+      actions={
+        <Button
+          kind="quiet"
+          aria-expanded={isShown}
+          onClick={() => setMap(isShown ? 'folded' : 'shown')}
+        >
+          {isShown ? 'Fold the map' : 'Show the map'}
+        </Button>
+      }
+    >
+      <div class={isShown ? 'servers-map' : undefined}>
+        {isShown && (
+          <WorldMap
+            label="Places of servers on a map of the world; the list below says the same"
+            points={points}
+            legend={legend}
+            onSelect={choose}
+          />
         )}
+        {read && <Figures places={read} isInLine={!isShown} />}
       </div>
     </Card>
   );
@@ -60,71 +69,22 @@ const legend = [
   { tone: 'faint', text: 'not on the contract' },
 ] as const;
 
-function pointOf(
-  { name, title, country_name, own, ...row }: Row,
-  chosen: readonly string[],
-): MapPoint {
-  const summary = own && summaryOf(own);
-  return {
-    id: name,
-    name,
-    text: `${title}, ${country_name}, ${summary?.text ?? 'not on the contract'}`,
-    longitude: row.longitude,
-    latitude: row.latitude,
-    tone: summary ? toneOf[summary.status] : 'faint',
-    // Ten exit IPs look larger than one, and not ten times so.
-    size: summary ? Math.min(7.5, 5 + Math.sqrt(row.ip_count) * 0.5) : 3.5,
-    selected: chosen.includes(name),
-  };
+interface FiguresProps {
+  places: readonly ServerPlace[];
+  isInLine: boolean;
 }
 
-function Chosen({ rows }: { rows: readonly Row[] }) {
-  const { paths } = useScope();
-  const [row] = rows;
-  if (!row || rows.length > 1) {
-    const own = rows.filter((one) => one.own).length;
-    return (
-      <span>{`${count(rows.length, 'server')} chosen, ${own} on the contract: listed below`}</span>
-    );
-  }
+function Figures({ places, isInLine }: FiguresProps) {
+  const { contract, countries, byState } = countsOf(places);
+  const badges = byState.map(({ state, many }) => (
+    <Badge key={state} tone={toneOf[state]}>{`${many} ${states[state]}`}</Badge>
+  ));
   return (
-    <>
-      <span>
-        <Link href={paths.server(row.name)}>{row.name}</Link>
-        {` · ${row.city}, ${row.country_name}`}
-      </span>
-      {row.own ? <ServerStatus of={row.own} /> : <Badge tone="neutral">not on the contract</Badge>}
-    </>
-  );
-}
-
-function Figures({ rows }: { rows: readonly Row[] }) {
-  const own = rows.filter((row) => row.own);
-  // An exit IP without a node is of no use, however well it did when it was checked.
-  const exits = own.flatMap(({ own }) =>
-    (own?.ips ?? []).map(({ status }) => (own && unserved(own.nodes)) ?? status),
-  );
-  const byStatus = standings
-    .map((status) => ({ status, many: exits.filter((one) => one === status).length }))
-    .filter(({ many }) => many > 0);
-  return (
-    <dl class="stack servers-figures">
-      <Stat name="On the contract">{count(own.length, 'server')}</Stat>
-      <Stat name="In">
-        {count(new Set(own.map((row) => row.country)).size, 'country', 'countries')}
+    <dl class={isInLine ? 'row servers-figures' : 'stack servers-figures'}>
+      <Stat name="On the contract" note={<span class="badges">{badges}</span>}>
+        {count(contract, 'server')}
       </Stat>
-      <Stat
-        name="With"
-        note={
-          <span class="badges">
-            {byStatus.map(({ status, many }) => (
-              <Badge key={status} tone={toneOf[status]}>{`${many} ${status}`}</Badge>
-            ))}
-          </span>
-        }
-      >
-        {count(exits.length, 'exit IP')}
-      </Stat>
+      <Stat name="In">{count(countries, 'country', 'countries')}</Stat>
     </dl>
   );
 }

@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { bytes, count } from '../format.ts';
+import { bytes, count, country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
@@ -13,48 +13,57 @@ import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';
 import { AskServer } from './ask.tsx';
 import { AddButton, RemoveDialog } from './change.tsx';
 import { ExitIps } from './exits.tsx';
-import { type OwnServer, portsOf, type Row } from './rows.ts';
+import { exitsOf, type NetworkServer, type OwnServer, portsOf } from './rows.ts';
 import { ServerStatus } from './table.tsx';
 import { ReadySettings } from './use.tsx';
 
 interface OneServerProps {
   name: string;
-  /** Undefined: not there, or not read yet. */
-  row: Row | undefined;
   /** The address of the list. */
   list: string;
-  reading: { data: unknown; error: unknown; refetch: () => unknown };
 }
 
-export function OneServer({ name, row, reading, list }: OneServerProps) {
-  const { flags, readOnlyReason } = useScope();
+export function OneServer({ name, list }: OneServerProps) {
+  const scope = useScope();
+  const { flags, readOnlyReason } = scope;
   const { dialog, open } = useDialog();
-  const own = row?.own;
+  const network = useReadIn(scope, 'list_network', { query: { server: name, limit: 1 } });
+  const row = network.data?.[0];
+  const isOwn = row?.on_contract ?? false;
+  const own = useReadIn(scope, 'get_server', { path: { server: name } }, { enabled: isOwn });
+  const removed = row?.own && { ...row, limit_bytes: row.own.limit_bytes };
   return (
     <Page
+      wide
       title={row ? `${row.title} (${name})` : name}
       note={
         <>
           <Link href={list}>All servers</Link>
-          {row && ` · ${row.city}, ${row.country_name} · ${row.hostname}`}
+          {row && ` · ${row.location.city}, ${country(row.location.country)} · ${row.hostname}`}
         </>
       }
       actions={
         flags.admin &&
-        own && (
+        removed && (
           <Button
             icon="remove"
             disabledReason={readOnlyReason}
-            onClick={() => open((close) => <RemoveDialog server={own} onClose={close} />)}
+            onClick={() => open((close) => <RemoveDialog server={removed} onClose={close} />)}
           >
             Remove from the contract
           </Button>
         )
       }
     >
-      <Loaded of={reading} what="the server">
-        {() => (own ? <Own server={own} /> : row ? <Other row={row} /> : <Unknown name={name} />)}
-      </Loaded>
+      {isOwn ? (
+        <Loaded of={own} what="the server">
+          {(server) => <Own server={server} />}
+        </Loaded>
+      ) : (
+        <Loaded of={network} what="the server">
+          {() => (row ? <Other row={row} /> : <Unknown name={name} />)}
+        </Loaded>
+      )}
       {dialog}
     </Page>
   );
@@ -68,7 +77,7 @@ function Own({ server }: { server: OwnServer }) {
     <>
       <Card title="How it stands">
         <dl class="stats">
-          <Stat name="Exit IPs" note={<ServerStatus of={server} />}>
+          <Stat name="Exit IPs" note={<ServerStatus of={{ nodes, exits: exitsOf(server) }} />}>
             {server.ips.length}
           </Stat>
           <Stat name="Nodes" note={nodesNote(nodes)}>
@@ -126,9 +135,9 @@ function nodesNote({ all, live }: OwnServer['nodes']): string {
   return live === all ? 'The machines that serve it.' : `${all - live} not heard of lately.`;
 }
 
-function Other({ row }: { row: Row }) {
+function Other({ row }: { row: NetworkServer }) {
   const { flags } = useScope();
-  const facts = `${count(row.ip_count, 'exit IP')} in ${row.city}, with ${row.services.join(', ')}.`;
+  const facts = `${count(row.ip_count, 'exit IP')} in ${row.location.city}, with ${row.services.join(', ')}.`;
   return (
     <Card title="Not on the contract">
       <p>{facts}</p>
@@ -136,7 +145,7 @@ function Other({ row }: { row: Row }) {
         <p class="note">Your contract cannot take it on by itself: ask your provider.</p>
       ) : flags.admin ? (
         <div class="actions">
-          <AddButton server={row.name} words="Add to the contract" />
+          <AddButton server={row.server} words="Add to the contract" />
         </div>
       ) : (
         <p class="note">An admin of your account can add it.</p>

@@ -1,43 +1,62 @@
 // The proxy list: all proxies of the contract, or those of a country, to be copied or downloaded in the format that a program takes.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { download } from '../csv.ts';
 import { count, country as countryName } from '../format.ts';
 import { Button, CheckField, Choice, Copy, Dialog, optionsIn, SelectField } from '../ui/ui.ts';
+import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
-import type { OwnServer } from './rows.ts';
 import { TokenFields, useToken } from './token.tsx';
 
 const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
 /** Longer lists are downloaded: a page of thousands of lines helps nobody. */
 const shown_lines = 12;
+const serversOfPage = 100;
 
 interface ProxyListProps {
-  servers: readonly OwnServer[];
+  places: readonly ServerPlace[];
   onClose: () => void;
 }
 
-export function ProxyList({ servers, onClose }: ProxyListProps) {
-  const { account } = useScope();
+export function ProxyList({ places, onClose }: ProxyListProps) {
+  const { account, base } = useScope();
   const [country, setCountry] = useState('');
   const [service, setService] = useState('proxy');
   const [override, setOverride] = useState(false);
   const [all, setAll] = useState(false);
   const [by, setBy] = useState<'address' | 'token'>('address');
   const [format, setFormat] = useState<Format>('place');
+  // The first page tells how the list looks; the whole of it is read once it is wanted.
+  const [wanted, setWanted] = useState<'first' | 'all' | 'file'>('first');
   const token = useToken(by === 'token');
   const credentials = by === 'token' ? token.credentials : undefined;
+  const pages = usePages('console_list_servers', {
+    query: { sort: 'name', country, service: service as 'proxy' },
+    limit: serversOfPage,
+    all: wanted !== 'first',
+    base,
+  });
+  const servers = pages.rows.data ?? [];
+  const isWhole = pages.rows.data !== undefined && !pages.hasMore && !pages.isOld;
   const proxies = proxiesOf(servers, { country, service, override, all, credentials });
   const text = listOfProxies(proxies, format);
   const lines = text.split('\n');
-  const shown = lines.length > shown_lines ? [...lines.slice(0, shown_lines), '…'] : lines;
-  const codes = [...new Set(servers.map(({ location }) => location?.country ?? ''))].filter(
-    Boolean,
-  );
-  const lands = codes
+  const isLong = lines.length > shown_lines || !isWhole;
+  const shown = (isLong ? [...lines.slice(0, shown_lines), '…'] : lines).join('\n');
+  const lands = [...new Set(places.filter(isOfContract).map((place) => place.country))]
     .map((code) => ({ value: code, text: countryName(code) }))
     .sort((one, other) => one.text.localeCompare(other.text));
   const file = `${account}-proxies${country && `-${country.toLowerCase()}`}.${format === 'csv' ? 'csv' : 'txt'}`;
+  const save = () => download(file, text, format === 'csv' ? undefined : 'text/plain');
+  useEffect(() => {
+    if (wanted !== 'file' || !isWhole) return;
+    setWanted('all');
+    save();
+  }, [wanted, isWhole]);
+  const isReading = wanted !== 'first' && !isWhole;
+  const isNone = isWhole && proxies.length === 0;
+  const found = count(pages.found, 'server');
   return (
     <Dialog title="Proxy list" onClose={onClose} look="wide">
       <div class="fields">
@@ -87,20 +106,43 @@ export function ProxyList({ servers, onClose }: ProxyListProps) {
         options={optionsIn(formats) as Array<{ value: Format; text: string }>}
       />
       <p class="note" role="status">
-        {proxies.length > 0 ? `${count(proxies.length, 'proxy', 'proxies')}.` : 'No proxy fits.'}
+        {isNone
+          ? 'No proxy fits.'
+          : isWhole
+            ? `${count(proxies.length, 'proxy', 'proxies')}.`
+            : isReading
+              ? `${servers.length.toLocaleString('en')} of ${found} read …`
+              : `The first of ${found}.`}
       </p>
-      {proxies.length > 0 && <Copy text={text} shown={shown.join('\n')} what="the proxy list" />}
+      {isWhole
+        ? proxies.length > 0 && <Copy text={text} shown={shown} what="the proxy list" />
+        : proxies.length > 0 && (
+            <div class="copy">
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the focus */}
+              <pre tabIndex={0}>
+                <code>{shown}</code>
+              </pre>
+            </div>
+          )}
       <div class="actions">
         <Button
           kind="primary"
           icon="download"
-          disabled={proxies.length === 0}
-          onClick={() => download(file, text, format === 'csv' ? undefined : 'text/plain')}
+          busy={wanted === 'file'}
+          disabled={isNone}
+          onClick={() => (isWhole ? save() : setWanted('file'))}
         >
           Download
         </Button>
+        {!isWhole && (
+          <Button busy={wanted === 'all'} onClick={() => setWanted('all')}>
+            Read all to copy
+          </Button>
+        )}
         <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
   );
 }
+
+const isOfContract = ({ servers, states }: ServerPlace) => servers > states.others;

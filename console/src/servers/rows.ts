@@ -1,170 +1,88 @@
-// The servers as the page lists them: own and others in one list, summed up, filtered and sorted; pure.
+// Servers as the pages show them: how one stands, in words, and the ports that lead to it; pure.
 import type { AccountResponse } from '../api/reading.ts';
-import { country } from '../format.ts';
+import type { Tone } from '../ui/ui.ts';
 
+/** A server of the contract, with its exit IPs. */
 export type OwnServer = AccountResponse<'list_servers'>[number];
+/** A server of the network, with how it stands where it is on the contract. */
 export type NetworkServer = AccountResponse<'list_network'>[number];
 export type ExitIp = OwnServer['ips'][number];
-export type Status = ExitIp['status'];
+type Nodes = OwnServer['nodes'];
 
-interface Served {
-  nodes: OwnServer['nodes'];
-  ips: ReadonlyArray<{ status: Status }>;
-}
+/** The exit IPs of a server by their status. */
+export type Exits = NonNullable<NetworkServer['own']>['exits'];
 
-export interface Row {
-  name: string;
-  hostname: string;
-  title: string;
-  city: string;
-  /** As a code, and as a name. */
-  country: string;
-  country_name: string;
-  latitude: number;
-  longitude: number;
-  services: string[];
-  ip_count: number;
-  can_add: boolean;
-  /** The own limit that it had when it was taken off the contract; null: none. */
-  kept_limit: number | null;
-  /** Only of servers on the contract. */
-  own: OwnServer | undefined;
-}
+/** How servers stand, as filters name it: the state of the exit IPs is moot where no machine serves them. */
+export const states = {
+  ok: 'ok',
+  warn: 'warn',
+  crit: 'crit',
+  unknown: 'unknown',
+  not_connected: 'not connected',
+  no_node: 'no node yet',
+} as const;
+export type State = keyof typeof states;
 
-/** How a server stands: the state of its exit IPs is moot where no machine serves it. */
-export const standings = ['ok', 'warn', 'crit', 'unknown', 'not connected', 'no node yet'] as const;
-export type Standing = (typeof standings)[number];
+/** Filters by other things that may need attention. */
+export const stateFilters = {
+  ...states,
+  misplaced: 'in another country',
+  over_limit: 'over the own limit',
+} as const;
 
-export interface Summary {
-  status: Standing;
-  /** "ok", or "crit, 1 of 6". */
-  text: string;
-}
+export const toneOf: Record<State, Tone> = {
+  ok: 'good',
+  warn: 'warn',
+  crit: 'bad',
+  unknown: 'neutral',
+  not_connected: 'bad',
+  no_node: 'neutral',
+};
 
-/** Every server of the network. `own` decides what is on the contract: it is the one that changes are seen in. */
-export function rowsOf(network: readonly NetworkServer[], own: readonly OwnServer[]): Row[] {
-  const ownByName = new Map(own.map((server) => [server.server, server]));
-  return network.map((server) => ({
-    name: server.server,
-    hostname: server.hostname,
-    title: server.title ?? server.location?.city ?? server.server,
-    city: server.location?.city ?? '',
-    country: server.location?.country ?? '',
-    country_name: country(server.location?.country ?? ''),
-    latitude: server.location?.latitude ?? 0,
-    longitude: server.location?.longitude ?? 0,
-    services: server.services,
-    ip_count: server.ip_count,
-    can_add: server.can_add,
-    kept_limit: server.limit_bytes,
-    own: ownByName.get(server.server),
-  }));
-}
+export const services = {
+  proxy: 'HTTP proxy',
+  'proxy-https': 'HTTPS proxy (over TLS)',
+  vpn: 'VPN of any kind',
+  'vpn-ikev2': 'VPN, IKEv2',
+  'vpn-ikev1': 'VPN, IKEv1',
+  'vpn-l2tp': 'VPN, L2TP',
+} as const;
 
 /** The port scheme may have ports for services that this server does not offer. */
 export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
   return ports.filter(({ service }) => services.includes(service));
 }
 
-const worstFirst: readonly Status[] = ['crit', 'warn', 'unknown', 'ok'];
-
 /** The reason why nothing is let through, or undefined where a node is there. */
-export function unserved({ all, live }: OwnServer['nodes']): Standing | undefined {
-  if (all === 0) return 'no node yet';
-  return live === 0 ? 'not connected' : undefined;
+export function unserved({ all, live }: Nodes): State | undefined {
+  if (all === 0) return 'no_node';
+  return live === 0 ? 'not_connected' : undefined;
+}
+
+export function exitsOf({ ips }: { ips: ReadonlyArray<{ status: keyof Exits }> }): Exits {
+  const exits = { ok: 0, warn: 0, crit: 0, unknown: 0 };
+  for (const { status } of ips) exits[status] += 1;
+  return exits;
+}
+
+const worstFirst = ['crit', 'warn', 'unknown', 'ok'] as const;
+
+interface Summary {
+  state: State;
+  /** "ok", or "crit, 1 of 6". */
+  text: string;
 }
 
 /** The worst status of a server's exit IPs, and of how many it is where they differ; or that no node is there. */
-export function summaryOf({ nodes, ips }: Served): Summary {
+export function summaryOf({ nodes, exits }: { nodes: Nodes; exits: Exits }): Summary {
   const missing = unserved(nodes);
-  if (missing) return { status: missing, text: missing };
-  const status = worstFirst.find((one) => ips.some((exit) => exit.status === one)) ?? 'unknown';
-  const many = ips.filter((exit) => exit.status === status).length;
-  if (ips.length === 0) return { status, text: 'no exit IPs' };
-  return { status, text: many === ips.length ? status : `${status}, ${many} of ${ips.length}` };
-}
-
-/**
- * Whether a server is among those of a standing: crit, warn and unknown are all that have such an exit IP, however many
- * others it has; `misplaced`: a geo-IP provider sees one in another country.
- */
-export function stands(own: OwnServer, standing: string): boolean {
-  if (standing === 'misplaced') return own.ips.some(isMisplaced);
-  if (summaryOf(own).status === standing) return true;
-  return (
-    standing !== 'ok' && own.nodes.all > 0 && own.ips.some(({ status }) => status === standing)
-  );
+  if (missing) return { state: missing, text: states[missing] };
+  const state = worstFirst.find((one) => exits[one] > 0);
+  if (!state) return { state: 'unknown', text: 'no exit IPs' };
+  const all = worstFirst.reduce((sum, one) => sum + exits[one], 0);
+  const many = exits[state];
+  return { state, text: many === all ? state : `${state}, ${many} of ${all}` };
 }
 
 export const isMisplaced = ({ geostatus }: { geostatus: Record<string, { status: string }> }) =>
   Object.values(geostatus).some(({ status }) => status === 'crit');
-
-export const views = ['contract', 'others', 'all'] as const;
-export const sortings = ['name', 'status', 'period', 'month'] as const;
-
-export interface Filters {
-  view: (typeof views)[number];
-  sort: (typeof sortings)[number];
-  search: string;
-  country: string;
-  service: string;
-  status: string;
-  /** Chosen on the map; none: all. */
-  chosen: readonly string[];
-}
-
-export const noFilters: Filters = {
-  view: 'contract',
-  sort: 'name',
-  search: '',
-  country: '',
-  service: '',
-  status: '',
-  chosen: [],
-};
-
-/** Whether anything but view and order keeps servers out of sight. */
-export function isFiltering(filters: Filters): boolean {
-  const { search, country, service, chosen } = filters;
-  return Boolean(search.trim() || country || service || statusOf(filters) || chosen.length > 0);
-}
-
-/** Only of servers on the contract the health is told. */
-const statusOf = ({ view, status }: Filters) => (view === 'others' ? '' : status);
-
-export const isInView = (row: Row, view: Filters['view']): boolean =>
-  view === 'all' || (row.own !== undefined) === (view === 'contract');
-
-/** The rows that all filters let through, in the order that was asked for. */
-export function shownRows(rows: readonly Row[], filters: Filters): Row[] {
-  const { view, sort, chosen } = filters;
-  const status = statusOf(filters);
-  const words = filters.search.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = rows.filter(
-    (row) =>
-      isInView(row, view) &&
-      (chosen.length === 0 || chosen.includes(row.name)) &&
-      (!filters.country || row.country === filters.country) &&
-      (!filters.service || row.services.includes(filters.service)) &&
-      (!status || (row.own && stands(row.own, status))) &&
-      words.every((word) => textOf(row).includes(word)),
-  );
-  return shown.sort(
-    (a, b) =>
-      weightOf(b, sort) - weightOf(a, sort) ||
-      a.name.localeCompare(b.name, 'en', { numeric: true }),
-  );
-}
-
-/** The heaviest comes first: most usage, or the best status; servers that are not on the contract last. */
-function weightOf({ own }: Row, sort: Filters['sort']): number {
-  if (!own) return sort === 'name' ? 0 : Number.NEGATIVE_INFINITY;
-  if (sort === 'status') return -standings.indexOf(summaryOf(own).status);
-  const { current = -1, last_30_days = -1 } = own.usage ?? {};
-  return { name: 0, period: current, month: last_30_days }[sort];
-}
-
-function textOf({ name, hostname, title, city, country_name, own }: Row): string {
-  const ips = own?.ips.map(({ ip }) => ip) ?? [];
-  return [name, hostname, title, city, country_name, ...ips].join(' ').toLowerCase();
-}

@@ -1,87 +1,90 @@
 // The servers as a table, with the actions on each for those who may change the contract.
 import { Link } from 'wouter-preact';
 import { type Scope, useScope } from '../api/scope.ts';
-import { bytes } from '../format.ts';
+import { bytes, country } from '../format.ts';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { Since } from '../relative_time.tsx';
+import '../style/lists.css';
 import {
   Badge,
   Button,
   type Column,
   IconButton,
-  type Listed,
-  LongTable,
-  type Tone,
+  PagedTable,
+  type PagedTableProps,
 } from '../ui/ui.ts';
 import { AddButton, RemoveDialog } from './change.tsx';
+import type { View } from './filters.ts';
 import { LimitDialog } from './limit.tsx';
-import { type Filters, type OwnServer, type Row, type Standing, summaryOf } from './rows.ts';
+import { type Exits, type NetworkServer, type OwnServer, summaryOf, toneOf } from './rows.ts';
 
-export const toneOf: Record<Standing, Tone> = {
-  ok: 'good',
-  warn: 'warn',
-  crit: 'bad',
-  unknown: 'neutral',
-  'not connected': 'bad',
-  'no node yet': 'neutral',
-};
-
-interface ServersTableProps extends Listed<Row> {
-  view: Filters['view'];
+interface ServersTableProps
+  extends Pick<
+    PagedTableProps<NetworkServer>,
+    'pages' | 'rows' | 'sorting' | 'selection' | 'beside'
+  > {
+  view: View;
   open: OpenDialog;
 }
 
 export function ServersTable({ view, open, ...list }: ServersTableProps) {
   const scope = useScope();
   return (
-    <LongTable<Row>
+    <PagedTable<NetworkServer>
       {...list}
-      one="server"
-      many="servers"
       caption="Servers"
       columns={columnsOf(scope, view)}
-      keyOf={(row) => row.name}
+      keyOf={({ server }) => server}
       {...(scope.flags.admin ? { actions: (row) => <Actions row={row} open={open} /> } : {})}
     />
   );
 }
 
-function columnsOf({ isOperator, paths }: Scope, view: Filters['view']): Array<Column<Row>> {
-  const columns: Array<Column<Row>> = [
+function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<NetworkServer>> {
+  const columns: Array<Column<NetworkServer>> = [
     {
       heading: 'Server',
       names: true,
-      cell: ({ name }) => <Link href={paths.server(name)}>{name}</Link>,
+      sort: 'name',
+      cell: ({ server }) => <Link href={paths.server(server)}>{server}</Link>,
     },
     {
       heading: 'City',
-      cell: ({ city, country_name }) => `${city}, ${country_name}`,
+      sort: 'place',
+      cell: ({ location }) => `${location.city}, ${country(location.country)}`,
     },
     { heading: 'Services', cell: ({ services }) => shortServices(services) },
-    { heading: 'Exit IPs', numeric: true, cell: ({ ip_count }) => ip_count },
+    { heading: 'Exit IPs', numeric: true, sort: 'ip_count', cell: ({ ip_count }) => ip_count },
   ];
   if (view === 'others') return columns;
   return [
     ...columns,
-    { heading: 'Status', cell: ({ own }) => (own ? <ServerStatus of={own} /> : 'not on it') },
+    {
+      heading: 'Status',
+      sort: 'state',
+      cell: ({ own }) => (own ? <ServerStatus of={own} /> : 'not on it'),
+    },
     {
       heading: 'This period',
       numeric: true,
-      cell: ({ own }) => own?.usage && bytes(own.usage.current),
+      sort: 'current',
+      cell: ({ own }) => own && bytes(own.current),
     },
     {
       heading: '30 days',
       numeric: true,
-      cell: ({ own }) => own?.usage && bytes(own.usage.last_30_days),
+      sort: 'last_30_days',
+      cell: ({ own }) => own && bytes(own.last_30_days),
     },
     ...(isOperator ? limitColumns : []),
   ];
 }
 
 /** Operators set own limits. */
-const limitColumns: Array<Column<Row>> = [
+const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Own limit',
+    sort: 'limit_bytes',
     cell: ({ own }) =>
       own && (
         <span class="badges">
@@ -90,7 +93,7 @@ const limitColumns: Array<Column<Row>> = [
         </span>
       ),
   },
-  { heading: 'Added', cell: ({ own }) => own && <Since at={own.added_at} /> },
+  { heading: 'Added', sort: 'added_at', cell: ({ own }) => own && <Since at={own.added_at} /> },
 ];
 
 /** The kinds of VPN are one word here; the server's own page tells them apart. */
@@ -98,45 +101,46 @@ function shortServices(services: readonly string[]): string {
   return [...new Set(services.map((one) => (one.startsWith('vpn') ? 'vpn' : one)))].join(', ');
 }
 
-export function ServerStatus({ of }: { of: OwnServer }) {
-  const { status, text } = summaryOf(of);
-  return <Badge tone={toneOf[status]}>{text}</Badge>;
+export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: Exits } }) {
+  const { state, text } = summaryOf(of);
+  return <Badge tone={toneOf[state]}>{text}</Badge>;
 }
 
 function Actions({
-  row: { own, name, can_add, kept_limit },
+  row: { own, server, can_add, limit_bytes, ip_count },
   open,
 }: {
-  row: Row;
+  row: NetworkServer;
   open: OpenDialog;
 }) {
   const { isOperator, readOnlyReason } = useScope();
   const limit = () =>
     open((close) => (
       <LimitDialog
-        server={name}
+        server={server}
         limit={own?.limit_bytes}
-        {...(own ? {} : { kept: kept_limit })}
+        {...(own ? {} : { kept: limit_bytes })}
         onClose={close}
       />
     ));
   if (own) {
+    const removed = { server, limit_bytes: own.limit_bytes, ip_count };
     return (
       <>
-        {isOperator && <IconButton icon="edit" label={`Own limit of ${name}`} onClick={limit} />}
+        {isOperator && <IconButton icon="edit" label={`Own limit of ${server}`} onClick={limit} />}
         <IconButton
           icon="remove"
-          label={`Remove ${name} from the contract`}
+          label={`Remove ${server} from the contract`}
           disabledReason={readOnlyReason}
-          onClick={() => open((close) => <RemoveDialog server={own} onClose={close} />)}
+          onClick={() => open((close) => <RemoveDialog server={removed} onClose={close} />)}
         />
       </>
     );
   }
   if (!can_add) return null;
-  if (!isOperator) return <AddButton server={name} />;
+  if (!isOperator) return <AddButton server={server} />;
   return (
-    <Button icon="plus" aria-label={`Add ${name} to the contract`} onClick={limit}>
+    <Button icon="plus" aria-label={`Add ${server} to the contract`} onClick={limit}>
       Add …
     </Button>
   );

@@ -18,7 +18,7 @@ import {
   TextField,
 } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
-import { type OwnServer, portsOf, unserved } from './rows.ts';
+import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
 import { TokenFields, useToken } from './token.tsx';
 
@@ -27,9 +27,9 @@ const proxyNames: Record<string, string> = {
   'proxy-https': 'HTTPS proxy (over TLS)',
 };
 
-const unservedSentences: Record<string, string> = {
-  'no node yet': 'No machine serves this server yet: these settings do not work.',
-  'not connected':
+const unservedSentences: Partial<Record<State, string>> = {
+  no_node: 'No machine serves this server yet: these settings do not work.',
+  not_connected:
     'The machines of this server are not connected: these settings may not work, and changes do not reach them.',
 };
 

@@ -20,9 +20,6 @@ interface LongTableProps<T> extends TableProps<T> {
   onMore?: (most: number) => void;
 }
 
-/** The rows that fit the filter, and how many there are without it. */
-export type Listed<T> = Pick<LongTableProps<T>, 'rows' | 'all' | 'filter' | 'most' | 'onMore'>;
-
 export function LongTable<T>(props: LongTableProps<T>) {
   const { rows, all, one = 'entry', many = 'entries', filter = '', most, onMore, ...table } = props;
   const [asked, setAsked] = useState({ filter, most: step });

@@ -12,7 +12,7 @@ import type { User } from './form.tsx';
 import { InviteDialog } from './invite.tsx';
 import { ProxyTokenDialog } from './proxy_token.tsx';
 import { SignInLinkDialog } from './sign_in_link.tsx';
-import { useVpnServers, VpnProfileDialog } from './vpn_profile.tsx';
+import { useHasVpn, VpnProfileDialog } from './vpn_profile.tsx';
 
 type UserDialog = typeof InviteDialog;
 
@@ -25,7 +25,7 @@ interface UserActionsProps {
 export function UserActions({ user, open, openLinked }: UserActionsProps) {
   const scope = useScope();
   const { flags, isOperator, readOnlyReason } = scope;
-  const hasVpn = useVpnServers(scope).length > 0;
+  const hasVpn = useHasVpn(scope);
   const { name, active, sign_in } = user;
   const hasSignIn =
     sign_in.has_password ||

@@ -4,7 +4,7 @@ import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { portsOf } from '../servers/rows.ts';
+import { useServerToTry } from '../servers/to_try.ts';
 import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
@@ -45,12 +45,7 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
 }
 
 function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) {
-  const servers = useReadIn(useScope(), 'list_servers', {}).data ?? [];
-  const places = servers.flatMap((server) =>
-    server.ips.flatMap((exit) => portsOf(server, exit).map((port) => ({ server, ...port }))),
-  );
-  const plain = places.filter(({ service }) => service === 'proxy');
-  const { server, port } = plain.find((one) => one.server.nodes.live > 0) ?? plain[0] ?? {};
+  const { server, port } = useServerToTry('proxy') ?? {};
   const pair = `${token.user}:${token.token}`;
   // The token stands above in full: here its beginning is enough to see how the parts go together.
   const shownPair = `${token.user}:${token.token.slice(0, 12)}…`;

@@ -1,11 +1,14 @@
 // A VPN profile of a user: for which servers and how long, then files for devices, and the values to type.
 import { useState } from 'preact/hooks';
+import { usePages } from '../api/paging.ts';
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { download } from '../csv.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { SuggestField } from '../forms/suggest_field.tsx';
+import { useVpnServerChoices } from '../servers/choices.ts';
 import { Button, Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
@@ -41,22 +44,21 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
   },
 };
 
-/** The servers of the contract that have a VPN, with the exits that it dials. */
-export function useVpnServers(scope: Scope) {
-  const servers = useReadIn(scope, 'list_servers', {}).data ?? [];
-  return servers
-    .filter(({ services }) => services.some((service) => service.startsWith('vpn-')))
-    .map(({ server, title, ips }) => {
-      return { server, title, exits: ips.map(({ ip }) => ip).filter((ip) => !ip.includes(':')) };
-    })
-    .filter(({ exits }) => exits.length > 0);
+/** Whether a server of the contract has a VPN. */
+export function useHasVpn({ base }: Scope): boolean {
+  const query = { service: 'vpn' } as const;
+  return usePages('console_list_servers', { query, limit: 1, base }).found > 0;
 }
 
 export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
-  const servers = useVpnServers(scope);
   const [chosen, setChosen] = useState('');
-  const exits = servers.find(({ server }) => server === chosen)?.exits ?? [];
+  const path = { server: chosen };
+  const server = useReadIn(scope, 'get_server', { path }, { enabled: chosen !== '' }).data;
+  // The VPN dials no exit of IPv6.
+  const exits = (chosen !== '' ? (server?.ips ?? []) : [])
+    .map(({ ip }) => ip)
+    .filter((ip) => !ip.includes(':'));
   const make = (fields: FormData) => {
     const [server, exit_ip, lifetime] = ['server', 'exit_ip', 'lifetime_seconds'].map((field) =>
       textOf(fields, field),
@@ -81,15 +83,14 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
         It has all that the devices of <strong>{name}</strong> need for the VPN. Its passwords are
         derived, not stored: they are the same each time, and another one for each server.
       </p>
-      <SelectField
+      <SuggestField
         label="Server"
         name="server"
+        what="the servers"
         value={chosen}
         onInput={setChosen}
-        options={[
-          { value: '', text: 'All that have a VPN' },
-          ...servers.map(({ server, title }) => ({ value: server, text: `${title} (${server})` })),
-        ]}
+        others={[{ value: '', text: 'All that have a VPN' }]}
+        useChoices={useVpnServerChoices}
       />
       {exits.length > 1 && (
         <SelectField

@@ -4,11 +4,10 @@ import { audit } from '../audit.ts';
 import { recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
-import { type GeoStatus, geoStatusesOfContract, geoStatusesOfServer } from '../geo/geo.ts';
+import { type GeoStatus, geoStatusesOfContract } from '../geo/geo.ts';
 import { periodAt } from '../periods.ts';
 import {
   type ExitIpRow,
-  exitIpsOfServer,
   findServerNamed,
   portSchemesOfServer,
   requireServer,
@@ -17,6 +16,15 @@ import {
 import { last30Days, nextHour, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
+export { addContractServers, removeContractServers } from './many.ts';
+export {
+  type PagedServer,
+  serverPageSlices,
+  serverPlaces,
+  serverSorts,
+  serverStates,
+  serverViews,
+} from './page_store.ts';
 export {
   accountsOfServer,
   findContractServer,
@@ -27,7 +35,7 @@ export {
 
 /** A server of a contract with its exit IPs, and with the details that were asked for. */
 export interface ContractServer {
-  server: Server;
+  server: store.ServerOfContract;
   exit_ips: ExitIpRow[];
   geo_statuses: GeoStatus[];
   usage: { own_limit_bytes: number | null; current: number; last_30_days: number };
@@ -45,12 +53,13 @@ export async function requireOnContract(
   account_id: number,
   name: string,
   otherwise: string,
+  field = 'server',
 ): Promise<Server> {
   const server = await findServerNamed(db, name);
   if (server && (await store.findContractServer(db, account_id, server.id))) return server;
   throw conflict(`${JSON.stringify(name)} is not added to the account.${otherwise}`, {
     code: 'server_not_on_contract',
-    field: 'server',
+    field,
   });
 }
 
@@ -72,13 +81,14 @@ export async function requireContractServer(
 /**
  * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit;
  * undefined: the limit stays, also the one that the server had when it was taken off.
- * Errors: 409 when the server does not listen on the account's port scheme.
+ * Errors: 409, naming the field if one is given, when the server does not listen on the account's port scheme.
  */
 export async function setContractServer(
   tx: Transaction,
   account: Account,
   server: Server,
   limit_bytes: number | null | undefined,
+  field?: string,
 ): Promise<void> {
   const before = await store.findContractServer(tx, account.id, server.id);
   const known = before ?? (await store.takeKeptLimit(tx, account.id, server.id));
@@ -100,6 +110,7 @@ export async function setContractServer(
     if (!schemes.some((scheme) => scheme.id === account.port_scheme_id)) {
       throw conflict(`${server.name} does not listen on the account's port scheme.`, {
         code: 'port_scheme_missing',
+        ...(field === undefined ? {} : { field }),
       });
     }
     row.revision = await recordServerChange(tx, 'account', account.id, server.id);
@@ -152,9 +163,10 @@ async function limitState(
   account: Account,
   row: store.ContractServerRow,
 ): Promise<Pick<store.ContractServerRow, 'over_limit' | 'over_until'>> {
+  if (row.limit_bytes === null) return { over_limit: 0, over_until: 0 };
   const { start, end } = periodAt(account.start, tx.now);
-  const { byServer } = await periodUsage(tx, account.id, start);
-  const isOver = row.limit_bytes !== null && (byServer.get(row.server_id) ?? 0) >= row.limit_bytes;
+  const { total } = await periodUsage(tx, account.id, start, [row.server_id]);
+  const isOver = total >= row.limit_bytes;
   return isOver ? { over_limit: 1, over_until: end } : { over_limit: 0, over_until: 0 };
 }
 
@@ -218,25 +230,18 @@ export async function listContractServers(
   now: number,
 ): Promise<{ account: Account; servers: ContractServer[]; valid_until: number | undefined }> {
   const account = await requireAccount(db, account_id);
-  const rows = await store.serversOfContract(db, account_id);
-  const wanted = names ? rows.filter((row) => names.includes(row.name)) : rows;
-  const only = wanted.length === 1 ? wanted[0] : undefined;
-  const exits = only
-    ? await exitIpsOfServer(db, only.id)
-    : await store.exitIpsOfContract(db, account_id);
-  const geo = !detail.geostatus
-    ? []
-    : only
-      ? await geoStatusesOfServer(db, only.id)
-      : await geoStatusesOfContract(db, account_id);
+  const rows = await store.serversOfContract(db, account_id, names);
+  const ids = names && rows.map(({ id }) => id);
+  const exits = await store.exitIpsOfContract(db, account_id, ids);
+  const geo = detail.geostatus ? await geoStatusesOfContract(db, account_id, ids) : [];
   const exitsOf = Map.groupBy(exits, (exit) => exit.server_id);
   const geoOf = Map.groupBy(geo, (status) => status.ip);
   const period = periodAt(account.start, now);
   const current = detail.usage
-    ? (await periodUsage(db, account_id, period.start)).byServer
+    ? (await periodUsage(db, account_id, period.start, ids)).byServer
     : undefined;
-  const last = detail.usage ? await last30Days(db, account_id, now) : undefined;
-  const servers = wanted.map((row) => {
+  const last = detail.usage ? await last30Days(db, account_id, now, ids) : undefined;
+  const servers = rows.map((row) => {
     const exit_ips = exitsOf.get(row.id) ?? [];
     return {
       server: row,

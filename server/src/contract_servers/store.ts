@@ -1,6 +1,6 @@
 // The SQL of contract servers.
 import type { Reader, Transaction } from '../db/database.ts';
-import { type Key, listOfKeys } from '../db/one_of.ts';
+import { idCondition, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
@@ -20,26 +20,40 @@ export interface ContractServerRow {
 const key = ['account_id', 'server_id'] as const;
 const changeable = ['limit_bytes', 'over_limit', 'over_until'] as const;
 
-/** The servers of a contract, with its own limit for each. */
+/** A server, and what the contract says of it. */
+export type ServerOfContract = Server & {
+  own_limit_bytes: number | null;
+  server_over_limit: number;
+  added_at: number;
+};
+
+/** The servers of a contract, all or those of these names. */
 export function serversOfContract(
   db: Reader,
   account_id: number,
-): Promise<
-  Array<Server & { own_limit_bytes: number | null; server_over_limit: number; added_at: number }>
-> {
+  names?: readonly string[],
+): Promise<ServerOfContract[]> {
+  const wanted = names ? paddedTexts(names) : [];
+  const isWanted = names ? `and s.name in (${wanted.map((_, at) => `$${at + 2}`)})` : '';
   return db.all(
     `select s.*, c.limit_bytes as own_limit_bytes, c.over_limit as server_over_limit, c.added_at
      from contract_servers c join servers s on s.id = c.server_id
-     where c.account_id = $1 order by s.name`,
-    [account_id],
+     where c.account_id = $1 ${isWanted} order by s.name`,
+    [account_id, ...wanted],
   );
 }
 
-export function exitIpsOfContract(db: Reader, account_id: number): Promise<ExitIpRow[]> {
+/** Of these servers of the contract, or of all. */
+export function exitIpsOfContract(
+  db: Reader,
+  account_id: number,
+  server_ids?: readonly number[],
+): Promise<ExitIpRow[]> {
+  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
   return db.all(
     `select e.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     where c.account_id = $1 order by e.server_id, e.port_base`,
-    [account_id],
+     where c.account_id = $1 and ${sql} order by e.server_id, e.port_base`,
+    [account_id, ...ids],
   );
 }
 

@@ -25,6 +25,7 @@ import { topics } from './migrations/0025_topics.ts';
 import { manifests } from './migrations/0026_manifests.ts';
 import { nodePoints } from './migrations/0029_node_points.ts';
 import { peopleInPages } from './migrations/0030_people_in_pages.ts';
+import { usageOfServers } from './migrations/0031_usage_of_servers.ts';
 import { tokensAndAddresses } from './migrations/0033_tokens_and_addresses.ts';
 
 interface Migration {
@@ -59,6 +60,7 @@ const migrations: Migration[] = [
   { id: 26, name: 'manifests', statements: manifests },
   { id: 29, name: 'node_points', statements: nodePoints },
   { id: 30, name: 'people_in_pages', statements: peopleInPages },
+  { id: 31, name: 'usage_of_servers', statements: usageOfServers },
   { id: 33, name: 'tokens_and_addresses', statements: tokensAndAddresses },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */

@@ -1,5 +1,6 @@
 // The SQL of geo-IP statuses.
 import type { Reader, Transaction } from '../db/database.ts';
+import { idCondition } from '../db/one_of.ts';
 
 export interface GeoStatusRow {
   ip: string;
@@ -46,11 +47,17 @@ export function geoStatusesOfServer(db: Reader, server_id: number): Promise<GeoS
   );
 }
 
-export function geoStatusesOfContract(db: Reader, account_id: number): Promise<GeoStatusRow[]> {
+/** Of these servers of the contract, or of all. */
+export function geoStatusesOfContract(
+  db: Reader,
+  account_id: number,
+  server_ids?: readonly number[],
+): Promise<GeoStatusRow[]> {
+  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
   return db.all(
     `select g.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     join geo_statuses g on g.ip = e.ip where c.account_id = $1 order by g.provider`,
-    [account_id],
+     join geo_statuses g on g.ip = e.ip where c.account_id = $1 and ${sql} order by g.provider`,
+    [account_id, ...ids],
   );
 }
 

@@ -1,5 +1,6 @@
 // The SQL of the VPN's health: the services that each node last told of, by exit.
 import type { Reader, Transaction } from '../db/database.ts';
+import { idCondition } from '../db/one_of.ts';
 
 export interface VpnHealthRow {
   node_id: number;
@@ -30,22 +31,26 @@ export type ToldByNode = {
   certificate_expiry: number | null;
 } & (Omit<VpnHealthRow, 'node_id'> | { ip: null });
 
-/** A server, or those of a contract. */
-export type OfServers = { server_id: number } | { account_id: number };
+/** A server, or those of a contract: all, or these. */
+export type OfServers =
+  | { server_id: number }
+  | { account_id: number; server_ids?: readonly number[] | undefined };
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
 export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Promise<ToldByNode[]> {
-  const [which, id] =
-    'server_id' in of
-      ? ['n.server_id = $2', of.server_id]
-      : [
-          'n.server_id in (select server_id from contract_servers where account_id = $2)',
-          of.account_id,
-        ];
+  const { sql, ids } = idCondition(
+    'n.server_id',
+    'server_id' in of ? [of.server_id] : of.server_ids,
+    'server_id' in of ? 2 : 3,
+  );
+  const isOfContract =
+    'account_id' in of
+      ? 'n.server_id in (select server_id from contract_servers where account_id = $2) and'
+      : '';
   return db.all(
     `select n.server_id, n.live, n.drained_at, n.certificate_expiry, h.ip, h.service, h.status, h.status_time
      from nodes n left join node_vpn_health h on h.node_id = n.id and h.status_time > $1
-     where n.revoked_at is null and ${which}`,
-    [fresh_after, id],
+     where n.revoked_at is null and ${isOfContract} ${sql}`,
+    [fresh_after, ...('account_id' in of ? [of.account_id] : []), ...ids],
   );
 }

@@ -76,12 +76,16 @@ export function findServerNamed(db: Reader, name: string): Promise<Server | unde
 }
 
 /** A server of the network that a body names. Errors: 409. */
-export async function requireServerOfBody(db: Reader, name: string): Promise<Server> {
+export async function requireServerOfBody(
+  db: Reader,
+  name: string,
+  field = 'server',
+): Promise<Server> {
   const server = await store.findByName(db, name);
   if (!server)
     throw conflict(`there is no server named ${JSON.stringify(name)}.`, {
       code: 'unknown_server',
-      field: 'server',
+      field,
     });
   return server;
 }

@@ -1,6 +1,6 @@
 // The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
-import { type Key, listOfKeys } from '../db/one_of.ts';
+import { idCondition, type Key, listOfKeys } from '../db/one_of.ts';
 
 export interface UsageBucket {
   account_id: number;
@@ -115,15 +115,17 @@ export function addPeriods(
   return addRows(tx, 'usage_periods', 'account_id, period_start, server_id', ['bytes'], rows);
 }
 
-/** Bytes of one billing period by server. */
+/** Bytes of one billing period by server: of these, or of all. */
 export function periodByServer(
   db: Reader,
   account_id: number,
   period_start: number,
+  server_ids?: readonly number[],
 ): Promise<Array<{ server_id: number; bytes: number }>> {
+  const { sql, ids } = idCondition('server_id', server_ids, 3);
   return db.all(
-    'select server_id, bytes from usage_periods where account_id = $1 and period_start = $2',
-    [account_id, period_start],
+    `select server_id, bytes from usage_periods where account_id = $1 and period_start = $2 and ${sql}`,
+    [account_id, period_start, ...ids],
   );
 }
 
@@ -143,12 +145,22 @@ export function periodTotals(db: Reader, periods: readonly Key[]) {
   );
 }
 
-/** Bytes by server in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
-export function hoursByServer(db: Reader, account_id: number, first_hour: number) {
+/** Bytes by server, of these or of all, in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
+export function hoursByServer(
+  db: Reader,
+  account_id: number,
+  first_hour: number,
+  server_ids?: readonly number[],
+) {
+  const { sql, ids } = idCondition('server_id', server_ids, 3);
+  // The bounds and the sum lead SQLite to the index by server: it would walk over the hours of all servers.
+  const isAfter = server_ids
+    ? `hour + 0 >= $2 and server_id between $${3 + ids.length} and $${4 + ids.length}`
+    : 'hour >= $2';
   return db.all<{ server_id: number; bytes: number }>(
     `select server_id, sum(cast(bytes as double precision)) as bytes from usage_server_hours
-     where account_id = $1 and hour >= $2 group by server_id`,
-    [account_id, first_hour],
+     where account_id = $1 and ${isAfter} and ${sql} group by server_id`,
+    [account_id, first_hour, ...ids, ...(server_ids ? [Math.min(...ids), Math.max(...ids)] : [])],
   );
 }
 

@@ -73,13 +73,14 @@ export async function recordUsage(
   );
 }
 
-/** Bytes of the billing period that starts at `period_start`: in all, and by server. */
+/** Bytes of the billing period that starts at `period_start`: in all, and by server; of these servers, or of all. */
 export async function periodUsage(
   db: Reader,
   account_id: number,
   period_start: number,
+  server_ids?: readonly number[],
 ): Promise<{ total: number; byServer: Map<number, number> }> {
-  const rows = await store.periodByServer(db, account_id, period_start);
+  const rows = await store.periodByServer(db, account_id, period_start, server_ids);
   return {
     total: safeBytes(rows.reduce((sum, row) => sum + row.bytes, 0)),
     byServer: new Map(rows.map((row) => [row.server_id, row.bytes])),
@@ -96,13 +97,17 @@ export async function periodTotals(db: Reader, periods: readonly Key[]) {
   return (...period: Key) => safeBytes(find(...period)?.bytes ?? 0);
 }
 
-/** Bytes by server in the last 720 whole hours and the running one. */
+/** The first hour of the last 720 whole ones. */
+export const firstHour = (now: number) => hourOf(now) - window_hours * 3600;
+
+/** Bytes by server, of these or of all, in the last 720 whole hours and the running one. */
 export async function last30Days(
   db: Reader,
   account_id: number,
   now: number,
+  server_ids?: readonly number[],
 ): Promise<Map<number, number>> {
-  const rows = await store.hoursByServer(db, account_id, hourOf(now) - window_hours * 3600);
+  const rows = await store.hoursByServer(db, account_id, firstHour(now), server_ids);
   return new Map(rows.map((row) => [row.server_id, safeBytes(row.bytes)]));
 }
 

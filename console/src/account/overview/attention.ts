@@ -44,7 +44,7 @@ function ofContract({ contract, now }: Known): Item[] {
   return items;
 }
 
-function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] {
+function ofLimit({ contract, forecast, servers = {}, now }: Known): Item[] {
   if (!contract) return [];
   const items: Item[] = [];
   const { period, on_limit } = contract;
@@ -64,18 +64,14 @@ function ofLimit({ contract, forecast, servers: own = [], now }: Known): Item[] 
       link: usage,
     });
   }
-  const over = own.filter(
-    (one) => one.usage.limit !== period.limit && one.usage.current >= one.usage.limit,
-  );
-  if (contract.detailed_billing && over.length > 0) {
+  const over = servers.over_limit;
+  if (contract.detailed_billing && over && over.found > 0) {
+    const names = over.rows.map(({ server }) => server);
     items.push({
       key: 'over-server',
       tone: 'bad',
-      sentence: `The own limit of ${named(over.map((one) => one.server))} is used up: ${follows} there.`,
-      link: {
-        path: addressOf(paths.servers, { chosen: over.map((one) => one.server).join(' ') }),
-        text: 'Servers',
-      },
+      sentence: `The own limit of ${named(names, over.found)} is used up: ${follows} there.`,
+      link: { path: addressOf(paths.servers, { state: 'over_limit' }), text: 'Servers' },
     });
   }
   return items;

@@ -4,14 +4,14 @@ import { awaited } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { isMisplaced } from '../../servers/rows.ts';
-import type { AuthlistEntry, Known } from './known.ts';
+import type { AuthlistEntry, Known, Need } from './known.ts';
 
 /** Nodes that are there apply an entry within a second. */
 const pendingLong_seconds = 60;
 
 /** Pages with the rows that an item names, and no others. */
-const serversBy = (status: string) => ({
-  path: addressOf(paths.servers, { status }),
+const serversBy = (state: Need) => ({
+  path: addressOf(paths.servers, { state }),
   text: 'Servers',
 });
 const authlistBy = (state: { state: string; ends?: string }) => ({
@@ -24,57 +24,81 @@ const dnsBy = (state: { state: string; search?: string; server?: string }) => ({
   text: 'Custom DNS',
 });
 
+const none = { found: 0, rows: [] };
+
 const exitTones = { crit: 'bad', warn: 'warn', unknown: 'note' } as const;
-export function ofServers({ servers: own = [] }: Known): Item[] {
-  const exits = own.flatMap(({ server, nodes, ips }) =>
-    ips.map((exit) => ({ ...exit, server, isServed: nodes.all > 0 })),
+
+type Servers = NonNullable<Known['servers']>;
+type Found = NonNullable<Servers[Need]>;
+type Exit = Found['rows'][number]['ips'][number];
+
+const namesOf = ({ rows, found }: Found) =>
+  named(
+    rows.map(({ server }) => server),
+    found,
   );
+
+/** The exit IPs of the servers that are so; only the number of servers is known where not all were read. */
+function exitsThatAre({ rows, found }: Found, is: (exit: Exit) => boolean) {
+  const exits = rows.flatMap(({ server, ips }) =>
+    ips.filter(is).map(({ ip }) => `${ip} (${server})`),
+  );
+  return found > rows.length
+    ? { many: undefined, names: namesOf({ rows, found }) }
+    : { many: exits.length, names: named(exits) };
+}
+
+export function ofServers({ servers = {} }: Known): Item[] {
   const items: Item[] = [];
-  const namesOf = (some: typeof own) => some.map(({ server }) => server);
-  const dark = namesOf(own.filter(({ nodes }) => nodes.all > 0 && nodes.live === 0));
-  if (dark.length > 0) {
+  const { not_connected: dark = none, no_node: bare = none, misplaced = none } = servers;
+  if (dark.found > 0) {
     items.push({
       key: 'dark',
       tone: 'bad',
-      sentence: `No node is live on ${named(dark)}: changes do not reach ${dark.length === 1 ? 'this server' : `these ${dark.length} servers`} for now.`,
-      link: serversBy('not connected'),
+      sentence: `No node is live on ${namesOf(dark)}: changes do not reach ${dark.found === 1 ? 'this server' : `these ${dark.found.toLocaleString('en')} servers`} for now.`,
+      link: serversBy('not_connected'),
     });
   }
-  const bare = namesOf(own.filter(({ nodes }) => nodes.all === 0));
-  if (bare.length > 0) {
+  if (bare.found > 0) {
     items.push({
       key: 'bare',
       tone: 'note',
-      sentence: `${named(bare)} ${bare.length === 1 ? 'has' : 'have'} no node yet: nothing serves there until your provider adds one.`,
-      link: serversBy('no node yet'),
+      sentence: `${namesOf(bare)} ${bare.found === 1 ? 'has' : 'have'} no node yet: nothing serves there until your provider adds one.`,
+      link: serversBy('no_node'),
     });
   }
   for (const status of ['crit', 'warn', 'unknown'] as const) {
-    // Servers without nodes are told of above.
-    const found = exits.filter((exit) => exit.isServed && exit.status === status);
-    if (found.length === 0) continue;
-    const names = named(found.map(({ ip, server }) => `${ip} (${server})`));
+    const of = servers[status] ?? none;
+    if (of.found === 0) continue;
+    const { many, names } = exitsThatAre(of, (exit) => exit.status === status);
+    // A server may be unknown as it has no exit IP.
+    if (many === 0) continue;
+    const [, severalFail] = exitFaults[status];
     items.push({
       key: `exits-${status}`,
       tone: exitTones[status],
-      sentence: `${count(found.length, ...exitFaults[status])} (${status}): ${names}.`,
+      sentence:
+        many === undefined
+          ? `On ${of.found.toLocaleString('en')} servers ${severalFail} (${status}): ${names}.`
+          : `${count(many, ...exitFaults[status])} (${status}): ${names}.`,
       link: serversBy(status),
     });
   }
-  const misplaced = exits.filter(isMisplaced);
-  if (misplaced.length > 0) {
-    const names = named(misplaced.map(({ ip, server }) => `${ip} (${server})`));
+  if (misplaced.found > 0) {
+    const { many, names } = exitsThatAre(misplaced, isMisplaced);
+    const where =
+      many === undefined
+        ? `exit IPs of ${misplaced.found.toLocaleString('en')} servers`
+        : count(many, 'exit IP');
     items.push({
       key: 'geo',
       tone: 'warn',
-      sentence: `A geo-IP provider sees ${count(misplaced.length, 'exit IP')} in another country (crit): ${names}.`,
+      sentence: `A geo-IP provider sees ${where} in another country (crit): ${names}.`,
       link: serversBy('misplaced'),
     });
   }
   return items;
 }
-
-const none = { found: 0, rows: [] };
 
 export function ofAuthlist({ idle = none, ending = none, now }: Known): Item[] {
   const items: Item[] = [];

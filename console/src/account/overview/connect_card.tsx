@@ -10,7 +10,7 @@ import { undoBy } from '../../forms/undo.ts';
 import { now } from '../../now.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { curlThrough } from '../../servers/curl.ts';
-import { portsOf } from '../../servers/rows.ts';
+import type { ToTry } from '../../servers/to_try.ts';
 import { Button, Card, Copy, keepFocus, notify, notifyError, Step, Steps } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
@@ -20,15 +20,16 @@ const lifetime_seconds = 8 * 3600;
 const unservedSentence = 'No machine serves a server of the contract at this moment.';
 
 interface ConnectCardProps {
-  servers: NonNullable<Overview['servers']>;
+  /** How many servers are on the contract. */
+  servers: number;
+  toTry: Overview['toTry'];
   /** How many addresses are listed. */
   listed: number;
   /** Whether traffic has passed. */
   isConnected: boolean;
 }
 
-export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) {
-  const place = placeToTry(servers);
+export function ConnectCard({ servers, toTry: place, listed, isConnected }: ConnectCardProps) {
   const { user } = session.value as Session;
   const credentials = { user: user.flags.proxy ? user.name : 'USER', token: 'TOKEN' };
   return (
@@ -41,7 +42,8 @@ export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) 
           'Each step is ticked off by itself.'
         ) : place.isLive ? (
           <>
-            The commands go through <strong>{place.server}</strong>; any of your servers will do.
+            The commands go through <strong>{place.server.server}</strong>; any of your servers will
+            do.
           </>
         ) : (
           `${unservedSentence} The commands work when one does.`
@@ -51,10 +53,10 @@ export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) 
       <Steps>
         <Step
           title="Have a server on the contract"
-          isDone={place !== undefined}
-          note={!place && 'There is none yet. Admins add them from the network.'}
+          isDone={servers > 0}
+          note={servers === 0 && 'There is none yet. Admins add them from the network.'}
         >
-          {!place && user.flags.admin && (
+          {servers === 0 && user.flags.admin && (
             <div class="actions">
               <Link class="button primary" href={addressOf(paths.servers, { view: 'others' })}>
                 See the servers of the network
@@ -69,7 +71,7 @@ export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) 
             isDone={isConnected}
             note={`It then leaves from the exit IP ${place.exit}.`}
           >
-            <Copy text={curlThrough(place, example)} what="the command" />
+            <Copy text={curlThrough(through(place), example)} what="the command" />
           </Step>
         )}
       </Steps>
@@ -80,7 +82,7 @@ export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) 
             as the password. Make one under <Link href={paths.users}>Users and tokens</Link>.
           </p>
           <Copy
-            text={curlThrough({ ...place, credentials }, example)}
+            text={curlThrough({ ...through(place), credentials }, example)}
             what="the command with a token"
           />
         </div>
@@ -89,50 +91,33 @@ export function ConnectCard({ servers, listed, isConnected }: ConnectCardProps) 
   );
 }
 
+const through = ({ server, port, service }: ToTry) => ({ host: server.hostname, port, service });
+
 /** The short way to a command that works: the page of a server that is there. */
-export function ConnectHint({ servers }: Pick<ConnectCardProps, 'servers'>) {
-  const place = placeToTry(servers);
+export function ConnectHint({ place }: { place: ToTry | null }) {
   return (
     <Card
       title="Connect"
       note={
         place?.isLive ? (
           <>
-            The page of the server <strong>{place.server}</strong> has settings to copy, for curl,
-            browsers and scripts.
+            The page of the server <strong>{place.server.server}</strong> has settings to copy, for
+            curl, browsers and scripts.
           </>
         ) : (
           unservedSentence
         )
       }
       actions={
-        <Link class="button" href={place?.isLive ? paths.server(place.server) : paths.servers}>
-          {place?.isLive ? `Settings for ${place.server}` : 'Servers'}
+        <Link
+          class="button"
+          href={place?.isLive ? paths.server(place.server.server) : paths.servers}
+        >
+          {place?.isLive ? `Settings for ${place.server.server}` : 'Servers'}
         </Link>
       }
     />
   );
-}
-
-/** A port to try: of a server that is there, and an exit IP that works, if there is such. */
-function placeToTry(servers: NonNullable<Overview['servers']>) {
-  const places = servers.flatMap((server) =>
-    server.ips.flatMap((exit) =>
-      portsOf(server, exit).map(({ port, service }) => ({
-        server: server.server,
-        exit: exit.ip,
-        host: server.hostname,
-        port,
-        service,
-        isLive: server.nodes.live > 0,
-        rank:
-          (server.nodes.live > 0 ? 4 : 0) +
-          (exit.status === 'ok' ? 2 : 0) +
-          (service === 'proxy' ? 1 : 0),
-      })),
-    ),
-  );
-  return places.sort((one, other) => other.rank - one.rank)[0];
 }
 
 /** The first step: lists the address of this very browser at one press, for whoever may use proxies. */

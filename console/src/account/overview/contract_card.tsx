@@ -1,5 +1,6 @@
 // The contract in a few figures, and which of its servers carry the most.
 import { Link } from 'wouter-preact';
+import { usePages } from '../../api/paging.ts';
 import { Share } from '../../charts/share.tsx';
 import { count, date } from '../../format.ts';
 import { now } from '../../now.ts';
@@ -32,22 +33,18 @@ export function ContractCard({ contract }: { contract: NonNullable<Overview['con
 const shown_servers = 5;
 
 /** The servers of the contract that carry the most in this period. */
-export function TopServers({
-  servers,
-  linksToServers,
-}: {
-  servers: NonNullable<Overview['servers']>;
-  linksToServers: boolean;
-}) {
-  const used = servers
-    .filter(({ usage }) => usage.current > 0)
-    .sort((one, other) => other.usage.current - one.usage.current);
-  const top = used.slice(0, shown_servers);
-  const most = top[0]?.usage.current ?? 0;
+export function TopServers({ linksToServers }: { linksToServers: boolean }) {
+  const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
+  const { rows, total } = usePages('console_list_network', { query, limit: shown_servers });
+  if (!rows.data) return null;
+  const top = rows.data
+    .map(({ server, title, own }) => ({ server, title, bytes: own?.current ?? 0 }))
+    .filter(({ bytes }) => bytes > 0);
+  const most = top[0]?.bytes ?? 0;
   return (
     <Card
       title="Top servers"
-      note={`By usage in this period; ${count(servers.length, 'server')} on the contract.`}
+      note={`By usage in this period; ${count(total, 'server')} on the contract.`}
       actions={linksToServers && <Link href={paths.servers}>All servers</Link>}
     >
       {top.length === 0 ? (
@@ -63,7 +60,7 @@ export function TopServers({
             {
               heading: 'Usage',
               numeric: true,
-              cell: ({ usage }) => <Share value={usage.current} most={most} />,
+              cell: ({ bytes }) => <Share value={bytes} most={most} />,
             },
           ]}
         />

@@ -13,7 +13,6 @@ interface Contract {
 
 interface Server {
   server: string;
-  usage: { limit: number; current: number };
   nodes: { all: number; live: number };
   ips: ReadonlyArray<{
     ip: string;
@@ -39,13 +38,19 @@ interface Found<T> {
   rows: readonly T[];
 }
 
+/** The filters of the servers that may need attention. */
+export type Need =
+  | ('not_connected' | 'no_node' | 'crit' | 'warn' | 'unknown')
+  | ('misplaced' | 'over_limit');
+
 /** The facts that could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
 export interface Known {
   now: number;
   session?: { has_password: boolean; second_factor: boolean };
   contract?: Contract;
   forecast?: Forecast | undefined;
-  servers?: readonly Server[];
+  /** Servers of the contract by what is wrong with them. */
+  servers?: Partial<Record<Need, Found<Server>>>;
   /** Entries of users who are no active proxy users, and others that end within a day: those that end first. */
   idle?: Found<AuthlistEntry>;
   ending?: Found<AuthlistEntry>;

@@ -8,33 +8,33 @@ import { ConnectCard, ConnectHint } from './connect_card.tsx';
 import { ContractCard, TopServers } from './contract_card.tsx';
 import { OwnEntries } from './own_entries.tsx';
 import { PeriodCard } from './period_card.tsx';
-import { type Overview, useOverview } from './use_overview.ts';
+import { useOverview } from './use_overview.ts';
 
 export function OverviewPage() {
   const overview = useOverview();
   const { user, account } = session.value as Session;
   const { admin, billing, proxy } = flags.value;
-  const { contract, servers, listed, items, isReading, faults } = overview;
+  const { contract, servers, toTry, isConnected, listed, items, isReading, faults } = overview;
   // The last tick is seen, too.
   const isNew = useRef(false);
-  isNew.current ||= contract !== undefined && !isConnected(overview);
+  isNew.current ||= contract !== undefined && !isReading && !isConnected;
   return (
     <Page title="Overview">
       {!(admin || billing || proxy) && <NoPermissions account={account} user={user.name} />}
-      {servers && listed !== undefined && isNew.current && (
-        <ConnectCard servers={servers} listed={listed} isConnected={isConnected(overview)} />
+      {servers !== undefined && listed !== undefined && isNew.current && (
+        <ConnectCard {...{ servers, toTry, listed, isConnected }} />
       )}
       <AttentionCard
         items={items}
         isReading={isReading}
         faults={faults}
         nothingYet={
-          servers?.length === 0
+          servers === 0
             ? 'No server is on the contract yet: there is nothing to look after.'
             : undefined
         }
       />
-      {servers && (admin || proxy) && !isNew.current && <ConnectHint servers={servers} />}
+      {toTry !== undefined && !isNew.current && <ConnectHint place={toTry} />}
       {contract && (
         <div class="overview-columns">
           <div class="overview-column">
@@ -48,21 +48,11 @@ export function OverviewPage() {
           </div>
           <div class="overview-column">
             <ContractCard contract={contract} />
-            {servers && (admin || billing) && (
-              <TopServers servers={servers} linksToServers={admin || proxy} />
-            )}
+            {(admin || billing) && <TopServers linksToServers={admin || proxy} />}
           </div>
         </div>
       )}
     </Page>
-  );
-}
-
-/** Whether something went through a proxy lately; who stopped months ago is told how to connect again. */
-function isConnected({ contract, servers }: Overview): boolean {
-  return (
-    (contract?.period.usage ?? 0) > 0 ||
-    (servers ?? []).some(({ usage }) => (usage?.last_30_days ?? 0) > 0)
   );
 }
 

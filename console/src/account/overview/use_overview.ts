@@ -5,9 +5,12 @@ import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import { mostNamed } from '../../attention/items.ts';
 import { now } from '../../now.ts';
+import { countsOf } from '../../servers/places.ts';
+import { useServerToTry } from '../../servers/to_try.ts';
 import { day_seconds, daysBack } from '../../usage/days.ts';
 import { forecast } from '../../usage/forecast.ts';
 import { attention } from './attention.ts';
+import type { Need } from './known.ts';
 
 export const spark_days = 30;
 
@@ -18,7 +21,7 @@ export function useOverview() {
   const any = { enabled: admin || billing || proxy };
   const reads = {
     contract: useRead('console_get_contract', {}, any),
-    servers: useRead('console_list_servers', {}, any),
+    places: useRead('console_list_network_places', {}, any),
     period: useRead('console_get_usage', { query: { by: 'day' } }, { enabled: admin || billing }),
     month: useRead(
       'console_get_usage',
@@ -26,7 +29,20 @@ export function useOverview() {
       { enabled: admin || billing },
     ),
   };
-  const { contract, servers, period, month } = reads;
+  const { contract, places, period, month } = reads;
+  const counts = places.data && countsOf(places.data);
+  // A person who can do nothing about servers need not be told of their health.
+  const needs = useNeeds(
+    admin || proxy ? counts : undefined,
+    contract.data?.detailed_billing ?? false,
+  );
+  const plain = useServerToTry('proxy', { enabled: admin || proxy });
+  const lately = usePages('console_list_network', {
+    query: { view: 'contract', sort: 'last_30_days', order: 'desc' },
+    limit: 1,
+    enabled: contract.data?.period.usage === 0,
+  });
+  const overTls = useServerToTry('proxy-https', { enabled: plain === null });
   const lists = useLists();
   const { idle, ending, pending, tokensOver, tokensEnding, invited } = lists;
   const pendingSince = usePendingSince(pending.rows.data ?? []);
@@ -44,8 +60,7 @@ export function useOverview() {
     forecast: ahead,
     pendingSince,
     ...(contract.data && { contract: contract.data }),
-    // A person who can do nothing about servers need not be told of their health.
-    ...(servers.data && (admin || proxy) && { servers: servers.data }),
+    servers: needs.servers,
     idle: foundIn(idle),
     ending: foundIn(ending),
     pending: foundIn(pending),
@@ -53,20 +68,55 @@ export function useOverview() {
     tokensEnding: foundIn(tokensEnding),
     invited: foundIn(invited),
   });
-  const all = [...Object.values(reads), ...Object.values(lists).map(({ rows }) => rows)];
+  const all = [
+    ...Object.values(reads),
+    ...Object.values(lists).map(({ rows }) => rows),
+    ...needs.reads,
+    lately.rows,
+  ];
   return {
     contract: contract.data,
-    servers: servers.data,
+    /** How many servers are on the contract. */
+    servers: counts?.contract,
+    /** A port to try a connection with; null: there is none. */
+    toTry: plain ?? (plain === null ? overTls : undefined),
     /** Of the last thirty days, by day. */
     month: month.data,
     /** How many addresses are on the authlist, as far as the person sees. */
     listed: idle.rows.data && idle.total,
+    /** Whether something went through a proxy lately; who stopped months ago is told how to connect again. */
+    isConnected:
+      (contract.data?.period.usage ?? 0) > 0 || (lately.rows.data?.[0]?.own?.last_30_days ?? 0) > 0,
     forecast: ahead,
     items,
     /** Something that may need attention was not read yet. */
     isReading: all.some(({ isLoading }) => isLoading),
     /** The errors of the reads that failed. */
     faults: all.flatMap(({ error }) => (error ? [error] : [])),
+  };
+}
+
+const needs = [
+  ...(['not_connected', 'no_node', 'crit', 'warn', 'unknown', 'misplaced', 'over_limit'] as const),
+] satisfies Need[];
+
+/** The first servers of the contract that may need attention, by the filters of their page, which counts them. */
+function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits: boolean) {
+  const isOk = counts?.byState.every(({ state }) => state === 'ok');
+  const isAsked = (need: Need) =>
+    need === 'misplaced' || (need === 'over_limit' ? hasOwnLimits : !isOk);
+  const pages = needs.map((state) =>
+    usePages('console_list_servers', {
+      query: { state },
+      limit: mostNamed,
+      enabled: counts !== undefined && counts.contract > 0 && isAsked(state),
+    }),
+  );
+  return {
+    servers: Object.fromEntries(
+      needs.map((need, at) => [need, foundIn(pages[at] as (typeof pages)[0])]),
+    ),
+    reads: pages.map(({ rows }) => rows),
   };
 }
 

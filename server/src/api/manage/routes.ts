@@ -13,6 +13,7 @@ import { explainRoutes } from './explain.ts';
 import { manyRoutes } from './many.ts';
 import { manyUserRoutes } from './many_users.ts';
 import { type Mount, mountFor } from './mount.ts';
+import { networkRoutes } from './network.ts';
 import { overrideRoutes } from './overrides.ts';
 import { ownSignInRoutes } from './own_sign_in.ts';
 import { proxyTokenRoutes } from './proxy_tokens.ts';
@@ -34,6 +35,7 @@ function manageRoutes(mount: Mount): void {
   removalRoutes(mount);
   tokenRoutes(mount);
   contractServerRoutes(mount);
+  networkRoutes(mount);
   explainRoutes(mount);
   userRoutes(mount);
   manyUserRoutes(mount);

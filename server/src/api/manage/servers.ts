@@ -1,33 +1,34 @@
-// …/servers and …/network: the servers of the contract, and those that could be on it.
+// …/servers: the servers of the contract, all, in pages or one, and who puts them on it, also many at once.
 import { type Static, Type } from 'typebox';
-import { requireAccount, requireWritable } from '../../accounts/accounts.ts';
+import { requireWritable } from '../../accounts/accounts.ts';
 import {
+  addContractServers,
   findContractServer,
-  keptLimits,
   listContractServers,
   removeContractServer,
-  serversOfContract,
+  removeContractServers,
   setContractServer,
 } from '../../contract_servers/contract_servers.ts';
-import type { Reader } from '../../db/database.ts';
-import { forbidden } from '../../errors.ts';
+import type { Reader, Transaction } from '../../db/database.ts';
+import { forbidden, notFound } from '../../errors.ts';
 import { HourlyCap } from '../../hourly.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
-import { listServers, requireServer, serversOnScheme } from '../../servers/servers.ts';
+import { requireServer } from '../../servers/servers.ts';
 import {
   ExitIp,
   Geostatus,
   NetworkServer,
   presentContractServer,
-  presentNetworkServer,
   ServerPath,
   Usage,
 } from '../account/servers.ts';
+import { pageAsked, readPage } from '../list_pages.ts';
 import { ExitVpn, presentExitVpn } from './exit_vpn.ts';
 import type { Mount } from './mount.ts';
+import { ServersQuery, serversAsked } from './network.ts';
 import type { Scope } from './scope.ts';
 
 const Ports = Type.Array(
@@ -40,7 +41,7 @@ const Ports = Type.Array(
 );
 const Server = Type.String({ description: 'Server short name.' });
 const Title = Type.String({ description: 'Server title, usually the closest metro area.' });
-const { hostname, services, ip_count } = NetworkServer.properties;
+const { hostname, services } = NetworkServer.properties;
 const { ip, port_base, status, status_time } = ExitIp.properties;
 const Limit = Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
   description: 'Own limit of the server on this contract; null: the network limit.',
@@ -68,42 +69,33 @@ const OwnServer = Strict({
     { description: 'Exit IP addresses of the server.' },
   ),
 });
-const AnyServer = Strict({
-  server: Server,
-  hostname,
-  title: Title,
-  ip_count,
-  services,
-  location: Location,
-  limit_bytes: Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
-    description:
-      'Own limit that the server had when it was taken off this contract, and has again once it is added; null: none.',
-  }),
-  on_contract: Type.Boolean({ description: 'Whether it is on the contract.' }),
-  can_add: Type.Boolean({
-    description:
-      "Whether it can be added: it is not on the contract, it listens on the account's port scheme, and the choice is the client's (an admin's where the operator leaves it to accounts, and always an operator's).",
+const Settings = Strict({ limit_bytes: Type.Optional(Limit) });
+const mostAtOnce = 1000;
+const Servers = Strict({
+  servers: Type.Array(Server, {
+    description: `Short names of the servers, each once: at most ${mostAtOnce}.`,
+    minItems: 1,
+    maxItems: mostAtOnce,
+    uniqueItems: true,
   }),
 });
-const Settings = Strict({ limit_bytes: Type.Optional(Limit) });
 
 const everything = { location: true, usage: true, geostatus: true };
 
-/** The servers of a contract, all or one. */
+/** The servers of a contract, all or those of these names. */
 async function ownServers(
   db: Reader,
   account_id: number,
   health_stale_seconds: number,
   now: number,
-  only?: string,
+  names?: string[],
 ) {
-  const names = only === undefined ? undefined : [only];
-  const [{ account, servers }, rows, schemes, counts, vpn] = await Promise.all([
-    listContractServers(db, account_id, names, everything, now),
-    serversOfContract(db, account_id),
+  const { account, servers } = await listContractServers(db, account_id, names, everything, now);
+  const server_ids = names && servers.map(({ server }) => server.id);
+  const [schemes, counts, vpn] = await Promise.all([
     listPortSchemes(db),
-    nodesOfContract(db, account_id),
-    vpnHealth(db, { account_id }, health_stale_seconds, now),
+    nodesOfContract(db, account_id, server_ids),
+    vpnHealth(db, { account_id, server_ids }, health_stale_seconds, now),
   ]);
   const bases = schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [];
   const portsOf = (port_base: number) =>
@@ -111,9 +103,9 @@ async function ownServers(
       const port = base + port_base;
       return { port, override_port: port + override_offset, service };
     });
-  const rowOf = new Map(rows.map((row) => [row.id, row]));
   const nodesOf = new Map(counts.map((row) => [row.server_id, row]));
   return servers.map((one) => {
+    const { server } = one;
     const shown = presentContractServer(
       one,
       account,
@@ -122,44 +114,24 @@ async function ownServers(
       health_stale_seconds,
       now,
     );
-    const row = rowOf.get(one.server.id);
-    const nodes = nodesOf.get(one.server.id);
+    const nodes = nodesOf.get(server.id);
     return {
       ...shown,
-      limit_bytes: row?.own_limit_bytes ?? null,
-      over_limit: row?.server_over_limit === 1,
-      added_at: row?.added_at ?? now,
+      limit_bytes: server.own_limit_bytes,
+      over_limit: server.server_over_limit === 1,
+      added_at: server.added_at,
       nodes: { all: nodes?.nodes ?? 0, live: nodes?.live_nodes ?? 0 },
       ips: shown.ips.map((exit) => ({
         ...exit,
         ports: portsOf(exit.port_base),
-        vpn: presentExitVpn(one.server, exit.ip, vpn),
+        vpn: presentExitVpn(server, exit.ip, vpn),
       })),
     };
   });
 }
 
-async function allServers(db: Reader, account_id: number, chooses_servers: boolean) {
-  const { port_scheme_id } = await requireAccount(db, account_id);
-  const [servers, own, onScheme, kept] = await Promise.all([
-    listServers(db),
-    serversOfContract(db, account_id),
-    serversOnScheme(db, port_scheme_id),
-    keptLimits(db, account_id),
-  ]);
-  const limitOf = new Map(kept.map(({ server_id, limit_bytes }) => [server_id, limit_bytes]));
-  const ownIds = new Set(own.map(({ id }) => id));
-  const listening = new Set(onScheme.map(({ server_id }) => server_id));
-  return servers.map((server) => ({
-    server: server.name,
-    ...presentNetworkServer(server, everything, 'current'),
-    limit_bytes: limitOf.get(server.id) ?? null,
-    on_contract: ownIds.has(server.id),
-    can_add: chooses_servers && !ownIds.has(server.id) && listening.has(server.id),
-  }));
-}
-
-export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount): void {
+export function contractServerRoutes(mount: Mount): void {
+  const { ctx, audience, routesOf, write } = mount;
   const route = routesOf('servers');
   const { chooses_servers, sets_limits } = audience;
   const { any_contract } = audience.rules;
@@ -179,25 +151,43 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
     'The account added too many servers to the contract',
   );
   /** Errors: 429 for people who have added too many servers; each takes all entries to its nodes. */
-  function countAddition(account_id: number, now: number): void {
+  function countAdditions(account_id: number, now: number, amount: number): void {
     if (audience.is_operator) return;
-    additions.rejectTooMany(account_id, now);
-    additions.count(account_id, now);
+    additions.rejectTooMany(account_id, now, amount);
+    additions.count(account_id, now, amount);
   }
 
   route('GET /servers', {
     may: readers,
     summary: 'The servers on the contract',
+    description: 'With a limit: a page of them, sorted and filtered.',
+    query: ServersQuery,
     answer: Type.Array(OwnServer),
-    handle: ({ scope }) =>
-      ownServers(ctx.db, scope.account_id, health_stale_seconds, ctx.clock.now()),
+    handle: async ({ scope: { account_id }, query }, reply) => {
+      const now = ctx.clock.now();
+      const page = pageAsked(query);
+      if (!page) return ownServers(ctx.db, account_id, health_stale_seconds, now);
+      const slices = await serversAsked(mount, account_id, 'contract', query, page);
+      const rows = await readPage(mount, reply, account_id, page, slices);
+      const names = rows.map(({ name }) => name);
+      const servers = await ownServers(ctx.db, account_id, health_stale_seconds, now, names);
+      const byName = new Map(servers.map((one) => [one.server, one]));
+      return names.flatMap((name) => byName.get(name) ?? []);
+    },
   });
 
-  route('GET /network', {
+  route('GET /servers/:server', {
     may: readers,
-    summary: 'Every server of the network',
-    answer: Type.Array(AnyServer),
-    handle: ({ scope }) => allServers(ctx.db, scope.account_id, chooses_servers),
+    find,
+    summary: 'One server on the contract',
+    params: ServerPath,
+    answer: OwnServer,
+    handle: async ({ scope: { account_id, account_name }, params: { server } }) => {
+      const now = ctx.clock.now();
+      const [one] = await ownServers(ctx.db, account_id, health_stale_seconds, now, [server]);
+      if (one) return one;
+      throw notFound(`${server} is not on the contract of ${account_name}.`);
+    },
   });
 
   route('PUT /servers/:server', {
@@ -223,11 +213,11 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
         const account = await requireWritable(tx, account_id, any_contract);
         const server = await requireServer(tx, name);
         const before = await findContractServer(tx, account.id, server.id);
-        if (!before) countAddition(account.id, tx.now);
+        if (!before) countAdditions(account.id, tx.now, 1);
         if (!before || sets_limits) {
           await setContractServer(tx, account, server, settings.limit_bytes);
         }
-        const [value] = await ownServers(tx, account.id, health_stale_seconds, tx.now, server.name);
+        const [value] = await ownServers(tx, account.id, health_stale_seconds, tx.now, [name]);
         return { isNew: !before, value };
       });
       return isNew ? created(`${request.scope.path}/servers/${name}`, value) : value;
@@ -246,6 +236,47 @@ export function contractServerRoutes({ ctx, audience, routesOf, write }: Mount):
         const account = await requireWritable(tx, account_id, any_contract);
         await removeContractServer(tx, account, await requireServer(tx, request.params.server));
       });
+    },
+  });
+
+  route('POST /servers/add', {
+    may: admins,
+    record: true,
+    summary: 'Add servers of the network to the contract, all or none',
+    description:
+      'Those that are on it already stay as they are. One that was on it before has the own limit that it had then.',
+    body: Servers,
+    answer: Strict({ added: Integer('How many are new on the contract.') }),
+    errors: [409, 429],
+    handle: async (request) => {
+      requireChoice();
+      const { servers } = request.body;
+      const add = async (tx: Transaction, { account_id }: Scope) => {
+        const account = await requireWritable(tx, account_id, any_contract);
+        return addContractServers(tx, account, servers, (amount) =>
+          countAdditions(account_id, tx.now, amount),
+        );
+      };
+      return { added: await write(request, add, servers.length) };
+    },
+  });
+
+  route('POST /servers/remove', {
+    may: admins,
+    record: true,
+    summary: 'Take servers off the contract, all or none',
+    body: Servers,
+    answer: Strict({ removed: Integer('How many are off the contract.') }),
+    errors: [409],
+    handle: async (request) => {
+      requireChoice();
+      const { servers } = request.body;
+      const remove = async (tx: Transaction, { account_id }: Scope) => {
+        const account = await requireWritable(tx, account_id, any_contract);
+        await removeContractServers(tx, account, servers);
+      };
+      await write(request, remove, servers.length);
+      return { removed: servers.length };
     },
   });
 }

@@ -1,0 +1,108 @@
+// The chosen servers are put on the contract, or taken off it, all or none; with a way back.
+import { changeIn } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { explain } from '../api/sentences.ts';
+import { count } from '../format.ts';
+import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { undoBy } from '../forms/undo.ts';
+import { Button, ChosenBar, notify, notifyError, type Selection } from '../ui/ui.ts';
+import type { NetworkServer } from './rows.ts';
+
+/** As many as the server takes at once. */
+const mostAtOnce = 1000;
+
+interface ManyProps {
+  chosen: readonly NetworkServer[];
+  selection: Selection;
+  open: OpenDialog;
+}
+
+const namesOf = (servers: readonly NetworkServer[]) => servers.map(({ server }) => server);
+const writtenCount = (names: readonly string[]) => count(names.length, 'server');
+
+const put = (scope: Scope, servers: string[]) =>
+  changeIn(scope, 'add_servers', { body: { servers } });
+const take = (scope: Scope, servers: string[]) =>
+  changeIn(scope, 'remove_servers', { body: { servers } });
+
+/** The bar of a page whose rows are chosen. */
+export function ManyServersBar({ chosen, selection, open }: ManyProps) {
+  const scope = useScope();
+  const { readOnlyReason } = scope;
+  const added = namesOf(chosen.filter(({ can_add }) => can_add));
+  const removed = namesOf(chosen.filter(({ on_contract }) => on_contract));
+  const reasonFor = (names: readonly string[]) =>
+    names.length > mostAtOnce ? `At most ${mostAtOnce} at once.` : readOnlyReason;
+  const add = async () => {
+    try {
+      await put(scope, added);
+      selection.setAll(false);
+      const back = async () => {
+        await take(scope, added);
+        return `${writtenCount(added)} off the contract again.`;
+      };
+      notify(`${writtenCount(added)} added to the contract.`, undoBy(back));
+    } catch (error) {
+      notifyError(explain(error).sentence);
+    }
+  };
+  return (
+    <ChosenBar selection={selection}>
+      {added.length > 0 && (
+        <Button icon="plus" disabledReason={reasonFor(added)} onClick={() => void add()}>
+          {`Add ${writtenCount(added)} to the contract`}
+        </Button>
+      )}
+      {removed.length > 0 && (
+        <Button
+          kind="danger"
+          icon="remove"
+          disabledReason={reasonFor(removed)}
+          onClick={() =>
+            open((close) => <RemoveMany names={removed} selection={selection} onClose={close} />)
+          }
+        >
+          {`Remove ${writtenCount(removed)} …`}
+        </Button>
+      )}
+      {added.length + removed.length === 0 && (
+        <span class="note">None of them can be added: ask your provider.</span>
+      )}
+    </ChosenBar>
+  );
+}
+
+interface RemoveManyProps {
+  names: string[];
+  selection: Selection;
+  onClose: () => void;
+}
+
+function RemoveMany({ names, selection, onClose }: RemoveManyProps) {
+  const scope = useScope();
+  const what = writtenCount(names);
+  const remove = async () => {
+    await take(scope, names);
+    selection.setAll(false);
+    const back = async () => {
+      await put(scope, names);
+      return `${what} on the contract again.`;
+    };
+    notify(`${what} off the contract.`, undoBy(back));
+  };
+  return (
+    <FormDialog
+      title={`Remove ${what} from the contract?`}
+      verb={`Remove ${what}`}
+      onSubmit={remove}
+      onClose={onClose}
+    >
+      <ul class="servers-endings">
+        <li>Connections through their exit IPs end at once.</li>
+        <li>Their custom DNS entries go pending, and count again when the servers are back.</li>
+        <li>Own limits stay: added again, the servers have them again.</li>
+        <li>The usage through them stays counted.</li>
+      </ul>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,73 @@
+// The places of the network, as the map and the filters of the list name them; pure.
+import type { AccountResponse } from '../api/reading.ts';
+import { count, country } from '../format.ts';
+import type { MarkTone } from '../map/mark.tsx';
+import type { MapPoint } from '../map/world_map.tsx';
+import { type State, states, toneOf } from './rows.ts';
+
+export type ServerPlace = AccountResponse<'list_network_places'>[number];
+
+const allStates = Object.keys(states) as State[];
+
+/** As the server takes it in a filter. */
+export const keyOf = ({ country, city }: Pick<ServerPlace, 'country' | 'city'>) =>
+  `${country} ${city}`;
+
+/** Several places in a filter, each once. */
+export const keysText = (keys: readonly string[]) => [...new Set(keys)].sort().join('|');
+
+const sumOf = (places: readonly ServerPlace[], manyOf: (place: ServerPlace) => number) =>
+  places.reduce((sum, place) => sum + manyOf(place), 0);
+
+/** Servers of the network by whether they are on the contract; of these, by how they stand. */
+export function countsOf(places: readonly ServerPlace[]) {
+  const all = sumOf(places, ({ servers }) => servers);
+  const others = sumOf(places, (place) => place.states.others);
+  const own = places.filter((place) => place.servers > place.states.others);
+  return {
+    ...{ all, others, contract: all - others },
+    countries: new Set(own.map((place) => place.country)).size,
+    byState: allStates
+      .map((state) => ({ state, many: sumOf(own, (place) => place.states[state]) }))
+      .filter(({ many }) => many > 0),
+  };
+}
+
+/** The name of what is chosen: a place, or how many. */
+export function chosenName(chosen: string, places: readonly ServerPlace[]): string {
+  const keys = chosen.split('|');
+  const only = places.find((place) => keyOf(place) === keys[0]);
+  if (keys.length === 1 && only) return `${only.city}, ${country(only.country)}`;
+  return count(keys.length, 'place');
+}
+
+export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
+  const { city, servers, states: many, server } = place;
+  const counts = new Map<MarkTone, number>([['faint', many.others]]);
+  for (const state of allStates) {
+    const tone = toneOf[state];
+    counts.set(tone, (counts.get(tone) ?? 0) + many[state]);
+  }
+  const own = servers - many.others;
+  const worst = (['bad', 'warn', 'neutral', 'good'] as const).find((tone) => counts.get(tone));
+  const standing = allStates
+    .filter((state) => many[state] > 0)
+    .map((state) => (own === 1 ? states[state] : `${many[state]} ${states[state]}`));
+  if (many.others > 0) {
+    standing.push(`${own + many.others === 1 ? '' : `${many.others} `}not on the contract`);
+  }
+  return {
+    id: keyOf(place),
+    name: server ?? city,
+    text: [server === null ? '' : city, country(place.country), ...standing]
+      .filter(Boolean)
+      .join(', '),
+    longitude: place.longitude,
+    latitude: place.latitude,
+    tone: worst ?? 'faint',
+    counts,
+    // Ten servers look larger than one, and not ten times so.
+    size: worst ? Math.min(7.5, 5 + Math.sqrt(own) * 0.5) : 3.5,
+    selected: isChosen,
+  };
+}
