@@ -899,6 +899,20 @@ export interface ManifestSettings {
   }[];
 }
 
+export interface ManyServerChanges {
+  /** Which servers, each once: at most 1000. */
+  servers: string[];
+  /** Services available. */
+  services?: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes?: string[];
+}
+
+export interface ManyServers {
+  /** How many servers. */
+  servers: number;
+}
+
 export interface NetworkStatus {
   /** Version of this server. */
   version: string;
@@ -931,6 +945,17 @@ export interface NetworkStatus {
     live: number;
     /** Those that have not applied every change that concerns their server. */
     lagging: number;
+  };
+  /** The exit IPs of all servers, by status. */
+  exits: {
+    /** Those that work. */
+    ok: number;
+    /** Those that work poorly. */
+    warn: number;
+    /** Those that do not work. */
+    crit: number;
+    /** Those without a report of late. */
+    unknown: number;
   };
   /** Whether any account has a user. */
   has_users: boolean;
@@ -1613,6 +1638,10 @@ export interface Server {
     all: number;
     /** Those heard of lately. */
     live: number;
+    /** Live ones that take no new connections. */
+    drained: number;
+    /** Changes that a live one has not applied, of the one that is farthest behind; 10000 stands for that many or more. */
+    lag: number;
   };
 }
 
@@ -1674,6 +1703,10 @@ export interface ServerDetail {
     all: number;
     /** Those heard of lately. */
     live: number;
+    /** Live ones that take no new connections. */
+    drained: number;
+    /** Changes that a live one has not applied, of the one that is farthest behind; 10000 stands for that many or more. */
+    lag: number;
   };
   /** How many contracts it is on. */
   contracts: number;
@@ -1710,6 +1743,37 @@ export interface ServerDetail {
       distance_km: number | null;
     }[];
   }[];
+}
+
+export interface ServerNames {
+  /** Which servers, each once: at most 1000. */
+  servers: string[];
+}
+
+export interface ServerPlace {
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** How many servers are there. */
+  servers: number;
+  /** How many of each state: the worse of their nodes and their exit IPs. */
+  states: {
+    /** Nodes live and up to date, exit IPs ok. */
+    good: number;
+    /** A node lags, is drained or lost, or an exit IP is warn. */
+    warn: number;
+    /** No node takes connections, or an exit IP is crit. */
+    bad: number;
+    /** No node or exit IP yet, or one is unknown. */
+    neutral: number;
+  };
+  /** The name of the only one; null where there are several. */
+  server: string | null;
 }
 
 export interface Session {
@@ -2170,6 +2234,9 @@ export const operations = {
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
   admin_list_servers: { method: 'GET', path: '/admin/servers' },
   admin_create_server: { method: 'POST', path: '/admin/servers' },
+  admin_change_servers: { method: 'PATCH', path: '/admin/servers' },
+  admin_list_server_places: { method: 'GET', path: '/admin/servers/places' },
+  admin_remove_servers: { method: 'POST', path: '/admin/servers/remove' },
   admin_get_server: { method: 'GET', path: '/admin/servers/{server}' },
   admin_change_server: { method: 'PATCH', path: '/admin/servers/{server}' },
   admin_remove_server: { method: 'DELETE', path: '/admin/servers/{server}' },
@@ -2823,12 +2890,38 @@ export interface Operations {
     response: PortScheme;
   };
   admin_list_servers: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'title' | 'ip_count' | 'nodes';
+        order?: 'asc' | 'desc';
+        search?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
+        port_scheme?: string;
+        nodes?: 'bad' | 'drained' | 'warn' | 'neutral' | 'good';
+        exits?: 'ok' | 'warn' | 'crit' | 'unknown' | 'misplaced';
+        places?: string;
+      };
+    };
     response: Server[];
   };
   admin_create_server: {
     given: { body: NewServer };
     response: ServerDetail;
+  };
+  admin_change_servers: {
+    given: { body: ManyServerChanges };
+    response: ManyServers;
+  };
+  admin_list_server_places: {
+    given: object;
+    response: ServerPlace[];
+  };
+  admin_remove_servers: {
+    given: { body: ServerNames };
+    response: ManyServers;
   };
   admin_get_server: {
     given: { path: { server: string } };

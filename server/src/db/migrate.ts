@@ -24,6 +24,7 @@ import { listsInPages } from './migrations/0024_lists_in_pages.ts';
 import { topics } from './migrations/0025_topics.ts';
 import { manifests } from './migrations/0026_manifests.ts';
 import { nodePoints } from './migrations/0029_node_points.ts';
+import { serverPages } from './migrations/0032_server_pages.ts';
 
 interface Migration {
   id: number;
@@ -56,6 +57,7 @@ const migrations: Migration[] = [
   { id: 25, name: 'topics', statements: topics },
   { id: 26, name: 'manifests', statements: manifests },
   { id: 29, name: 'node_points', statements: nodePoints },
+  { id: 32, name: 'server_pages', statements: serverPages },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */
 export const newestSchema = migrations.at(-1)?.id ?? 0;

@@ -14,17 +14,35 @@ export function paddedTexts(texts: readonly string[]): string[] {
   return padded([...new Set(texts.length > 0 ? texts : [''])]);
 }
 
+/** A condition on a column, whose placeholders begin with `$first`: one of these ids; undefined: any. */
+export function idCondition(
+  column: string,
+  only: readonly number[] | undefined,
+  first = 1,
+): { sql: string; ids: number[] } {
+  if (!only) return { sql: '1 = 1', ids: [] };
+  const ids = padded([...new Set(only.length > 0 ? only : [0])]);
+  return { sql: `${column} in (${ids.map((_, at) => `$${at + first}`)})`, ids };
+}
+
+/** Pairs of numbers as a list for `(one, other) in …`, whose placeholders begin with `$first`, and its values. */
+export function paddedPairs(
+  pairs: ReadonlyArray<readonly [number, number]>,
+  type: 'bigint' | 'double precision',
+  first = 1,
+): { list: string; values: number[] } {
+  const all = padded(pairs);
+  const places = all.map(
+    (_, at) => `(cast($${2 * at + first} as ${type}), cast($${2 * at + 1 + first} as ${type}))`,
+  );
+  return { list: `(values ${places})`, values: all.flat() };
+}
+
 /** An account, and an id that is counted within it. */
 export type Key = readonly [account_id: number, id: number];
 
 /** Keys as a list for `(account_id, id) in …`, and its values. */
-export function listOfKeys(keys: readonly Key[]): { list: string; values: number[] } {
-  const all = padded(keys);
-  const places = all.map(
-    (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
-  );
-  return { list: `(values ${places})`, values: all.flat() };
-}
+export const listOfKeys = (keys: readonly Key[]) => paddedPairs(keys, 'bigint');
 
 /** Finds the rows of any number of keys, some at a time; answers one by its key. */
 export async function findByKeys<R>(

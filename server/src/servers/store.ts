@@ -1,5 +1,6 @@
 // The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
 import type { Reader, Transaction } from '../db/database.ts';
+import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
 import { isRemoved } from '../removed_ranges.ts';
 
@@ -124,11 +125,13 @@ export function portSchemesOf(db: Reader, server_id: number) {
   );
 }
 
-/** The port schemes of all servers, by name. */
-export function listServerPortSchemes(db: Reader) {
+/** The port schemes of all servers, or of these, by name. */
+export function listServerPortSchemes(db: Reader, only?: readonly number[]) {
+  const { sql, ids } = idCondition('s.server_id', only);
   return db.all<{ server_id: number; name: string }>(
     `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
-     order by s.server_id, p.id`,
+     where ${sql} order by s.server_id, p.id`,
+    ids,
   );
 }
 
@@ -199,17 +202,29 @@ export interface ExitCounts {
   unknown: number;
 }
 
-/** Of one server, or of all. A health report of `fresh_after` or before says nothing of now: unknown. */
-export function exitCounts(db: Reader, fresh_after: number, server_id?: number) {
+/** How many exit IPs there are of each status. A health report of `fresh_after` or before says nothing of now: unknown. */
+const counted = `count(*) filter (where shown = 'ok') as ok,
+  count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
+  count(*) filter (where shown = 'unknown') as unknown`;
+const shownExits = (condition: string) =>
+  `(select server_id, case when status_time > $1 then status else 'unknown' end as shown
+    from exit_ips where ${condition}) e`;
+
+/** Of all servers, or of these. */
+export function exitCounts(db: Reader, fresh_after: number, only?: readonly number[]) {
+  const { sql, ids } = idCondition('server_id', only, 2);
   return db.all<ExitCounts & { server_id: number }>(
-    `select server_id, count(*) filter (where shown = 'ok') as ok,
-       count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
-       count(*) filter (where shown = 'unknown') as unknown
-     from (select server_id, case when status_time > $1 then status else 'unknown' end as shown
-       from exit_ips ${server_id === undefined ? '' : 'where server_id = $2'}) e
-     group by server_id`,
-    server_id === undefined ? [fresh_after] : [fresh_after, server_id],
+    `select server_id, ${counted} from ${shownExits(sql)} group by server_id`,
+    [fresh_after, ...ids],
   );
+}
+
+/** Of the whole network. */
+export async function allExitCounts(db: Reader, fresh_after: number): Promise<ExitCounts> {
+  const row = await db.one<ExitCounts>(`select ${counted} from ${shownExits('1 = 1')}`, [
+    fresh_after,
+  ]);
+  return row as ExitCounts;
 }
 
 /** False when the address or the port base is taken. */

@@ -1,0 +1,147 @@
+// The SQL of pages of the servers of the network, filtered and sorted by how they stand, and of the places where they are.
+import type { Reader, Value } from '../db/database.ts';
+import { paddedPairs } from '../db/one_of.ts';
+import { idSlices } from '../db/slices.ts';
+import {
+  containing,
+  type PageAsked,
+  type PageSlice,
+  pageSlices,
+  sliceOfPage,
+} from '../list_pages.ts';
+import type { ServerRow } from './store.ts';
+
+/** The nodes of a server, by the worst of them, the worst state first: no live one, all drained, one of them lags, is drained or lost, none yet. */
+export const nodeStates = ['bad', 'drained', 'warn', 'neutral', 'good'] as const;
+
+/** How far back of the newest change a node is looked after; one that is farther back lags anyway. */
+const searched = 10_000;
+
+/** The nodes of each server, `n`; `applied`: by all that are live. */
+const nodes = `left join (select server_id, count(*) as nodes, sum(live) as live,
+    sum(case when live = 1 and drained_at is not null then 1 else 0 end) as drained,
+    min(case when live = 1 then applied_revision end) as applied
+  from nodes where revoked_at is null group by server_id) n on n.server_id = s.id`;
+const lags = `(n.applied < (select revision from network) - ${searched} or exists (select 1 from changes c
+  where c.revision > n.applied and c.kind <> 'explain' and (c.server_id = s.id or (c.server_id is null
+    and (c.account_id is null or exists (select 1 from contract_servers k
+      where k.server_id = s.id and k.account_id = c.account_id))))))`;
+/** The place of its state in `nodeStates`. */
+const nodeState = `case when n.nodes is null then 3 when n.live = 0 then 0 when n.live < n.nodes then 2
+  when n.drained = n.live then 1 when n.drained > 0 then 2 when ${lags} then 2 else 4 end`;
+
+/** The orders of a page, and the tables that they take. Titles compare without regard to case of a to z. */
+const sorts = {
+  id: ['s.id', ''],
+  name: ['s.name', ''],
+  title: ['lower(s.title)', ''],
+  ip_count: ['(select count(*) from exit_ips e where e.server_id = s.id)', ''],
+  nodes: [nodeState, nodes],
+} as const;
+
+export type ServerSort = keyof typeof sorts;
+export const serverSorts = Object.keys(sorts) as ServerSort[];
+
+/** `ok`: all of them; `misplaced`: a geo-IP provider sees one in another country; the others: one at least. */
+export const exitFilters = ['ok', 'warn', 'crit', 'unknown', 'misplaced'] as const;
+
+/** Which servers; those that are left out ask for nothing. */
+export interface ServerFilter {
+  /** A part of a name, hostname, title, city, country code or exit IP. */
+  search?: string | undefined;
+  country?: string | undefined;
+  service?: string | undefined;
+  port_scheme?: string | undefined;
+  nodes?: (typeof nodeStates)[number] | undefined;
+  exits?: (typeof exitFilters)[number] | undefined;
+  /** Latitude and longitude of each; empty: anywhere. */
+  places?: ReadonlyArray<readonly [number, number]> | undefined;
+}
+
+const exitStatus = `case when e.status_time > cast($8 as bigint) then e.status else 'unknown' end`;
+const someExit = (is: string) =>
+  `exists (select 1 from exit_ips e where e.server_id = s.id and ${is})`;
+const asked = (places: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
+    or lower(s.hostname) like $3 escape '\\' or lower(s.title) like $3 escape '\\'
+    or lower(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
+    or ${someExit("e.ip like $3 escape '\\'")})
+  and ($4 = '' or s.country = $4) and ($5 = '' or s.services like $5)
+  and ($6 = '' or exists (select 1 from server_port_schemes t join port_schemes p on p.id = t.port_scheme_id
+    where t.server_id = s.id and p.name = $6))
+  and ($7 = '' or ($7 = 'ok' and ${someExit('1 = 1')} and not ${someExit(`${exitStatus} <> 'ok'`)})
+    or ($7 = 'misplaced' and exists (select 1 from exit_ips e join geo_statuses g on g.ip = e.ip
+      where e.server_id = s.id and g.status = 'crit'))
+    or ($7 <> 'ok' and ${someExit(`${exitStatus} = $7`)}))
+  ${places}`;
+
+/** A health report of `fresh_after` or before says nothing of now. */
+export function serverPageSlices(
+  db: Reader,
+  filter: ServerFilter,
+  page: PageAsked<ServerSort>,
+  fresh_after: number,
+): AsyncGenerator<PageSlice<ServerRow>, void, void> {
+  const { search = '', country = '', service = '', port_scheme = '', exits = '' } = filter;
+  const [sort, tables] = sorts[page.sort];
+  const state = filter.nodes ? nodeStates.indexOf(filter.nodes) : undefined;
+  const texts = [containing(search), country, service && `%"${service}"%`, port_scheme, exits];
+  const values: Value[] = [...texts, fresh_after];
+  let isPlace = '';
+  if (filter.places?.length) {
+    const { list, values: pairs } = paddedPairs(
+      filter.places,
+      'double precision',
+      3 + values.length,
+    );
+    isPlace = `and (s.latitude, s.longitude) in ${list}`;
+    values.push(...pairs);
+  }
+  if (state !== undefined) {
+    values.push(state);
+    isPlace += ` and ${nodeState} = cast($${2 + values.length} as bigint)`;
+  }
+  const isAsked = isPlace !== '' || texts.some((text) => text !== '');
+  const sql = {
+    slices: idSlices(db, 'servers', sliceOfPage),
+    row: 's',
+    from: `servers s ${state === undefined ? tables : nodes}`,
+    joins: '',
+    columns: 's.*',
+    shown: { sql: '1 = 1', values: [] },
+    asked: isAsked ? { sql: asked(isPlace), values } : undefined,
+    sort,
+  };
+  return pageSlices(db, sql, page);
+}
+
+/** A place where servers are: how many of each state, by the worse of their nodes and their exit IPs. */
+export interface Place extends Pick<ServerRow, 'city' | 'country' | 'latitude' | 'longitude'> {
+  servers: number;
+  good: number;
+  warn: number;
+  bad: number;
+  neutral: number;
+  /** The name of the only one. */
+  server: string | null;
+}
+
+/** The places of the network, by country and city. */
+export function serverPlaces(db: Reader, fresh_after: number): Promise<Place[]> {
+  const exitState = `case when min(rank) is null then 3 else min(rank) end`;
+  const many = (states: string) => `sum(case when ${states} then 1 else 0 end)`;
+  return db.all(
+    `select country, city, latitude, longitude, count(*) as servers,
+       ${many('state in (0, 1)')} as bad, ${many('state = 2')} as warn,
+       ${many('state = 3')} as neutral, ${many('state = 4')} as good,
+       case when count(*) = 1 then min(name) end as server
+     from (select name, city, country, latitude, longitude,
+         case when nodes_state < exits_state then nodes_state else exits_state end as state
+       from (select s.name, s.city, s.country, s.latitude, s.longitude, ${nodeState} as nodes_state,
+           (select ${exitState} from (select case when e.status_time <= $1 then 3 when e.status = 'crit' then 0
+                when e.status = 'warn' then 2 when e.status = 'ok' then 4 else 3 end as rank
+              from exit_ips e where e.server_id = s.id) r) as exits_state
+         from servers s ${nodes}) o) p
+     group by country, city, latitude, longitude order by country, city, latitude, longitude`,
+    [fresh_after],
+  );
+}
