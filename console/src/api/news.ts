@@ -64,6 +64,7 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   admin_list_accounts: [...own, 'users'],
   admin_list_usage: own,
   admin_list_servers: ['network', 'nodes', 'contract'],
+  admin_list_server_places: ['network', 'nodes', 'contract'],
   admin_get_server: ['network', 'nodes', 'contract'],
   admin_list_nodes: ['network', 'nodes'],
   admin_list_invites: ['network', 'nodes'],

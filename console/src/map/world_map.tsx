@@ -3,7 +3,7 @@
 import { center, land, scale, width } from 'virtual:world-map';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Cluster, clusterOf, type Direction, neighbour, type Placed } from './clusters.ts';
-import { Mark, type MarkTone, markTones, RingMark } from './mark.tsx';
+import { Mark, type MarkTone, RingMark } from './mark.tsx';
 import { project } from './project.ts';
 
 export interface MapPoint {
@@ -13,7 +13,10 @@ export interface MapPoint {
   text: string;
   longitude: number;
   latitude: number;
+  /** Of what stands for several: the worst of them. */
   tone: MarkTone;
+  /** Of a point that stands for several: how many there are of each tone. */
+  counts?: ReadonlyMap<MarkTone, number>;
   /** Half the width of its mark in pixels: 3 to 9. */
   size: number;
   selected: boolean;
@@ -104,13 +107,11 @@ interface MarkButtonProps {
 
 function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: MarkButtonProps) {
   const { points, x, y } = mark;
-  const counts = new Map(
-    markTones.map((tone) => [tone, points.filter((point) => point.tone === tone).length]),
-  );
+  const counts = countsOf(points);
   const faint = counts.get('faint') ?? 0;
   // Faint ones that stand behind others are named and not counted.
   counts.delete('faint');
-  const count = points.length - faint;
+  const count = [...counts.values()].reduce((sum, many) => sum + many, 0);
   const [{ tone, size }] = points;
   const sentences = points.slice(0, mostNames).map(({ name, text }) => `${name}: ${text}`);
   if (points.length > mostNames) sentences.push(`and ${points.length - mostNames} more`);
@@ -150,6 +151,14 @@ function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: M
       </span>
     </button>
   );
+}
+
+function countsOf(points: readonly MapPoint[]): Map<MarkTone, number> {
+  const all = new Map<MarkTone, number>();
+  for (const { tone, counts = new Map([[tone, 1]]) } of points) {
+    for (const [one, many] of counts) all.set(one, (all.get(one) ?? 0) + many);
+  }
+  return all;
 }
 
 const idOf = ({ points }: Cluster<MapPoint>) => points[0].id;

@@ -97,7 +97,11 @@ function useNetwork(searched: string, go: Go) {
     { query: { after: before(text || '0'), limit: 20 } },
     { enabled: isMore },
   );
-  const servers = useRead('admin_list_servers', {});
+  const servers = useRead(
+    'admin_list_servers',
+    { query: { search: text, sort: 'name', limit: 20 } },
+    { enabled: text !== '' },
+  );
   const nodes = useRead('admin_list_nodes', {});
   const accounts = new Map(
     [...(first.data ?? []), ...((isMore && named.data) || [])].map((one) => [one.name, one]),
@@ -114,14 +118,15 @@ function useNetwork(searched: string, go: Go) {
         choose: go(operator.account(name)),
       }),
     ),
-    ...(servers.data ?? []).map(
+    ...((text !== '' && servers.data) || []).map(
       ({ name, hostname, city, country }): Item => ({
         key: `server ${name}`,
         kind: 'Server',
         name,
         note: city,
         icon: 'servers',
-        words: `${hostname} ${city} ${country}`,
+        // It may be found by its title or an exit IP.
+        words: `${hostname} ${city} ${country} ${text}`,
         choose: go(operator.server(name)),
       }),
     ),
@@ -138,7 +143,7 @@ function useNetwork(searched: string, go: Go) {
     ),
   ];
   const isReading =
-    first.isLoading || servers.isLoading || nodes.isLoading || (isMore && named.isFetching);
+    first.isLoading || servers.isFetching || nodes.isLoading || (isMore && named.isFetching);
   return { items, isReading };
 }
 
