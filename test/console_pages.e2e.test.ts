@@ -14,7 +14,10 @@ const most_bytes = 100_000;
 
 /** Lists that pages still read whole, and that are not counted: with why. Whoever mends the last page that reads one takes it out. */
 const wholeLists: Array<[read: RegExp, why: string]> = [
-  [/\/servers$/, 'tables, maps, filters and forms choose from all servers'],
+  [
+    /^\/(console|admin\/accounts\/[^/]+)\/servers$/,
+    'tables, maps, filters and forms choose from all servers of an account',
+  ],
   [/\/network$/, 'the map of the servers that may be added'],
   [/\/users$/, 'the page of users, and filters and forms that choose one'],
   [/\/tokens$/, 'the page of API tokens, and what needs attention'],

@@ -72,7 +72,11 @@ export function ServersPage() {
   );
   return (
     <Page wide title="Servers" note="The places of the network." actions={actions}>
-      {map !== '' && <NetworkMap chosen={places} onChoose={setPlaces} />}
+      {map !== '' && (
+        <div class="small-map">
+          <NetworkMap chosen={places} onChoose={setPlaces} />
+        </div>
+      )}
       <Card>
         <Servers open={open} />
       </Card>
@@ -226,8 +230,9 @@ const columns: Column<Server>[] = [
   {
     heading: 'Place',
     sort: 'title',
-    long: true,
-    cell: ({ title, country: land }) => <span>{`${title}, ${country(land)}`}</span>,
+    cell: ({ title, country: land }) => (
+      <span class="place-name">{`${title}, ${country(land)}`}</span>
+    ),
   },
   {
     heading: 'Services',
