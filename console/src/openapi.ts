@@ -1139,6 +1139,18 @@ export interface NewOwnToken {
   password?: string;
 }
 
+export interface NewPortScheme {
+  /** Name of the scheme; it stays. */
+  name: string;
+  /** At least 1000 apart from one another. */
+  bases: {
+    /** The port of port base 0; its override port is 500 more. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
+}
+
 export interface NewServer {
   /** Server short name; it stays. */
   name: string;
@@ -1540,8 +1552,22 @@ export interface PendingSecondFactor {
 }
 
 export interface PortScheme {
-  /** Name of the scheme. */
+  /** Name of the scheme; it stays. */
   name: string;
+  /** At least 1000 apart from one another. */
+  bases: {
+    /** The port of port base 0; its override port is 500 more. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
+  /** How many accounts have it. */
+  accounts: number;
+  /** How many servers listen on it. */
+  servers: number;
+}
+
+export interface PortSchemeChanges {
   /** At least 1000 apart from one another. */
   bases: {
     /** The port of port base 0; its override port is 500 more. */
@@ -2232,6 +2258,8 @@ export const operations = {
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
   admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
+  admin_change_port_scheme: { method: 'PATCH', path: '/admin/port_schemes/{name}' },
+  admin_remove_port_scheme: { method: 'DELETE', path: '/admin/port_schemes/{name}' },
   admin_list_servers: { method: 'GET', path: '/admin/servers' },
   admin_create_server: { method: 'POST', path: '/admin/servers' },
   admin_change_servers: { method: 'PATCH', path: '/admin/servers' },
@@ -2886,8 +2914,16 @@ export interface Operations {
     response: PortScheme[];
   };
   admin_create_port_scheme: {
-    given: { body: PortScheme };
+    given: { body: NewPortScheme };
     response: PortScheme;
+  };
+  admin_change_port_scheme: {
+    given: { path: { name: string }; body: PortSchemeChanges };
+    response: PortScheme;
+  };
+  admin_remove_port_scheme: {
+    given: { path: { name: string } };
+    response: undefined;
   };
   admin_list_servers: {
     given: {

@@ -69,7 +69,7 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   admin_list_nodes: ['network', 'nodes'],
   admin_list_invites: ['network', 'nodes'],
   admin_list_geo_statuses: ['network'],
-  admin_list_port_schemes: ['network'],
+  admin_list_port_schemes: ['network', 'contract'],
   admin_list_tokens: ['network'],
 };
 

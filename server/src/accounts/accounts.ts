@@ -14,7 +14,7 @@ import * as store from './store.ts';
  * when it lasts, on which ports it is served, and how many bytes each billing period holds.
  */
 export type Account = store.AccountRow;
-export { pageOfAccounts } from './store.ts';
+export { accountsOnScheme, pageOfAccounts } from './store.ts';
 
 export interface NewAccount {
   name: string;

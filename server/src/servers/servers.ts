@@ -33,6 +33,7 @@ export {
   serverPlaces,
   serverSorts,
 } from './page_store.ts';
+export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
 export {
@@ -49,6 +50,7 @@ export {
   listServers,
   releaseHostname,
   schemesInUse,
+  schemeUses,
   serversOnScheme,
   setAppliedRevision,
   setPortSchemes,

@@ -143,6 +143,38 @@ export function serversOnScheme(db: Reader, port_scheme_id: number) {
   );
 }
 
+/** The servers that listen on a port scheme: the first of them, by name, and how many there are. */
+export async function firstOnScheme(db: Reader, port_scheme_id: number, most: number) {
+  const rows = await db.all<{ name: string; all_of_them: number }>(
+    `select s.name, count(*) over () as all_of_them
+     from server_port_schemes p join servers s on s.id = p.server_id
+     where p.port_scheme_id = $1 order by s.name limit $2`,
+    [port_scheme_id, most],
+  );
+  return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
+}
+
+/** The other port schemes of the servers that listen on one, each with the first of these servers. */
+export function schemesBeside(db: Reader, port_scheme_id: number) {
+  return db.all<{ id: number; name: string; bases: string; server: string }>(
+    `select p.id, p.name, p.bases, min(s.name) as server from server_port_schemes one
+       join server_port_schemes other on other.server_id = one.server_id
+       join port_schemes p on p.id = other.port_scheme_id join servers s on s.id = one.server_id
+     where one.port_scheme_id = $1 and other.port_scheme_id <> $1
+     group by p.id, p.name, p.bases order by p.id`,
+    [port_scheme_id],
+  );
+}
+
+/** How many accounts and servers have each port scheme. */
+export function schemeUses(db: Reader) {
+  return db.all<{ id: number; accounts: number; servers: number }>(
+    `select p.id, (select count(*) from accounts a where a.port_scheme_id = p.id) as accounts,
+       (select count(*) from server_port_schemes s where s.port_scheme_id = p.id) as servers
+     from port_schemes p`,
+  );
+}
+
 /** The port schemes of the contracts that each server is on; of one server, or of all. */
 export function schemesInUse(
   db: Reader,
