@@ -1,9 +1,10 @@
 // The chosen servers are given other services or port schemes, or are taken out of the network, all or none.
+import { invalidField } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { named } from '../../attention/items.ts';
 import { count } from '../../format.ts';
 import { FormDialog, type OpenDialog } from '../../forms/form_dialog.tsx';
-import { Button, ChosenBar, type Selection } from '../../ui/ui.ts';
+import { Button, ChosenBar, type Selection, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
 
@@ -100,8 +101,12 @@ function SetPortSchemes({ chosen, selection, onClose }: ManyProps) {
   );
 }
 
+/** More than so many are removed by whoever types their number. */
+const mostUntyped = 20;
+
 function RemoveServers({ chosen, selection, onClose }: ManyProps) {
   const what = count(chosen.length, 'server');
+  const mustType = chosen.length > mostUntyped;
   const sum = (of: (server: Server) => number) =>
     chosen.reduce((all, server) => all + of(server), 0);
   return (
@@ -109,7 +114,10 @@ function RemoveServers({ chosen, selection, onClose }: ManyProps) {
       title={`Remove ${what} from the network?`}
       verb={`Remove ${what}`}
       onClose={onClose}
-      onSubmit={async () => {
+      onSubmit={async (fields) => {
+        if (mustType && textOf(fields, 'confirmation') !== String(chosen.length)) {
+          throw invalidField('confirmation', `Expected: ${chosen.length}.`);
+        }
         await change('admin_remove_servers', { body: { servers: namesOf(chosen) } });
         selection.setAll(false);
         return `${what} removed from the network.`;
@@ -130,6 +138,14 @@ function RemoveServers({ chosen, selection, onClose }: ManyProps) {
         . What was used there stays counted. This cannot be undone.
       </p>
       <p class="note">One that is on a contract stays, and then all of them do.</p>
+      {mustType && (
+        <TextField
+          label={`To confirm, type ${chosen.length} (the number)`}
+          name="confirmation"
+          inputMode="numeric"
+          required
+        />
+      )}
     </FormDialog>
   );
 }
