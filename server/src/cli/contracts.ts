@@ -98,7 +98,7 @@ function base(text: string): Base {
   return { base: Number(port), service };
 }
 
-const scheme = '/port_schemes/<port-scheme>';
+const scheme = '/port_schemes/<scheme>';
 
 export const portSchemeNoun: Noun = {
   name: 'port-scheme',
@@ -131,21 +131,21 @@ export const portSchemeNoun: Noun = {
       },
     },
     {
-      usage: 'change <port-scheme> <bases...>',
+      usage: 'change <scheme> <bases...>',
       summary: 'give a port scheme these ports; those that an account uses stay',
       run: async (given, api) => {
         const body = { bases: given.parsedAll('bases', base) };
         const value = await api.patch(given.path(scheme), body);
-        return done(given.text('The ports of <port-scheme> were changed.'), value);
+        return done(given.text('The ports of <scheme> were changed.'), value);
       },
     },
     {
-      usage: 'remove <port-scheme>',
+      usage: 'remove <scheme>',
       summary: 'remove a port scheme that no account and no server has',
-      question: 'This removes the port scheme <port-scheme>.',
+      question: 'This removes the port scheme <scheme>.',
       extent: async () => '"exitward port-scheme add" undoes it.',
-      run: removeAt(scheme, 'The port scheme <port-scheme> is removed.', {
-        removed: '<port-scheme>',
+      run: removeAt(scheme, 'The port scheme <scheme> is removed.', {
+        removed: '<scheme>',
       }),
     },
   ],

@@ -22,13 +22,26 @@ const nodes = `left join (select server_id, count(*) as nodes, sum(live) as live
     sum(case when live = 1 and drained_at is not null then 1 else 0 end) as drained,
     min(case when live = 1 then applied_revision end) as applied
   from nodes where revoked_at is null group by server_id) n on n.server_id = s.id`;
-const lags = `(n.applied < (select revision from network) - ${searched} or exists (select 1 from changes c
-  where c.revision > n.applied and c.kind <> 'explain' and (c.server_id = s.id or (c.server_id is null
-    and (c.account_id is null or exists (select 1 from contract_servers k
-      where k.server_id = s.id and k.account_id = c.account_id))))))`;
+const newest = '(select revision from network)';
+/** Changes of whole accounts, or of the whole network: read once for all servers. */
+const ofAll = `from changes where server_id is null and kind <> 'explain' and revision > ${newest} - ${searched}`;
+const lags = `(n.applied < ${newest} and (n.applied < ${newest} - ${searched}
+  or n.applied < (select max(revision) ${ofAll} and account_id is null)
+  or exists (select 1 from changes c where c.server_id = s.id and c.revision > n.applied and c.kind <> 'explain')
+  or exists (select 1 from contract_servers k
+    join (select account_id, max(revision) as revision ${ofAll} group by account_id) c on c.account_id = k.account_id
+    where k.server_id = s.id and c.revision > n.applied)))`;
+/** The states in SQL: those that need no look at the changes come first. */
+const isInState = {
+  bad: 'n.nodes > 0 and n.live = 0',
+  drained: 'n.live > 0 and n.live = n.nodes and n.drained = n.live',
+  warn: `n.live > 0 and (n.live < n.nodes or n.drained > 0 and n.drained < n.live or n.drained = 0 and ${lags})`,
+  neutral: 'n.nodes is null',
+  good: `n.live > 0 and n.live = n.nodes and n.drained = 0 and not ${lags}`,
+} satisfies Record<(typeof nodeStates)[number], string>;
 /** The place of its state in `nodeStates`. */
-const nodeState = `case when n.nodes is null then 3 when n.live = 0 then 0 when n.live < n.nodes then 2
-  when n.drained = n.live then 1 when n.drained > 0 then 2 when ${lags} then 2 else 4 end`;
+const nodeState = `case when ${isInState.neutral} then 3 when ${isInState.bad} then 0
+  when ${isInState.drained} then 1 when ${isInState.warn} then 2 else 4 end`;
 
 /** The orders of a page, and the tables that they take. Titles compare without regard to case of a to z. */
 const sorts = {
@@ -61,7 +74,7 @@ export interface ServerFilter {
 const exitStatus = `case when e.status_time > cast($8 as bigint) then e.status else 'unknown' end`;
 const someExit = (is: string) =>
   `exists (select 1 from exit_ips e where e.server_id = s.id and ${is})`;
-const asked = (places: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
+const asked = (more: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
     or lower(s.hostname) like $3 escape '\\' or lower(s.title) like $3 escape '\\'
     or lower(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
     or ${someExit("e.ip like $3 escape '\\'")})
@@ -72,7 +85,7 @@ const asked = (places: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
     or ($7 = 'misplaced' and exists (select 1 from exit_ips e join geo_statuses g on g.ip = e.ip
       where e.server_id = s.id and g.status = 'crit'))
     or ($7 <> 'ok' and ${someExit(`${exitStatus} = $7`)}))
-  ${places}`;
+  ${more}`;
 
 /** A health report of `fresh_after` or before says nothing of now. */
 export function serverPageSlices(
@@ -83,32 +96,27 @@ export function serverPageSlices(
 ): AsyncGenerator<PageSlice<ServerRow>, void, void> {
   const { search = '', country = '', service = '', port_scheme = '', exits = '' } = filter;
   const [sort, tables] = sorts[page.sort];
-  const state = filter.nodes ? nodeStates.indexOf(filter.nodes) : undefined;
   const texts = [containing(search), country, service && `%"${service}"%`, port_scheme, exits];
   const values: Value[] = [...texts, fresh_after];
-  let isPlace = '';
+  let more = filter.nodes ? `and ${isInState[filter.nodes]}` : '';
   if (filter.places?.length) {
     const { list, values: pairs } = paddedPairs(
       filter.places,
       'double precision',
       3 + values.length,
     );
-    isPlace = `and (s.latitude, s.longitude) in ${list}`;
+    more += ` and (s.latitude, s.longitude) in ${list}`;
     values.push(...pairs);
   }
-  if (state !== undefined) {
-    values.push(state);
-    isPlace += ` and ${nodeState} = cast($${2 + values.length} as bigint)`;
-  }
-  const isAsked = isPlace !== '' || texts.some((text) => text !== '');
+  const isAsked = more !== '' || texts.some((text) => text !== '');
   const sql = {
     slices: idSlices(db, 'servers', sliceOfPage),
     row: 's',
-    from: `servers s ${state === undefined ? tables : nodes}`,
+    from: `servers s ${filter.nodes ? nodes : tables}`,
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },
-    asked: isAsked ? { sql: asked(isPlace), values } : undefined,
+    asked: isAsked ? { sql: asked(more), values } : undefined,
     sort,
   };
   return pageSlices(db, sql, page);
@@ -117,31 +125,38 @@ export function serverPageSlices(
 /** A place where servers are: how many of each state, by the worse of their nodes and their exit IPs. */
 export interface Place extends Pick<ServerRow, 'city' | 'country' | 'latitude' | 'longitude'> {
   servers: number;
-  good: number;
-  warn: number;
-  bad: number;
-  neutral: number;
+  states: Record<'good' | 'warn' | 'bad' | 'neutral', number>;
   /** The name of the only one. */
   server: string | null;
 }
 
+/** As those of nodes are numbered. */
+const exitState = `(select coalesce(min(case when e.status_time <= $1 then 3 when e.status = 'crit' then 0
+    when e.status = 'warn' then 2 when e.status = 'ok' then 4 else 3 end), 3)
+  from exit_ips e where e.server_id = s.id)`;
+
 /** The places of the network, by country and city. */
-export function serverPlaces(db: Reader, fresh_after: number): Promise<Place[]> {
-  const exitState = `case when min(rank) is null then 3 else min(rank) end`;
-  const many = (states: string) => `sum(case when ${states} then 1 else 0 end)`;
-  return db.all(
-    `select country, city, latitude, longitude, count(*) as servers,
-       ${many('state in (0, 1)')} as bad, ${many('state = 2')} as warn,
-       ${many('state = 3')} as neutral, ${many('state = 4')} as good,
-       case when count(*) = 1 then min(name) end as server
-     from (select name, city, country, latitude, longitude,
-         case when nodes_state < exits_state then nodes_state else exits_state end as state
-       from (select s.name, s.city, s.country, s.latitude, s.longitude, ${nodeState} as nodes_state,
-           (select ${exitState} from (select case when e.status_time <= $1 then 3 when e.status = 'crit' then 0
-                when e.status = 'warn' then 2 when e.status = 'ok' then 4 else 3 end as rank
-              from exit_ips e where e.server_id = s.id) r) as exits_state
-         from servers s ${nodes}) o) p
-     group by country, city, latitude, longitude order by country, city, latitude, longitude`,
+export async function serverPlaces(db: Reader, fresh_after: number): Promise<Place[]> {
+  const rows = await db.all<
+    Omit<Place, 'states' | 'server'> & { nodes_state: number; exits_state: number; name: string }
+  >(
+    `select s.country, s.city, s.latitude, s.longitude, ${nodeState} as nodes_state,
+       ${exitState} as exits_state, count(*) as servers, min(s.name) as name
+     from servers s ${nodes} group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4`,
     [fresh_after],
   );
+  const places: Place[] = [];
+  for (const { nodes_state, exits_state, name, servers, ...at } of rows) {
+    const last = places.at(-1);
+    const isSame =
+      last && (Object.keys(at) as Array<keyof typeof at>).every((key) => last[key] === at[key]);
+    const states = { good: 0, warn: 0, bad: 0, neutral: 0 };
+    const place = isSame ? last : { ...at, servers: 0, states, server: name };
+    if (!isSame) places.push(place);
+    const state = nodeStates[Math.min(nodes_state, exits_state)] ?? 'neutral';
+    place.states[state === 'drained' ? 'bad' : state] += servers;
+    place.servers += servers;
+    if (place.servers > 1) place.server = null;
+  }
+  return places;
 }

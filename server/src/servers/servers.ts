@@ -27,7 +27,6 @@ export type Server = store.ServerRow;
 export {
   exitFilters,
   nodeStates,
-  type Place,
   type ServerFilter,
   serverPageSlices,
   serverPlaces,

@@ -15,7 +15,6 @@ import {
   listServerPortSchemes,
   listServers,
   nodeStates,
-  type Place,
   removeServers,
   type Server,
   serverPageSlices,
@@ -158,10 +157,6 @@ async function presentServers(ctx: Context, found: readonly Server[], only?: rea
   });
 }
 
-const presentPlace = ({ servers, good, warn, bad, neutral, server, ...location }: Place) => {
-  return { ...location, servers, states: { good, warn, bad, neutral }, server };
-};
-
 /** Latitude and longitude of each place. Errors: 400. */
 function placesIn(text: string | undefined): Array<readonly [number, number]> {
   if (!text) return [];
@@ -206,7 +201,7 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
   route('GET /admin/servers/places', {
     summary: 'The places where servers are, with how many of each state',
     answer: Type.Array(PlaceRecord),
-    handle: async () => (await serverPlaces(ctx.db, freshAfter())).map(presentPlace),
+    handle: () => serverPlaces(ctx.db, freshAfter()),
   });
 
   route('PATCH /admin/servers', {
