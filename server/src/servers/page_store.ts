@@ -23,21 +23,26 @@ const nodes = `left join (select server_id, count(*) as nodes, sum(live) as live
     min(case when live = 1 then applied_revision end) as applied
   from nodes where revoked_at is null group by server_id) n on n.server_id = s.id`;
 const newest = '(select revision from network)';
-/** Changes of whole accounts, or of the whole network: read once for all servers. */
-const ofAll = `from changes where server_id is null and kind <> 'explain' and revision > ${newest} - ${searched}`;
-const lags = `(n.applied < ${newest} and (n.applied < ${newest} - ${searched}
-  or n.applied < (select max(revision) ${ofAll} and account_id is null)
-  or exists (select 1 from changes c where c.server_id = s.id and c.revision > n.applied and c.kind <> 'explain')
-  or exists (select 1 from contract_servers k
-    join (select account_id, max(revision) as revision ${ofAll} group by account_id) c on c.account_id = k.account_id
-    where k.server_id = s.id and c.revision > n.applied)))`;
-/** The states in SQL: those that need no look at the changes come first. */
+/** The changes that some live node lacks. */
+const lacked = `kind <> 'explain' and revision > ${newest} - ${searched}
+  and revision > (select min(applied_revision) from nodes where live = 1 and revoked_at is null)`;
+/** The last change of each server and of the accounts on it, `w`: for all servers at once. */
+const changed = `left join (select server_id, max(revision) as revision from (
+    select server_id, revision from changes where server_id is not null and ${lacked}
+    union all
+    select k.server_id, c.revision from (select account_id, max(revision) as revision from changes
+        where server_id is null and account_id is not null and ${lacked} group by account_id) c
+      join contract_servers k on k.account_id = c.account_id) l
+  group by server_id) w on w.server_id = s.id`;
+const lags = `(n.applied < ${newest} and (n.applied < ${newest} - ${searched} or n.applied < w.revision
+  or n.applied < (select max(revision) from changes where server_id is null and account_id is null and ${lacked})))`;
+/** The states in SQL. `lags` is null where nothing is lacked. */
 const isInState = {
   bad: 'n.nodes > 0 and n.live = 0',
   drained: 'n.live > 0 and n.live = n.nodes and n.drained = n.live',
   warn: `n.live > 0 and (n.live < n.nodes or n.drained > 0 and n.drained < n.live or n.drained = 0 and ${lags})`,
   neutral: 'n.nodes is null',
-  good: `n.live > 0 and n.live = n.nodes and n.drained = 0 and not ${lags}`,
+  good: `n.live > 0 and n.live = n.nodes and n.drained = 0 and not coalesce(${lags}, false)`,
 } satisfies Record<(typeof nodeStates)[number], string>;
 /** The place of its state in `nodeStates`. */
 const nodeState = `case when ${isInState.neutral} then 3 when ${isInState.bad} then 0
@@ -49,7 +54,7 @@ const sorts = {
   name: ['s.name', ''],
   title: ['lower(s.title)', ''],
   ip_count: ['(select count(*) from exit_ips e where e.server_id = s.id)', ''],
-  nodes: [nodeState, nodes],
+  nodes: [nodeState, `${nodes} ${changed}`],
 } as const;
 
 export type ServerSort = keyof typeof sorts;
@@ -112,7 +117,7 @@ export function serverPageSlices(
   const sql = {
     slices: idSlices(db, 'servers', sliceOfPage),
     row: 's',
-    from: `servers s ${filter.nodes ? nodes : tables}`,
+    from: `servers s ${filter.nodes ? `${nodes} ${changed}` : tables}`,
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },
@@ -142,7 +147,7 @@ export async function serverPlaces(db: Reader, fresh_after: number): Promise<Pla
   >(
     `select s.country, s.city, s.latitude, s.longitude, ${nodeState} as nodes_state,
        ${exitState} as exits_state, count(*) as servers, min(s.name) as name
-     from servers s ${nodes} group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4`,
+     from servers s ${nodes} ${changed} group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4`,
     [fresh_after],
   );
   const places: Place[] = [];
