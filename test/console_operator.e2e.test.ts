@@ -240,7 +240,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
       const body = { name, hostname: `${name}.example`, services: ['proxy'], ...place };
       expect((await t.operator.post('/servers', body)).status).toBe(201);
     }
-    await visit.go('/operator/servers?words=spare');
+    await visit.go('/operator/servers?search=spare');
     await visit.field('Choose all rows that are shown').check();
     await visit.button('Set services …').click();
     await visit.field('vpn-ikev2').check();

@@ -87,7 +87,7 @@ export function ServersPage() {
 
 /** The filters in the address: their fields, and the part of the query that they make. */
 function useServerFilters() {
-  const [text, setText, search] = useTypedState('words');
+  const [text, setText, search] = useTypedState('search');
   const [filters, change] = useAddressStates(noFilters);
   const { nodes, exits, service } = filters;
   const query: NonNullable<Given<'admin_list_servers'>['query']> = {
@@ -163,7 +163,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
     <div class="filters many">
       <SearchField
         label="Search"
-        name="words"
+        name="search"
         placeholder="Name, host, city or exit IP"
         value={text}
         onInput={setText}

@@ -22,7 +22,7 @@ function named(one: string, names: readonly string[], all: number): string {
   return `${one}${all === 1 ? '' : 's'} ${names.join(', ')}${more}`;
 }
 
-/** Who has a port scheme, in words; undefined: no account has. */
+/** The accounts that have a port scheme, in words; undefined: there is none. */
 async function accountsWith(db: Reader, id: number): Promise<string | undefined> {
   const { first, all } = await accountsOnScheme(db, id, mostNamed);
   return all > 0 ? named('account', first, all) : undefined;
