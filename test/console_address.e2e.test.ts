@@ -214,7 +214,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
       '/operator/servers',
       'search=e&nodes=neutral',
       [
-        ['Name, hostname or city', 'e'],
+        ['Search', 'e'],
         ['Nodes', 'neutral'],
       ],
     ],
@@ -245,7 +245,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
     const [, many] = /(\d+) servers? ha/.exec(await bare.innerText()) ?? [];
     await bare.getByRole('link').click();
     await expect.poll(() => stateOf(visit), patience).toBe('nodes=neutral');
-    await visit.sees(new RegExp(`^${many} found in \\d+ servers`));
+    await visit.sees(new RegExp(`^${many} found in \\d+ entries`));
   });
 
   test('nothing of it was an error', () => {

@@ -157,19 +157,112 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     expect(await visit.field('Search').inputValue()).toBe(ip);
   });
 
-  test('port schemes are listed with their ports; one is added, and a name that is taken is told at its field', async () => {
+  test('port schemes are listed with their ports; one is added, changed and removed, and faults are told at their field', async () => {
     const [scheme] = (await t.operator.get('/port_schemes')).body;
     await visit.go('/operator/port-schemes');
     await visit.row(scheme.name).getByText(`from ${scheme.bases[0].base}`).waitFor();
     await visit.button('Add a port scheme').click();
     await visit.field('Name').fill(scheme.name);
-    await visit.field('First port').fill('40000');
+    await visit.field('Ports').fill('40000 socks');
+    await visit.button('Add the scheme').click();
+    expect(await visit.faultOf('Ports')).toContain('“40000 socks” is no port with its service');
+    await visit.field('Ports').fill('40000 proxy\n42000 proxy-https');
     await visit.button('Add the scheme').click();
     expect(await visit.faultOf('Name')).toContain('exists already');
     await visit.field('Name').fill('forty');
     await visit.button('Add the scheme').click();
-    await visit.row('forty').getByText('from 40000 proxy').waitFor();
+    await visit.row('forty').getByText('from 40000 proxy, from 42000 proxy-https').waitFor();
     await visit.row('forty').getByText('none').waitFor();
+    await visit.button(`Change ${scheme.name}`).click();
+    await visit.field('Ports').fill('50000 proxy');
+    await visit.button('Save').click();
+    expect(await visit.faultOf('Ports')).toMatch(/is used by the accounts acme, .*; it must stay/);
+    await visit.page.keyboard.press('Escape');
+    await visit.button('Change forty').click();
+    await visit.field('Ports').fill('41000 proxy');
+    await visit.button('Save').click();
+    await visit.row('forty').getByText('from 41000 proxy').waitFor();
+    await visit.button('Remove forty').click();
+    await visit
+      .dialog('Remove the port scheme forty?')
+      .getByRole('button', { name: 'Remove forty' })
+      .click();
+    await visit.row('forty').waitFor({ state: 'detached' });
+    expect(await visit.button('Remove default').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  test('servers are sorted by the heads of their columns and searched by the server, all in the address, a line for each', async () => {
+    await visit.go('/operator/servers');
+    const table = visit.page.getByRole('table', { name: 'Servers of the network' });
+    const names = () => table.getByRole('rowheader').allInnerTexts();
+    const head = table.getByRole('columnheader', { name: 'Server' });
+    expect(await head.getAttribute('aria-sort')).toBe('ascending');
+    const before = await names();
+    await head.getByRole('button').click();
+    await visit.page.waitForURL(/sort=-name/);
+    await expect.poll(names, patience).toEqual(before.toReversed());
+    const heights = `[...document.querySelectorAll('tbody tr')].map((row) => row.offsetHeight)`;
+    const highest = Math.max(...((await visit.page.evaluate(heights)) as number[]));
+    expect(highest).toBeLessThanOrEqual(36);
+    const { exit_ips } = (await t.operator.get('/servers/fra1')).body;
+    await visit.field('Search').fill(exit_ips[0].ip);
+    await expect.poll(names, patience).toEqual(['fra1']);
+    await visit.page.reload();
+    await visit.field('Operator token').fill(t.facts.admin_token);
+    await visit.button('Sign in').click();
+    await expect.poll(names, patience).toEqual(['fra1']);
+  });
+
+  test('a mark of the map leads to the servers of its places, also above the list', async () => {
+    await visit.go('/operator');
+    await visit
+      .button(/^\d+ here: /)
+      .first()
+      .click();
+    await visit.heading('Servers').waitFor();
+    expect(visit.page.url()).toContain('places=');
+    const count = visit.page.getByText(/^\d+ found in \d+ entries/);
+    await count.waitFor();
+    const few = await visit.page.getByRole('rowheader').count();
+    expect(few).toBeGreaterThan(1);
+    await visit.button('Show the map').click();
+    await visit.page.locator('.place.selected').first().waitFor();
+    await expectAccessible(visit, 'the servers with their map');
+    await expectFitsPhone(visit, 'the servers with their map');
+    await visit.button(/^Only /).click();
+    await count.waitFor({ state: 'detached' });
+    await visit.button('Hide the map').click();
+  });
+
+  test('servers that are chosen get other services at once, and are removed unless one is on a contract', async () => {
+    const place = { title: 'Spare', city: 'Spare', country: 'DE', latitude: 1, longitude: 1 };
+    for (const name of ['spare1', 'spare2']) {
+      const body = { name, hostname: `${name}.example`, services: ['proxy'], ...place };
+      expect((await t.operator.post('/servers', body)).status).toBe(201);
+    }
+    await visit.go('/operator/servers?search=spare');
+    await visit.field('Choose all rows that are shown').check();
+    await visit.button('Set services …').click();
+    await visit.field('vpn-ikev2').check();
+    await expectAccessible(visit, 'the services of many servers');
+    await visit.button('Set them on 2 servers').click();
+    await visit.toast('2 servers now: proxy, vpn-ikev2.').waitFor();
+    await visit.row('spare2').getByText('proxy, vpn-ikev2').waitFor();
+    const [used] = (await t.operator.get(`/accounts/${account}/servers`)).body;
+    const gone = async () => (await t.operator.get('/servers/spare1')).status;
+    await visit.go('/operator/servers');
+    for (const name of ['spare1', used.server]) await visit.field(`Choose ${name}`).check();
+    await visit.button('Remove …').click();
+    await visit.button('Remove 2 servers').click();
+    await visit.sees(new RegExp(`${used.server} is on \\d+ contract`));
+    expect(await gone()).toBe(200);
+    await visit.page.keyboard.press('Escape');
+    await visit.field(`Choose ${used.server}`).uncheck();
+    await visit.field('Choose spare2').check();
+    await visit.button('Remove …').click();
+    await visit.button('Remove 2 servers').click();
+    await visit.toast('2 servers removed from the network.').waitFor();
+    expect(await gone()).toBe(404);
   });
 
   test.each([
@@ -328,7 +421,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     await visit.go('/operator/nodes');
     await visit.row('aar1-a').getByText('live', { exact: true }).waitFor();
     await visit.button('Invite a node').click();
-    await visit.field('Server').selectOption('aar1');
+    await visit.field('Server').fill('aar1');
     await visit.button('Make the code').click();
     const dialog = visit.dialog('Code for a node of aar1');
     const line = dialog.locator('pre').last();

@@ -12,11 +12,6 @@ const size = { servers: 2247, nodes: 39, accounts: 300, records: 300 };
 const entries = 99_999;
 const most_bytes = 100_000;
 
-/** Lists that pages still read whole, and that are not counted: with why. Whoever mends the last page that reads one takes it out. */
-const wholeLists: Array<[read: RegExp, why: string]> = [
-  [/^\/admin\/servers$/, 'tables, maps, filters and forms of operators choose from all servers'],
-];
-
 const server = 'us-0001';
 
 describe('the pages of a large network', { timeout: 240_000 }, () => {
@@ -74,16 +69,10 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
     return read;
   }
 
-  const readWhole = new Set<RegExp>();
   async function expectGood(at: Visit, path: string): Promise<void> {
     const reads = await readBy(at, path);
-    const counted = reads.filter(({ url }) => {
-      const whole = wholeLists.find(([read]) => read.test(url));
-      if (whole) readWhole.add(whole[0]);
-      return !whole;
-    });
-    const bytes = counted.reduce((sum, one) => sum + one.bytes, 0);
-    const told = `${path}: ${JSON.stringify(counted)}`;
+    const bytes = reads.reduce((sum, one) => sum + one.bytes, 0);
+    const told = `${path}: ${JSON.stringify(reads)}`;
     expect.soft(reads.length, path).toBeGreaterThan(0);
     expect.soft(bytes, told).toBeLessThanOrEqual(most_bytes);
     expect.soft(await layoutFaults(at), path).toEqual([]);
@@ -113,11 +102,6 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
       for (const href of found) await expectGood(operator, (href ?? '').replace('#', ''));
     },
   );
-
-  test('each list that is not counted is still read whole by a page', () => {
-    const idle = wholeLists.filter(([read]) => !readWhole.has(read));
-    expect(idle.map(([read]) => String(read))).toEqual([]);
-  });
 
   test('the control: what is too wide, cut off, covered or too small is found', async () => {
     await operator.go(paths.operator.tokens);

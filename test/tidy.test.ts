@@ -122,6 +122,14 @@ const joins: Record<string, Record<string, string>> = {
     nodes: 'they go with their server',
     held_usage: 'a server stays while usage of its nodes waits to be judged',
   },
+  'servers/page_store.ts': {
+    nodes: 'a page is filtered and sorted by how the nodes of its servers stand',
+    network: 'a node lags by the log of changes, as the status counts it',
+    changes: 'as above',
+    contract_servers: 'a change of an account concerns the nodes of its servers',
+    port_schemes: 'a page is filtered by the name of a port scheme',
+    geo_statuses: 'a page is filtered by where geo-IP providers see its exit IPs',
+  },
   'geo/store.ts': {
     exit_ips: 'statuses are listed by server or contract, and kept by exit IP',
     servers: 'as above: a page shows and filters by the name of the server',

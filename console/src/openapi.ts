@@ -1052,6 +1052,20 @@ export interface ManifestSettings {
   }[];
 }
 
+export interface ManyServerChanges {
+  /** Which servers, each once: at most 1000. */
+  servers: string[];
+  /** Services available. */
+  services?: ('proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp')[];
+  /** Port schemes that it listens on; "default" for a new server. */
+  port_schemes?: string[];
+}
+
+export interface ManyServers {
+  /** How many servers. */
+  servers: number;
+}
+
 export interface NetworkStatus {
   /** Version of this server. */
   version: string;
@@ -1084,6 +1098,17 @@ export interface NetworkStatus {
     live: number;
     /** Those that have not applied every change that concerns their server. */
     lagging: number;
+  };
+  /** The exit IPs of all servers, by status. */
+  exits: {
+    /** Those that work. */
+    ok: number;
+    /** Those that work poorly. */
+    warn: number;
+    /** Those that do not work. */
+    crit: number;
+    /** Those without a report of late. */
+    unknown: number;
   };
   /** Whether any account has a user. */
   has_users: boolean;
@@ -1265,6 +1290,18 @@ export interface NewOwnToken {
   expiry?: number;
   /** Your password: needed for a token that is not read-only. */
   password?: string;
+}
+
+export interface NewPortScheme {
+  /** Name of the scheme; it stays. */
+  name: string;
+  /** At least 1000 apart from one another. */
+  bases: {
+    /** The port of port base 0; its override port is 500 more. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
 }
 
 export interface NewServer {
@@ -1668,8 +1705,22 @@ export interface PendingSecondFactor {
 }
 
 export interface PortScheme {
-  /** Name of the scheme. */
+  /** Name of the scheme; it stays. */
   name: string;
+  /** At least 1000 apart from one another. */
+  bases: {
+    /** The port of port base 0; its override port is 500 more. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
+  /** How many accounts have it. */
+  accounts: number;
+  /** How many servers listen on it. */
+  servers: number;
+}
+
+export interface PortSchemeChanges {
   /** At least 1000 apart from one another. */
   bases: {
     /** The port of port base 0; its override port is 500 more. */
@@ -1776,6 +1827,10 @@ export interface Server {
     all: number;
     /** Those heard of lately. */
     live: number;
+    /** Live ones that take no new connections. */
+    drained: number;
+    /** Changes that a live one has not applied, of the one that is farthest behind; 10000 stands for that many or more. */
+    lag: number;
   };
 }
 
@@ -1837,6 +1892,10 @@ export interface ServerDetail {
     all: number;
     /** Those heard of lately. */
     live: number;
+    /** Live ones that take no new connections. */
+    drained: number;
+    /** Changes that a live one has not applied, of the one that is farthest behind; 10000 stands for that many or more. */
+    lag: number;
   };
   /** How many contracts it is on. */
   contracts: number;
@@ -1873,6 +1932,37 @@ export interface ServerDetail {
       distance_km: number | null;
     }[];
   }[];
+}
+
+export interface ServerNames {
+  /** Which servers, each once: at most 1000. */
+  servers: string[];
+}
+
+export interface ServerPlace {
+  /** City that houses the server. */
+  city: string;
+  /** ISO-3166-1 alpha-2 country code. */
+  country: string;
+  /** Latitude. */
+  latitude: number;
+  /** Longitude. */
+  longitude: number;
+  /** How many servers are there. */
+  servers: number;
+  /** How many of each state: the worse of their nodes and their exit IPs. */
+  states: {
+    /** Nodes live and up to date, exit IPs ok. */
+    good: number;
+    /** A node lags, is drained or lost, or an exit IP is warn. */
+    warn: number;
+    /** No node takes connections, or an exit IP is crit. */
+    bad: number;
+    /** No node or exit IP yet, or one is unknown. */
+    neutral: number;
+  };
+  /** The name of the only one; null where there are several. */
+  server: string | null;
 }
 
 export interface Session {
@@ -2355,8 +2445,13 @@ export const operations = {
   admin_remove_node: { method: 'DELETE', path: '/admin/nodes/{id}' },
   admin_list_port_schemes: { method: 'GET', path: '/admin/port_schemes' },
   admin_create_port_scheme: { method: 'POST', path: '/admin/port_schemes' },
+  admin_change_port_scheme: { method: 'PATCH', path: '/admin/port_schemes/{name}' },
+  admin_remove_port_scheme: { method: 'DELETE', path: '/admin/port_schemes/{name}' },
   admin_list_servers: { method: 'GET', path: '/admin/servers' },
   admin_create_server: { method: 'POST', path: '/admin/servers' },
+  admin_change_servers: { method: 'PATCH', path: '/admin/servers' },
+  admin_list_server_places: { method: 'GET', path: '/admin/servers/places' },
+  admin_remove_servers: { method: 'POST', path: '/admin/servers/remove' },
   admin_get_server: { method: 'GET', path: '/admin/servers/{server}' },
   admin_change_server: { method: 'PATCH', path: '/admin/servers/{server}' },
   admin_remove_server: { method: 'DELETE', path: '/admin/servers/{server}' },
@@ -3175,16 +3270,50 @@ export interface Operations {
     response: PortScheme[];
   };
   admin_create_port_scheme: {
-    given: { body: PortScheme };
+    given: { body: NewPortScheme };
     response: PortScheme;
   };
+  admin_change_port_scheme: {
+    given: { path: { name: string }; body: PortSchemeChanges };
+    response: PortScheme;
+  };
+  admin_remove_port_scheme: {
+    given: { path: { name: string } };
+    response: undefined;
+  };
   admin_list_servers: {
-    given: object;
+    given: {
+      query?: {
+        limit?: number;
+        after?: string;
+        sort?: 'id' | 'name' | 'title' | 'ip_count' | 'nodes';
+        order?: 'asc' | 'desc';
+        search?: string;
+        country?: string;
+        service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp';
+        port_scheme?: string;
+        nodes?: 'bad' | 'drained' | 'warn' | 'neutral' | 'good';
+        exits?: 'ok' | 'warn' | 'crit' | 'unknown' | 'misplaced';
+        places?: string;
+      };
+    };
     response: Server[];
   };
   admin_create_server: {
     given: { body: NewServer };
     response: ServerDetail;
+  };
+  admin_change_servers: {
+    given: { body: ManyServerChanges };
+    response: ManyServers;
+  };
+  admin_list_server_places: {
+    given: object;
+    response: ServerPlace[];
+  };
+  admin_remove_servers: {
+    given: { body: ServerNames };
+    response: ManyServers;
   };
   admin_get_server: {
     given: { path: { server: string } };

@@ -4,13 +4,10 @@ import { attention, type Network } from '../src/operator/attention.ts';
 import {
   type Account,
   accountStates,
-  exitsState,
   lagText,
   nodeGroups,
   nodeState,
-  serverGroup,
   serverState,
-  together,
 } from '../src/operator/states.ts';
 
 const now = 1_800_000_000;
@@ -30,13 +27,14 @@ function network(changes: Partial<Network> = {}): Network {
       accounts: 1,
       servers: 1,
       nodes: { all: 1, live: 1, lagging: 0 },
+      exits: { ok: 2, warn: 0, crit: 0, unknown: 0 },
       geoip: [],
       geofeed: null,
       tls: null,
       backups: null,
     },
     accounts: found([]),
-    servers: [server()],
+    servers: servers(),
     nodes: [node()],
     misplaced: [],
     ...changes,
@@ -79,6 +77,16 @@ const server = (name = 'fra1', exits: object = {}) => ({
   exits: { ok: 2, warn: 0, crit: 0, unknown: 0, ...exits },
 });
 
+/** Servers by what is wrong with them, as the server finds them. */
+const servers = (
+  found: Partial<Record<keyof Network['servers'], Array<ReturnType<typeof server>>>> = {},
+) => {
+  const of = (first: Array<ReturnType<typeof server>> = []) => ({ first, found: first.length });
+  return { dark: of(found.dark), bare: of(found.bare), crit: of(found.crit), warn: of(found.warn) };
+};
+
+const counts = (of: object) => ({ all: 1, live: 1, drained: 0, lag: 0, ...of });
+
 const node = (changes: Partial<Network['nodes'][number]> = {}) => ({
   id: 1,
   max_bytes_per_second: null,
@@ -105,7 +113,8 @@ test('a network in order needs nothing', () => {
 });
 
 test('a lost node is named, and its server has no live node', () => {
-  const items = attention(network({ nodes: [node({ live: false, seen_at: now - 600 })] }));
+  const nodes = [node({ live: false, seen_at: now - 600 })];
+  const items = attention(network({ nodes, servers: servers({ dark: [server()] }) }));
   expect(items.map(({ key }) => key)).toEqual(['lost', 'dark']);
   expect(items[0]?.sentence).toBe('1 node is lost: fra1-a on fra1 (seen 10 minutes ago).');
 });
@@ -118,8 +127,8 @@ test('each item leads to the rows that it names, by the rules that the page filt
     node({ id: 3, server: 'ams1', lag: 2, faults: [fault] }),
   ];
   const accounts = found(['a', 'b'].map((name) => account({ name, over_limit: true })));
-  const servers = [server(), server('ams1'), server('syd1')];
-  const items = attention(network({ nodes, accounts, servers }));
+  const first = servers({ dark: [server()], bare: [server('syd1')] });
+  const items = attention(network({ nodes, accounts, servers: first }));
   expect(Object.fromEntries(items.map(({ key, link }) => [key, link?.path]))).toEqual({
     lost: '/operator/nodes?state=lost',
     lagging: '/operator/nodes?state=lagging',
@@ -130,26 +139,18 @@ test('each item leads to the rows that it names, by the rules that the page filt
     over: '/operator/accounts?state=over',
   });
   expect(nodes.filter(nodeGroups.drained.has).map(({ id }) => id)).toEqual([2]);
-  // A drained server has a live node, and is none of those without.
-  const drained = [node({ drained_at: now })];
-  expect([nodes.slice(0, 1), [], drained, nodes.slice(1)].map(serverGroup)).toEqual([
-    'bad',
-    'neutral',
-    'drained',
-    'warn',
-  ]);
 });
 
 test('a lost node beside a live one leaves its server served', () => {
   const nodes = [node(), node({ id: 2, name: 'fra1-b', live: false })];
   expect(keysOf({ nodes })).toEqual(['lost']);
-  expect(serverState(nodes)).toEqual({ tone: 'warn', text: '1 of 2 nodes live' });
+  expect(serverState(counts({ all: 2 }))).toEqual({ tone: 'warn', text: '1 of 2 nodes live' });
 });
 
 test('a live node that lags is told, a lost one only as lost', () => {
   expect(keysOf({ nodes: [node({ lag: 7 })] })).toEqual(['lagging']);
   expect(keysOf({ nodes: [node({ lag: 7, live: false })] })).not.toContain('lagging');
-  expect(serverState([node({ lag: 7 })])).toEqual({ tone: 'warn', text: '7 changes behind' });
+  expect(serverState(counts({ lag: 7 }))).toEqual({ tone: 'warn', text: '7 changes behind' });
 });
 
 test('a drained node is named until it takes connections again, and a server says whether others do', () => {
@@ -165,9 +166,9 @@ test('a drained node is named until it takes connections again, and a server say
   expect(nodeState({ ...drained, connections: 0 }).text).toBe('drained');
   const old = { ...drained, connections: null, is_behind: true };
   expect(nodeState(old)).toEqual({ tone: 'bad', text: 'agent too old to be drained' });
-  expect(serverState([drained])).toEqual({ tone: 'bad', text: 'drained' });
-  const nodes = [drained, node({ id: 2, name: 'fra1-b' })];
-  expect(serverState(nodes)).toEqual({ tone: 'warn', text: '1 of 2 nodes drained' });
+  expect(serverState(counts({ drained: 1 }))).toEqual({ tone: 'bad', text: 'drained' });
+  const both = counts({ all: 2, live: 2, drained: 1 });
+  expect(serverState(both)).toEqual({ tone: 'warn', text: '1 of 2 nodes drained' });
   expect(keysOf({ nodes: [{ ...drained, live: false }] })).not.toContain('drained');
 });
 
@@ -194,18 +195,19 @@ test('10000 stands for that many changes or more', () => {
 });
 
 test('a server without a node is told apart from one whose nodes are lost', () => {
-  expect(keysOf({ nodes: [] })).toEqual(['bare']);
-  expect(serverState([])).toEqual({ tone: 'neutral', text: 'no node yet' });
+  expect(keysOf({ nodes: [], servers: servers({ bare: [server()] }) })).toEqual(['bare']);
+  expect(serverState(counts({ all: 0, live: 0 }))).toEqual({
+    tone: 'neutral',
+    text: 'no node yet',
+  });
 });
 
 test('exit IPs that do not work, or poorly, are told by server, and unknown ones not', () => {
-  const servers = [
-    server('fra1', { ok: 0, crit: 2 }),
-    server('ams1', { warn: 1, crit: 1 }),
-    server('lon1', { unknown: 1 }),
-  ];
-  const nodes = servers.map(({ name }, id) => node({ id, server: name }));
-  const items = attention(network({ servers, nodes }));
+  const fra1 = server('fra1', { ok: 0, crit: 2 });
+  const ams1 = server('ams1', { warn: 1, crit: 1 });
+  const found = servers({ crit: [fra1, ams1], warn: [ams1] });
+  const status = { ...network().status, exits: { ok: 2, warn: 1, crit: 3, unknown: 1 } };
+  const items = attention(network({ servers: found, status }));
   expect(items.map(({ key, tone, sentence }) => [key, tone, sentence])).toEqual([
     ['exits-crit', 'bad', '3 exit IPs do not work (crit): 2 on fra1 and 1 on ams1.'],
     ['exits-warn', 'warn', '1 exit IP works poorly (warn): 1 on ams1.'],
@@ -213,19 +215,11 @@ test('exit IPs that do not work, or poorly, are told by server, and unknown ones
   expect(items.map(({ link }) => link?.text)).toEqual(['Servers', 'ams1']);
 });
 
-test('a server is as bad as the worse of its nodes and its exit IPs', () => {
-  const on = (exits: object, ...nodes: Array<ReturnType<typeof node>>) =>
-    together([serverState(nodes), exitsState(server('fra1', exits).exits)]);
-  const lost = node({ live: false });
-  expect(on({}, node())).toEqual({ tone: 'good', text: 'live, 2 exit IPs ok' });
-  expect(on({ crit: 1, warn: 4 }, node())).toEqual({
-    tone: 'bad',
-    text: 'live, 1 of 7 exit IPs crit',
-  });
-  expect(on({}, lost)).toEqual({ tone: 'bad', text: 'no live node, 2 exit IPs ok' });
-  expect(on({ warn: 1 }).tone).toBe('warn');
-  expect(on({ ok: 1, unknown: 1 }, node()).tone).toBe('neutral');
-  expect(on({ ok: 0 }, node())).toEqual({ tone: 'neutral', text: 'live, no exit IP yet' });
+test('of many servers the first ones are named, and how many more there are', () => {
+  const first = ['a', 'b', 'c', 'd'].map((name) => server(name));
+  const found = { ...servers(), dark: { first, found: 606 } };
+  const [item] = attention(network({ servers: found }));
+  expect(item?.sentence).toContain('606 servers have no live node: a, b, c and 603 more.');
 });
 
 test('an exit IP that two providers see elsewhere counts once, as long as they are asked', () => {

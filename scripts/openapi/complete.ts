@@ -290,8 +290,8 @@ function success(
     ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
     ...(!isV0 &&
     method === 'get' &&
-    /}?\/(authlist|overrides)$/.test(path) &&
-    path !== '/admin/authlist'
+    (path === '/admin/servers' ||
+      (/}?\/(authlist|overrides)$/.test(path) && path !== '/admin/authlist'))
       ? ['Exitward-Total', 'Exitward-Found']
       : []),
     'X-Request-Id',

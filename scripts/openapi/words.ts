@@ -258,6 +258,38 @@ export const operationWords: Record<string, OperationWords> = {
   'patch /admin/nodes/{id}': { body: 'NodeChanges' },
   'get /admin/invites': { record: 'OpenInvite' },
   'post /admin/invites': { record: 'Invite', body: 'NewInvite' },
+  'post /admin/port_schemes': { record: 'PortScheme', body: 'NewPortScheme' },
+  'patch /admin/port_schemes/{name}': {
+    id: 'admin_change_port_scheme',
+    record: 'PortScheme',
+    body: 'PortSchemeChanges',
+    statuses: {
+      409: 'An account has the scheme and a base would go, or a server has these ports by another scheme.',
+    },
+  },
+  'delete /admin/port_schemes/{name}': {
+    id: 'admin_remove_port_scheme',
+    statuses: { 409: 'An account or a server has it; the message says who.' },
+  },
+  'get /admin/servers/places': { id: 'admin_list_server_places', record: 'ServerPlace' },
+  'patch /admin/servers': {
+    id: 'admin_change_servers',
+    body: 'ManyServerChanges',
+    record: 'ManyServers',
+    statuses: {
+      404: 'There is no server of a name.',
+      409: 'No such port scheme, two share ports, or a contract uses one that would go.',
+    },
+  },
+  'post /admin/servers/remove': {
+    id: 'admin_remove_servers',
+    body: 'ServerNames',
+    record: 'ManyServers',
+    statuses: {
+      404: 'There is no server of a name.',
+      409: 'One is on a contract, or usage of its nodes is held.',
+    },
+  },
   'post /admin/servers': { record: 'ServerDetail', body: 'NewServer' },
   'get /admin/servers/{server}': { record: 'ServerDetail' },
   'patch /admin/servers/{server}': { record: 'ServerDetail', body: 'ServerChanges' },

@@ -690,6 +690,7 @@ eachDatabase((database) => {
         },
         accounts: (await t.operator.get('/accounts?limit=1000')).body.length,
         servers: (await t.operator.get('/servers')).body.length,
+        exits: { ok: 0, warn: 0, crit: 0, unknown: expect.any(Number) },
         has_users: true,
         has_usage: expect.any(Boolean),
         operator: 'first',

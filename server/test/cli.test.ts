@@ -176,6 +176,10 @@ describe('against a running server', () => {
       base: 22_000,
       service: 'proxy-https',
     });
+    expect(await json('port-scheme', 'change', 'high', '21000:proxy')).toMatchObject({
+      bases: [{ base: 21_000, service: 'proxy' }],
+    });
+    expect(await json('port-scheme', 'remove', 'high', '--yes')).toEqual({ removed: 'high' });
 
     expect(await json('undo', 'list', 'acme')).toEqual([]);
     for (const [noun, path, more] of [

@@ -40,6 +40,7 @@ test.each([
   [['usage', '--account', 'ac'], ['acme']],
   [['explain', '--server', 'f'], ['fra1']],
   [['server', 'change', 'fra1', '--port-schemes', 'default,d'], ['default,default']],
+  [['port-scheme', 'remove', ''], ['default']],
   [['backup', ''], ['verify']],
   [['no-such-noun', ''], []],
 ])('%j: %j', async (words, expected) => {

@@ -142,11 +142,11 @@ eachDatabase((database) => {
         expect({ exits, nodes }).toEqual({ exits: of(server).exits, nodes: of(server).nodes });
         expect(of(other.server).exits).toEqual({ ok: 0, warn: 0, crit: 0, unknown: 2 });
         expect(of('bare1').exits).toEqual({ ok: 0, warn: 0, crit: 0, unknown: 0 });
-        expect(of('bare1').nodes).toEqual({ all: 0, live: 0 });
+        expect(of('bare1').nodes).toMatchObject({ all: 0, live: 0 });
         return [exits, nodes];
       };
       const none = { ok: 0, warn: 0, crit: 0, unknown: 0 };
-      expect(await counted()).toEqual([
+      expect(await counted()).toMatchObject([
         { ...none, unknown: 2 },
         { all: 2, live: 2 },
       ]);
@@ -162,12 +162,12 @@ eachDatabase((database) => {
       expect((await counted())[0]).toEqual({ ...none, ok: 1, unknown: 1 });
       await ack(node);
       await t.pass(1);
-      expect(await counted()).toEqual([
+      expect(await counted()).toMatchObject([
         { ...none, unknown: 2 },
         { all: 2, live: 1 },
       ]);
       expect((await t.operator.delete(`/nodes/${twin.id}`)).status).toBe(204);
-      expect((await counted())[1]).toEqual({ all: 1, live: 1 });
+      expect((await counted())[1]).toMatchObject({ all: 1, live: 1 });
     });
 
     it('a revoked node is asked no more, and an exit or a server can still be removed', async () => {

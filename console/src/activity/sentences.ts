@@ -151,6 +151,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'account.change': (deed) => changes(deed, contractChanges, 'changed the contract'),
 
   'port_scheme.create': ({ target }) => `created the port scheme ${target}`,
+  'port_scheme.change': ({ target }) => `changed the ports of the port scheme ${target}`,
+  'port_scheme.remove': ({ target }) => `removed the port scheme ${target}`,
   'server.create': ({ target }) => `added the server ${target} to the network`,
   'server.change': ({ target }) => `changed the server ${target}`,
   'server.remove': ({ target }) => `removed the server ${target} from the network`,

@@ -66,11 +66,12 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
   admin_list_accounts: [...own, 'users'],
   admin_list_usage: own,
   admin_list_servers: ['network', 'nodes', 'contract'],
+  admin_list_server_places: ['network', 'nodes', 'contract'],
   admin_get_server: ['network', 'nodes', 'contract'],
   admin_list_nodes: ['network', 'nodes'],
   admin_list_invites: ['network', 'nodes'],
   admin_list_geo_statuses: ['network'],
-  admin_list_port_schemes: ['network'],
+  admin_list_port_schemes: ['network', 'contract'],
   admin_list_tokens: ['network'],
 };
 

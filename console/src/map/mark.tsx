@@ -6,7 +6,7 @@ import { ringOf } from './clusters.ts';
 export type MarkTone = Tone | 'faint';
 
 /** From the worst, and what is known before what is not. */
-export const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'good', 'neutral', 'faint'];
+const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'good', 'neutral', 'faint'];
 
 interface MarkProps {
   tone: MarkTone;

@@ -10,15 +10,21 @@ import {
   type Node,
   nodeGroups,
   type Server,
-  serverGroup,
 } from './states.ts';
+
+/** The first servers of a filter, and how many it finds. */
+interface FirstServers {
+  first: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
+  found: number;
+}
 
 export interface Network {
   now: number;
   status: ResponseOf<'admin_get_status'>;
   /** Those that stand so: how many, and the first ones. */
   accounts: Record<AccountGroup, { found: number; rows: readonly Account[] }>;
-  servers: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
+  /** Servers by what is wrong with them. */
+  servers: Record<'dark' | 'bare' | 'crit' | 'warn', FirstServers>;
   nodes: readonly Node[];
   /** Exit IPs that a geo-IP provider sees in another country. */
   misplaced: ReadonlyArray<{ server: string; ip: string }>;
@@ -98,29 +104,26 @@ function ofNodes({ nodes, now }: Network): Item[] {
   return items;
 }
 
-function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
+function ofServers({ servers, misplaced, status }: Network): Item[] {
   const items: Item[] = [];
-  const byServer = Map.groupBy(nodes, ({ server }) => server);
-  const groupOf = ({ name }: { name: string }) => serverGroup(byServer.get(name) ?? []);
-  const dark = servers.filter((server) => groupOf(server) === 'bad');
-  if (dark.length > 0) {
+  const { dark, bare } = servers;
+  if (dark.found > 0) {
     items.push({
       key: 'dark',
       tone: 'bad',
-      sentence: `${count(dark.length, 'server has', 'servers have')} no live node: ${namesOf(dark)}. No change reaches ${dark.length === 1 ? 'it' : 'them'}.`,
+      sentence: `${count(dark.found, 'server has', 'servers have')} no live node: ${namesOf(dark)}. No change reaches ${dark.found === 1 ? 'it' : 'them'}.`,
       link: serversBy({ nodes: 'bad' }),
     });
   }
-  const bare = servers.filter((server) => groupOf(server) === 'neutral');
-  if (bare.length > 0) {
+  if (bare.found > 0) {
     items.push({
       key: 'bare',
       tone: 'warn',
-      sentence: `${count(bare.length, 'server has', 'servers have')} no node yet: ${namesOf(bare)}. Invite one.`,
+      sentence: `${count(bare.found, 'server has', 'servers have')} no node yet: ${namesOf(bare)}. Invite one.`,
       link: serversBy({ nodes: 'neutral' }),
     });
   }
-  items.push(...ofExits(servers));
+  items.push(...ofExits(servers, status.exits));
   // Without databases nothing is looked up: what was found once says nothing of today.
   const seen = status.geoip.length > 0 ? misplaced : [];
   const exits = [...new Map(seen.map((exit) => [exit.ip, exit])).values()];
@@ -135,29 +138,34 @@ function ofServers({ servers, nodes, misplaced, status }: Network): Item[] {
   return items;
 }
 
-function ofExits(servers: Network['servers']): Item[] {
+function ofExits(servers: Network['servers'], exits: Network['status']['exits']): Item[] {
   return (['crit', 'warn'] as const).flatMap((status): Item[] => {
-    const found = servers.filter(({ exits }) => exits[status] > 0);
-    const [first] = found;
-    if (!first) return [];
-    const all = found.reduce((sum, { exits }) => sum + exits[status], 0);
-    const names = named(found.map(({ name, exits }) => `${exits[status]} on ${name}`));
+    const { first, found } = servers[status];
+    if (found === 0) return [];
+    const names = named(
+      first.map((server) => `${server.exits[status]} on ${server.name}`),
+      found,
+    );
+    const [only] = first;
     return [
       {
         key: `exits-${status}`,
         tone: status === 'crit' ? 'bad' : 'warn',
-        sentence: `${count(all, ...exitFaults[status])} (${status}): ${names}.`,
+        sentence: `${count(exits[status], ...exitFaults[status])} (${status}): ${names}.`,
         link:
-          found.length === 1
-            ? { path: paths.operator.server(first.name), text: first.name }
+          found === 1 && only
+            ? { path: paths.operator.server(only.name), text: only.name }
             : serversBy({ exits: status }),
       },
     ];
   });
 }
 
-const namesOf = (servers: ReadonlyArray<{ name: string }>) =>
-  named(servers.map(({ name }) => name));
+const namesOf = ({ first, found }: FirstServers) =>
+  named(
+    first.map(({ name }) => name),
+    found,
+  );
 
 export type AccountGroup = Exclude<keyof typeof accountFilters, 'active'>;
 

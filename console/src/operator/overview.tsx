@@ -1,6 +1,6 @@
 // How the whole network stands: what it is, what needs attention, where its servers are.
-import { Link } from 'wouter-preact';
-import type { ResponseOf } from '../api/api.ts';
+import { Link, useLocation } from 'wouter-preact';
+import type { Given, ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { mostNamed } from '../attention/items.ts';
@@ -20,19 +20,35 @@ import { lagText, nodeGroups } from './states.ts';
 type Status = ResponseOf<'admin_get_status'>;
 
 export function OverviewPage() {
+  const [, navigate] = useLocation();
   const status = useRead('admin_get_status', {});
-  const servers = useRead('admin_list_servers', {});
   const nodes = useRead('admin_list_nodes', {});
   const geo = useRead('admin_list_geo_statuses', { query: { status: 'crit', limit: 1000 } });
   const accounts = useAccounts();
   const readings = Object.values(accounts).map(({ rows }) => rows);
+  const exits = status.data?.exits;
+  const servers = {
+    dark: useFirst({ nodes: 'bad' }),
+    bare: useFirst({ nodes: 'neutral' }),
+    crit: useFirst({ exits: 'crit' }, exits && exits.crit > 0),
+    warn: useFirst({ exits: 'warn' }, exits && exits.warn > 0),
+  };
+  const { dark, bare, crit, warn } = servers;
+  const firsts = [dark, bare, crit, warn];
   const all = {
     data:
-      status.data && servers.data && nodes.data && geo.data && readings.every(({ data }) => data)
+      status.data &&
+      dark.data &&
+      bare.data &&
+      crit.data &&
+      warn.data &&
+      nodes.data &&
+      geo.data &&
+      readings.every(({ data }) => data)
         ? {
             now: now.value,
             status: status.data,
-            servers: servers.data,
+            servers: { dark: dark.data, bare: bare.data, crit: crit.data, warn: warn.data },
             nodes: nodes.data,
             misplaced: geo.data,
             accounts: {
@@ -43,9 +59,9 @@ export function OverviewPage() {
             },
           }
         : undefined,
-    error: [status, servers, nodes, geo, ...readings].find(({ error }) => error)?.error,
+    error: [status, ...firsts, nodes, geo, ...readings].find(({ error }) => error)?.error,
     refetch: () => {
-      for (const one of [status, servers, nodes, geo, ...readings]) void one.refetch();
+      for (const one of [status, ...firsts, nodes, geo, ...readings]) void one.refetch();
     },
   };
   return (
@@ -62,8 +78,10 @@ export function OverviewPage() {
               nothingYet={nothingYet(network)}
             />
             {network.nodes.length > 0 && <HistoryCard />}
-            {network.servers.length > 0 && (
-              <NetworkMap servers={network.servers} nodes={network.nodes} />
+            {network.status.servers > 0 && (
+              <NetworkMap
+                onChoose={(places) => navigate(addressOf(paths.operator.servers, { places }))}
+              />
             )}
             <ThisServer status={network.status} />
           </>
@@ -84,9 +102,21 @@ function useAccounts() {
   };
 }
 
-function nothingYet({ servers, status: { accounts } }: Pick<Network, 'servers' | 'status'>) {
-  if (servers.length === 0) return 'The network has no server yet: there is nothing to look after.';
-  if (accounts === 0) return 'There is no account yet: nobody uses the network.';
+/** The first servers of a filter, and how many it finds; none where they are known not to be there. */
+function useFirst(filter: NonNullable<Given<'admin_list_servers'>['query']>, isAny = true) {
+  const { rows, found } = usePages('admin_list_servers', {
+    query: { ...filter, sort: 'name' },
+    limit: mostNamed,
+    enabled: isAny,
+  });
+  const { data, error, refetch } = rows;
+  const none = { first: [], found: 0 };
+  return { data: isAny ? data && { first: data, found } : none, error, refetch };
+}
+
+function nothingYet({ status }: Pick<Network, 'status'>) {
+  if (status.servers === 0) return 'The network has no server yet: there is nothing to look after.';
+  if (status.accounts === 0) return 'There is no account yet: nobody uses the network.';
   return undefined;
 }
 

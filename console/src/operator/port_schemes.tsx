@@ -1,34 +1,37 @@
-// Port schemes: which ports lead to exit IPs, by which service, and which servers use them.
+// Port schemes: which ports lead to exit IPs, by which service, and how many accounts and servers have them.
 import { Link } from 'wouter-preact';
-import type { ResponseOf } from '../api/api.ts';
+import { invalidField, type ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { count } from '../format.ts';
-import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
+import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
 import { nameRule } from '../forms/name_rule.ts';
-import { paths } from '../paths.ts';
+import { addressOf, paths } from '../paths.ts';
 import {
   Button,
   Card,
   type Column,
+  Field,
+  IconButton,
   Loaded,
-  optionsIn,
   Page,
-  SelectField,
   Table,
   TextField,
   textOf,
 } from '../ui/ui.ts';
-import type { Server } from './states.ts';
 
 type Scheme = ResponseOf<'admin_list_port_schemes'>[number];
-
-/** As many servers as are named; of more their number is told. */
-const named = 5;
+type Bases = Scheme['bases'];
 
 export function PortSchemesPage() {
   const schemes = useRead('admin_list_port_schemes', {});
-  const servers = useRead('admin_list_servers', {});
-  const { dialog, openLinked } = useDialog({ add: (close) => <NewScheme onClose={close} /> });
+  const { dialog, open, openLinked } = useDialog({
+    add: (close) => <NewScheme onClose={close} />,
+    change: (close, of) => (
+      <OfRecord list={schemes.data} is={({ name }) => name === of} name={of} onClose={close}>
+        {(scheme) => <ChangeScheme scheme={scheme} onClose={close} />}
+      </OfRecord>
+    ),
+  });
   return (
     <Page
       title="Port schemes"
@@ -44,9 +47,26 @@ export function PortSchemesPage() {
           {(all) => (
             <Table
               caption="Port schemes"
-              columns={columnsWith(servers.data)}
+              columns={columns}
               rows={all}
               keyOf={({ name }) => name}
+              actions={(scheme) => (
+                <>
+                  <IconButton
+                    icon="edit"
+                    label={`Change ${scheme.name}`}
+                    onClick={() => openLinked('change', scheme.name)}
+                  />
+                  <IconButton
+                    icon="remove"
+                    label={`Remove ${scheme.name}`}
+                    disabledReason={whyStays(scheme)}
+                    onClick={() =>
+                      open((close) => <RemoveScheme name={scheme.name} onClose={close} />)
+                    }
+                  />
+                </>
+              )}
             />
           )}
         </Loaded>
@@ -56,31 +76,77 @@ export function PortSchemesPage() {
   );
 }
 
-const columnsWith = (servers: readonly Server[] | undefined): Column<Scheme>[] => [
+const columns: Column<Scheme>[] = [
   { heading: 'Port scheme', names: true, cell: ({ name }) => name },
   {
     heading: 'Ports',
     cell: ({ bases }) => bases.map(({ base, service }) => `from ${base} ${service}`).join(', '),
   },
   {
+    heading: 'Accounts',
+    numeric: true,
+    cell: ({ accounts }) => accounts.toLocaleString('en'),
+  },
+  {
     heading: 'Servers',
-    cell: ({ name }) =>
-      servers && <Users of={servers.filter(({ port_schemes }) => port_schemes.includes(name))} />,
+    cell: ({ name, servers }) =>
+      servers === 0 ? (
+        'none'
+      ) : (
+        <Link href={addressOf(paths.operator.servers, { port_scheme: name })}>
+          {count(servers, 'server')}
+        </Link>
+      ),
   },
 ];
 
-function Users({ of }: { of: readonly Server[] }) {
-  if (of.length === 0) return 'none';
-  if (of.length > named) return count(of.length, 'server');
-  return of.map(({ name }, at) => (
-    <span key={name}>
-      {at > 0 && ', '}
-      <Link href={paths.operator.server(name)}>{name}</Link>
-    </span>
-  ));
+/** Why a scheme cannot be removed now. */
+function whyStays({ name, accounts, servers }: Scheme): string | undefined {
+  if (name === 'default') return 'New accounts and servers get it.';
+  if (accounts === 0 && servers === 0) return undefined;
+  return `It is the scheme of ${count(accounts, 'account')} and ${count(servers, 'server')}.`;
 }
 
-/** A scheme of one range of ports; those of several are made by the command line. */
+const textOfBases = (bases: Bases) =>
+  bases.map(({ base, service }) => `${base} ${service}`).join('\n');
+
+/** The bases of lines such as "10000 proxy". Errors: ApiError of the field. */
+function basesOf(fields: FormData): Bases {
+  const lines = textOf(fields, 'bases').split('\n');
+  return lines
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .map((line) => {
+      const [, port, service] = /^(\d{1,5})[\s:]+(proxy|proxy-https)$/.exec(line) ?? [];
+      if (port === undefined) {
+        throw invalidField('bases', `“${line}” is no port with its service, such as 10000 proxy.`);
+      }
+      return { base: Number(port), service: service as Bases[number]['service'] };
+    });
+}
+
+function PortsField({ bases }: { bases?: Bases }) {
+  return (
+    <Field
+      label="Ports"
+      name="bases"
+      hint="On each line the port of port base 0 and its service, proxy or proxy-https. Override ports are 500 more."
+    >
+      {(given) => (
+        <textarea
+          {...given}
+          class="mono"
+          rows={4}
+          required
+          spellcheck={false}
+          defaultValue={bases && textOfBases(bases)}
+          placeholder={'20000 proxy\n22000 proxy-https'}
+        />
+      )}
+    </Field>
+  );
+}
+
 function NewScheme({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
@@ -90,26 +156,58 @@ function NewScheme({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={async (fields) => {
         const name = textOf(fields, 'name');
-        const base = Number(textOf(fields, 'bases.0.base'));
-        const service = textOf(fields, 'bases.0.service') === 'proxy' ? 'proxy' : 'proxy-https';
-        await change('admin_create_port_scheme', { body: { name, bases: [{ base, service }] } });
+        await change('admin_create_port_scheme', { body: { name, bases: basesOf(fields) } });
         return `Added the port scheme ${name}.`;
       }}
     >
       <p>No node opens a port of it until a server is given the scheme.</p>
       <TextField label="Name" name="name" required {...nameRule} />
-      <TextField
-        label="First port"
-        name="bases.0.base"
-        type="number"
-        required
-        min={1}
-        max={64_536}
-        hint="The port of port base 0. Override ports are 500 more."
-      />
-      <SelectField label="Service" name="bases.0.service" options={services} />
+      <PortsField />
     </FormDialog>
   );
 }
 
-const services = optionsIn({ proxy: 'proxy', 'proxy-https': 'proxy-https' });
+interface ChangeSchemeProps {
+  scheme: Scheme;
+  onClose: () => void;
+}
+
+function ChangeScheme({ scheme: { name, bases, accounts, servers }, onClose }: ChangeSchemeProps) {
+  return (
+    <FormDialog
+      title={`Change the ports of ${name}`}
+      verb="Save"
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        const body = { bases: basesOf(fields) };
+        if (textOfBases(body.bases) === textOfBases(bases)) return 'Nothing was changed.';
+        await change('admin_change_port_scheme', { path: { name }, body });
+        return `Saved the port scheme ${name}.`;
+      }}
+    >
+      <p>
+        The nodes of {count(servers, 'server')} open and close ports at once.
+        {accounts > 0 &&
+          ` ${count(accounts, 'account has', 'accounts have')} the scheme: its ports stay, others may come beside them.`}
+      </p>
+      <PortsField bases={bases} />
+    </FormDialog>
+  );
+}
+
+function RemoveScheme({ name, onClose }: { name: string; onClose: () => void }) {
+  return (
+    <FormDialog
+      title={`Remove the port scheme ${name}?`}
+      verb={`Remove ${name}`}
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_remove_port_scheme', { path: { name } });
+        return `The port scheme ${name} is removed.`;
+      }}
+    >
+      <p>No account and no server has it. It can be added again.</p>
+    </FormDialog>
+  );
+}

@@ -21,7 +21,7 @@ export function ServerPage({ name }: { name: string }) {
   const server = useRead('admin_get_server', { path: { server: name } });
   const nodes = useRead('admin_list_nodes', {});
   const own = nodes.data?.filter((node) => node.server === name);
-  const state = own && serverState(own);
+  const state = server.data && serverState(server.data.nodes);
   return (
     <Page
       title={name}

@@ -1,10 +1,13 @@
-// Every server of the network: filtered by country, service, and how its nodes and its exit IPs stand.
-import { useMemo } from 'preact/hooks';
+// Every server of the network: searched, filtered and sorted by the server; those that are chosen are changed or removed at once.
 import { Link, useLocation } from 'wouter-preact';
-import { useAddressStates } from '../address.ts';
+import { useAddressState, useAddressStates } from '../address.ts';
+import type { Given } from '../api/api.ts';
+import { readPage, usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
+import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { paths } from '../paths.ts';
 import {
   Badge,
@@ -12,34 +15,39 @@ import {
   Card,
   type Column,
   Empty,
+  isOneOf,
   Loaded,
-  LongTable,
   optionsIn,
   optionsOf,
   Page,
+  PagedTable,
   SearchField,
   SelectField,
+  useSelection,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
-import { NewServerDialog } from './forms/server_form.tsx';
-import {
-  exitStatuses,
-  exitTones,
-  type Node,
-  type Server,
-  type State,
-  serverGroup,
-  serverGroups,
-  serverState,
-} from './states.ts';
+import { ManyServersBar } from './forms/many_servers.tsx';
+import { NewServerDialog, services } from './forms/server_form.tsx';
+import { NetworkMap } from './network_map.tsx';
+import { placesName } from './places.ts';
+import { exitStatuses, exitTones, type Server, serverGroups, serverState } from './states.ts';
 
-type Row = Server & { state: State; group: keyof typeof serverGroups };
+const rowsOfPage = 100;
+const sorts = ['name', 'title', 'ip_count', 'nodes'] as const;
+const healths = {
+  crit: 'some crit',
+  warn: 'some warn',
+  unknown: 'some unknown',
+  ok: 'all ok',
+  misplaced: 'some in another country',
+};
+const noFilters = { country: '', service: '', port_scheme: '', nodes: '', exits: '', places: '' };
 
 export function ServersPage() {
   const [, navigate] = useLocation();
-  const servers = useRead('admin_list_servers', {});
-  const nodes = useRead('admin_list_nodes', {});
-  const { dialog, openLinked } = useDialog({
+  const [map, setMap] = useAddressState('map');
+  const [places, setPlaces] = useAddressState('places');
+  const { dialog, open, openLinked } = useDialog({
     import: (close) => <ImportDialog onClose={close} />,
     add: (close) => (
       <NewServerDialog
@@ -51,10 +59,11 @@ export function ServersPage() {
       />
     ),
   });
-  const rows = useMemo(() => rowsOf(servers.data, nodes.data), [servers.data, nodes.data]);
-  const of = { data: rows, error: servers.error ?? nodes.error, refetch: servers.refetch };
   const actions = (
     <>
+      <Button aria-expanded={map !== ''} onClick={() => setMap(map === '' ? 'shown' : '')}>
+        {map === '' ? 'Show the map' : 'Hide the map'}
+      </Button>
       <Button onClick={() => openLinked('import')}>Import an inventory …</Button>
       <Button kind="primary" icon="plus" onClick={() => openLinked('add')}>
         Add a server
@@ -62,165 +71,188 @@ export function ServersPage() {
     </>
   );
   return (
-    <Page title="Servers" note="The places of the network." actions={actions}>
+    <Page wide title="Servers" note="The places of the network." actions={actions}>
+      {map !== '' && (
+        <div class="small-map">
+          <NetworkMap chosen={places} onChoose={setPlaces} />
+        </div>
+      )}
       <Card>
-        <Loaded of={of} what="the servers">
-          {(all) =>
-            all.length === 0 ? (
-              <Empty title="The network has no server yet.">
-                Add one, or import them all from a file.
-              </Empty>
-            ) : (
-              <Servers all={all} />
-            )
-          }
-        </Loaded>
+        <Servers open={open} />
       </Card>
       {dialog}
     </Page>
   );
 }
 
-function rowsOf(
-  servers: readonly Server[] | undefined,
-  nodes: readonly Node[] | undefined,
-): Row[] | undefined {
-  if (!servers || !nodes) return undefined;
-  const byServer = Map.groupBy(nodes, ({ server }) => server);
-  return servers.map((server) => {
-    const own = byServer.get(server.name) ?? [];
-    return { ...server, state: serverState(own), group: serverGroup(own) };
-  });
-}
-
-const groups = optionsIn({ '': 'Any state', ...serverGroups });
-const healths = optionsIn({
-  '': 'Any health',
-  crit: 'some crit',
-  warn: 'some warn',
-  unknown: 'some unknown',
-  ok: 'all ok',
-  misplaced: 'some in another country',
-});
-
-/** Whether the exit IPs of a server are as wanted; `misplaced`: the servers where some are seen in another country. */
-function isHealth(
-  { name, exits, ip_count }: Row,
-  wanted: string,
-  misplaced: ReadonlySet<string>,
-): boolean {
-  if (wanted === 'misplaced') return misplaced.has(name);
-  if (wanted === 'ok') return ip_count > 0 && exits.ok === ip_count;
-  const status = exitStatuses.find((one) => one === wanted);
-  return status === undefined || exits[status] > 0;
-}
-
-const noFilters = { search: '', country: '', service: '', nodes: '', exits: '', rows: '' };
-
-function Servers({ all }: { all: readonly Row[] }) {
+/** The filters in the address: their fields, and the part of the query that they make. */
+function useServerFilters() {
+  const [text, setText, search] = useTypedState('search');
   const [filters, change] = useAddressStates(noFilters);
-  const set = (name: keyof typeof noFilters) => (value: string) =>
-    change({ rows: '', [name]: value });
-  const { search, country: land, service, nodes, exits } = filters;
-  const geo = useRead(
-    'admin_list_geo_statuses',
-    { query: { status: 'crit', limit: 1000 } },
-    { enabled: exits === 'misplaced' },
-  );
-  const misplaced = new Set(geo.data?.map(({ server }) => server));
-  const wanted = search.trim().toLowerCase();
-  const lands = [...new Set(all.map((row) => row.country))]
-    .map((code) => ({ value: code, text: country(code) }))
-    .sort((one, other) => one.text.localeCompare(other.text));
-  const services = [...new Set(all.flatMap((row) => row.services))].sort();
-  const rows = all.filter(
-    (row) =>
-      (land === '' || row.country === land) &&
-      (service === '' || row.services.some((one) => one === service)) &&
-      (nodes === '' || row.group === nodes) &&
-      isHealth(row, exits, misplaced) &&
-      `${row.name} ${row.hostname} ${row.title} ${row.city}`.toLowerCase().includes(wanted),
-  );
+  const { nodes, exits, service } = filters;
+  const query: NonNullable<Given<'admin_list_servers'>['query']> = {
+    search: search.trim(),
+    country: filters.country,
+    port_scheme: filters.port_scheme,
+    places: filters.places,
+    ...(isOneOf(serverGroups, nodes) ? { nodes } : {}),
+    ...(isOneOf(healths, exits) ? { exits } : {}),
+    ...(services.some((one) => one === service)
+      ? { service: service as Server['services'][number] }
+      : {}),
+  };
+  const isFiltered = Object.values(query).some((value) => value !== '');
+  return { ...{ text, setText, filters, change, query, isFiltered } };
+}
+
+function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
+  const of = useServerFilters();
+  const { sorting, query: order } = useSorting(sorts, 'name');
+  const query = { ...order, ...of.query };
+  const pages = usePages('admin_list_servers', { query, limit: rowsOfPage });
+  const rows = pages.rows.data ?? [];
+  const selection = useSelection(rows.map(({ name }) => name));
+  const chosen = rows.filter(({ name }) => selection.keys.has(name));
   return (
-    <>
-      <div class="filters many">
-        <SearchField
-          label="Name, hostname or city"
-          name="words"
-          value={search}
-          onInput={set('search')}
-        />
-        <SelectField
-          label="Country"
-          name="country"
-          value={land}
-          onInput={set('country')}
-          options={[{ value: '', text: 'All countries' }, ...lands]}
-        />
-        <SelectField
-          label="Service"
-          name="service"
-          value={service}
-          onInput={set('service')}
-          options={optionsOf(services, 'All services')}
-        />
-        <SelectField
-          label="Nodes"
-          name="nodes"
-          value={nodes}
-          onInput={set('nodes')}
-          options={groups}
-        />
-        <SelectField
-          label="Exit IPs"
-          name="exits"
-          value={exits}
-          onInput={set('exits')}
-          options={healths}
-        />
-      </div>
-      <LongTable
-        caption="Servers by name"
-        columns={columns}
-        rows={rows}
-        keyOf={({ name }) => name}
-        all={all.length}
-        one="server"
-        many="servers"
-        most={Number(filters.rows)}
-        onMore={(most) => change({ rows: String(most) })}
-      />
-    </>
+    <Loaded of={pages.rows} what="the servers">
+      {() =>
+        pages.total === 0 && !of.isFiltered ? (
+          <Empty title="The network has no server yet.">
+            Add one, or import them all from a file.
+          </Empty>
+        ) : (
+          <>
+            <div class="list-head">
+              <Filters of={of} />
+              <ManyServersBar {...{ chosen, selection, open }} />
+            </div>
+            <PagedTable
+              caption="Servers of the network"
+              columns={columns}
+              keyOf={({ name }) => name}
+              beside={
+                <ExportButtons
+                  name="servers"
+                  read={(next) => readPage('admin_list_servers', { ...query, limit: 1000 }, next)}
+                  header={exported}
+                  cells={cellsOf}
+                />
+              }
+              {...{ pages, rows, sorting, selection }}
+            />
+          </>
+        )
+      }
+    </Loaded>
   );
 }
 
-const columns: Column<Row>[] = [
+function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
+  const { text, setText, filters, change } = of;
+  const places = useRead('admin_list_server_places', {}).data ?? [];
+  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const lands = [...new Set(places.map((place) => place.country))]
+    .map((value) => ({ value, text: country(value) }))
+    .sort((one, other) => one.text.localeCompare(other.text));
+  const field = (name: keyof typeof noFilters) => ({
+    name,
+    value: filters[name],
+    onInput: (value: string) => change({ [name]: value }),
+  });
+  return (
+    <div class="filters many">
+      <SearchField
+        label="Search"
+        name="search"
+        placeholder="Name, host, city or exit IP"
+        value={text}
+        onInput={setText}
+      />
+      <SelectField
+        label="Country"
+        {...field('country')}
+        options={[{ value: '', text: 'All countries' }, ...lands]}
+      />
+      <SelectField
+        label="Service"
+        {...field('service')}
+        options={optionsOf(services, 'All services')}
+      />
+      <SelectField
+        label="Port scheme"
+        {...field('port_scheme')}
+        options={optionsOf(
+          schemes.map(({ name }) => name),
+          'All schemes',
+        )}
+      />
+      <SelectField
+        label="Nodes"
+        {...field('nodes')}
+        options={optionsIn({ '': 'Any state', ...serverGroups })}
+      />
+      <SelectField
+        label="Exit IPs"
+        {...field('exits')}
+        options={optionsIn({ '': 'Any health', ...healths })}
+      />
+      {filters.places !== '' && (
+        <Button icon="close" onClick={() => change({ places: '' })}>
+          Only {placesName(filters.places, places)}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const exported = [
+  ...['name', 'hostname', 'title', 'city', 'country', 'latitude', 'longitude', 'services'],
+  ...['port_schemes', 'exit_ips', 'ok', 'warn', 'crit', 'unknown', 'nodes', 'live', 'added'],
+];
+const cellsOf = (server: Server) => {
+  const { name, hostname, title, city, latitude, longitude, exits, nodes } = server;
+  return [
+    ...[name, hostname, title, city, server.country, latitude, longitude],
+    ...[server.services.join(';'), server.port_schemes.join(';'), server.ip_count],
+    ...[exits.ok, exits.warn, exits.crit, exits.unknown, nodes.all, nodes.live],
+    timeText(server.created_at),
+  ];
+};
+
+const columns: Column<Server>[] = [
   {
     heading: 'Server',
     names: true,
-    cell: ({ name, hostname }) => (
-      <span class="two-lines">
-        <Link href={paths.operator.server(name)}>{name}</Link>
-        <span class="note">{hostname}</span>
-      </span>
+    sort: 'name',
+    cell: ({ name }) => <Link href={paths.operator.server(name)}>{name}</Link>,
+  },
+  { heading: 'Hostname', minor: true, cell: ({ hostname }) => hostname },
+  {
+    heading: 'Place',
+    sort: 'title',
+    cell: ({ title, country: land }) => (
+      <span class="place-name">{`${title}, ${country(land)}`}</span>
     ),
   },
   {
-    heading: 'Place',
-    cell: (row) => (
-      <span class="two-lines">
-        {row.title}
-        <span class="note">{country(row.country)}</span>
-      </span>
-    ),
+    heading: 'Services',
+    long: true,
+    cell: ({ services: offered }) => <span>{offered.join(', ')}</span>,
   },
-  { heading: 'Services', cell: ({ services }) => services.join(', ') },
-  { heading: 'Exit IPs', cell: ({ exits }) => <Exits of={exits} /> },
-  { heading: 'Nodes', cell: ({ state }) => <Badge tone={state.tone}>{state.text}</Badge> },
+  { heading: 'Port schemes', minor: true, cell: ({ port_schemes }) => port_schemes.join(', ') },
+  { heading: 'Exit IPs', sort: 'ip_count', cell: ({ exits }) => <Exits of={exits} /> },
+  {
+    heading: 'Nodes',
+    sort: 'nodes',
+    cell: ({ nodes }) => {
+      const { tone, text } = serverState(nodes);
+      return <Badge tone={tone}>{text}</Badge>;
+    },
+  },
 ];
 
 /** How many there are of each status; the worst first. */
-function Exits({ of }: { of: Row['exits'] }) {
+function Exits({ of }: { of: Server['exits'] }) {
   const some = exitStatuses.filter((status) => of[status] > 0);
   if (some.length === 0) return <span class="note">none yet</span>;
   return (

@@ -1,6 +1,5 @@
 // How servers, nodes and accounts stand: each state as a tone and a word.
 import type { ResponseOf } from '../api/api.ts';
-import { count } from '../format.ts';
 import type { Tone } from '../ui/ui.ts';
 
 export type Account = ResponseOf<'admin_list_accounts'>[number];
@@ -50,7 +49,7 @@ export const nodeGroups = {
   },
 } as const;
 
-/** Servers by their nodes, in the same way: each is in one group. */
+/** Servers by their nodes, as the server filters them: each is in one group. */
 export const serverGroups = {
   good: 'live',
   warn: 'a node lags, is drained or lost',
@@ -59,50 +58,19 @@ export const serverGroups = {
   neutral: 'no node yet',
 } as const;
 
-export function serverGroup(nodes: readonly OfNode[]): keyof typeof serverGroups {
-  if (nodes.length > 0 && !nodes.some(({ live }) => live)) return 'bad';
-  const { tone } = serverState(nodes);
-  return tone === 'bad' ? 'drained' : (tone as 'good' | 'warn' | 'neutral');
-}
-
 /** A server, by its nodes. */
-export function serverState(nodes: readonly OfNode[]): State {
-  if (nodes.length === 0) return { tone: 'neutral', text: 'no node yet' };
-  const live = nodes.filter((node) => node.live);
-  if (live.length === 0) return { tone: 'bad', text: 'no live node' };
-  if (live.length < nodes.length) {
-    return { tone: 'warn', text: `${live.length} of ${nodes.length} nodes live` };
-  }
-  const drained = live.filter(({ drained_at }) => drained_at !== null);
-  if (drained.length === live.length) return { tone: 'bad', text: 'drained' };
-  if (drained.length > 0) {
-    return { tone: 'warn', text: `${drained.length} of ${live.length} nodes drained` };
-  }
-  const lag = Math.max(...live.map((node) => node.lag));
+export function serverState({ all, live, drained, lag }: Server['nodes']): State {
+  if (all === 0) return { tone: 'neutral', text: 'no node yet' };
+  if (live === 0) return { tone: 'bad', text: 'no live node' };
+  if (live < all) return { tone: 'warn', text: `${live} of ${all} nodes live` };
+  if (drained === live) return { tone: 'bad', text: 'drained' };
+  if (drained > 0) return { tone: 'warn', text: `${drained} of ${live} nodes drained` };
   return lag > 0 ? { tone: 'warn', text: lagText(lag) } : { tone: 'good', text: 'live' };
 }
 
 /** From the worst. */
 export const exitStatuses = ['crit', 'warn', 'unknown', 'ok'] as const;
 export const exitTones = { crit: 'bad', warn: 'warn', unknown: 'neutral', ok: 'good' } as const;
-
-/** The exit IPs of a server, by the worst of them. */
-export function exitsState(exits: Server['exits']): State {
-  const all = exitStatuses.reduce((sum, status) => sum + exits[status], 0);
-  const status = exitStatuses.find((one) => exits[one] > 0);
-  if (!status) return { tone: 'neutral', text: 'no exit IP yet' };
-  const many =
-    exits[status] === all ? count(all, 'exit IP') : `${exits[status]} of ${all} exit IPs`;
-  return { tone: exitTones[status], text: `${many} ${status}` };
-}
-
-const worstFirst: readonly Tone[] = ['bad', 'warn', 'busy', 'neutral', 'good'];
-
-/** As the worst of these, in the words of all. */
-export function together(states: readonly State[]): State {
-  const tone = worstFirst.find((one) => states.some((state) => state.tone === one)) ?? 'neutral';
-  return { tone, text: states.map(({ text }) => text).join(', ') };
-}
 
 type OfAccount = Pick<Account, 'suspended' | 'over_limit' | 'expiry'>;
 

@@ -82,9 +82,10 @@ function useOpenAccount(searched: string, go: Go) {
 }
 
 function useNetwork(searched: string, go: Go) {
-  const query = { search: searched.trim(), sort: 'name' as const, limit: 20 };
+  const text = searched.trim();
+  const query = { search: text, sort: 'name' as const, limit: 20 };
   const accounts = useRead('admin_list_accounts', { query });
-  const servers = useRead('admin_list_servers', {});
+  const servers = useRead('admin_list_servers', { query }, { enabled: text !== '' });
   const nodes = useRead('admin_list_nodes', {});
   const items = [
     ...(accounts.data ?? []).map(
@@ -98,14 +99,15 @@ function useNetwork(searched: string, go: Go) {
         choose: go(operator.account(name)),
       }),
     ),
-    ...(servers.data ?? []).map(
+    ...((text !== '' && servers.data) || []).map(
       ({ name, hostname, city, country }): Item => ({
         key: `server ${name}`,
         kind: 'Server',
         name,
         note: city,
         icon: 'servers',
-        words: `${hostname} ${city} ${country}`,
+        // It may be found by its title or an exit IP.
+        words: `${hostname} ${city} ${country} ${text}`,
         choose: go(operator.server(name)),
       }),
     ),
@@ -121,7 +123,7 @@ function useNetwork(searched: string, go: Go) {
       }),
     ),
   ];
-  const isReading = accounts.isFetching || servers.isLoading || nodes.isLoading;
+  const isReading = accounts.isFetching || servers.isFetching || nodes.isLoading;
   return { items, isReading };
 }
 

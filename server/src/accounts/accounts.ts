@@ -16,7 +16,7 @@ import * as store from './store.ts';
  */
 export type Account = store.AccountRow;
 export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
-export { pageOfAccounts } from './store.ts';
+export { accountsOnScheme, pageOfAccounts } from './store.ts';
 
 export interface NewAccount {
   name: string;

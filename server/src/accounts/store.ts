@@ -61,6 +61,16 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
   return updateRow(tx, 'accounts', ['id'], changeable, row);
 }
 
+/** The accounts that have a port scheme: the first of them, by name, and how many there are. */
+export async function accountsOnScheme(db: Reader, port_scheme_id: number, most: number) {
+  const rows = await db.all<{ name: string; all_of_them: number }>(
+    `select name, count(*) over () as all_of_them from accounts
+     where port_scheme_id = $1 order by name limit $2`,
+    [port_scheme_id, most],
+  );
+  return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
+}
+
 /** The names of the account's servers that do not listen on a port scheme. */
 export async function serversWithoutScheme(
   db: Reader,

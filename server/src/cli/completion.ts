@@ -120,6 +120,7 @@ const lists: Readonly<Record<string, List>> = {
   },
   'port-scheme': portSchemes,
   'port-schemes': portSchemes,
+  scheme: portSchemes,
   'node id': named(() => '/nodes', 'id'),
   'held-usage id': named(() => '/held_usage', 'id'),
   'operator-token id': named(() => '/tokens', 'id'),

@@ -82,6 +82,13 @@ interface Base {
   service: string;
 }
 
+interface PortScheme {
+  name: string;
+  bases: Base[];
+  accounts: number;
+  servers: number;
+}
+
 function base(text: string): Base {
   const [, port, service = ''] = /^(\d{1,5}):(proxy|proxy-https)$/.exec(text) ?? [];
   if (!port)
@@ -90,6 +97,8 @@ function base(text: string): Base {
     );
   return { base: Number(port), service };
 }
+
+const scheme = '/port_schemes/<scheme>';
 
 export const portSchemeNoun: Noun = {
   name: 'port-scheme',
@@ -100,12 +109,16 @@ export const portSchemeNoun: Noun = {
       list: true,
       summary: 'list port schemes',
       run: async (_given, api) => {
-        const value = await api.list<{ name: string; bases: Base[] }>('/port_schemes');
-        const rows = value.map(({ name, bases }) => ({
+        const value = await api.list<PortScheme>('/port_schemes');
+        const rows = value.map(({ name, bases, ...counts }) => ({
           name,
           bases: bases.map((one) => `${one.base}:${one.service}`),
+          ...counts,
         }));
-        return { ...table(rows, ['name', ['bases', 'bases', 'list']]), value };
+        return {
+          ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers']),
+          value,
+        };
       },
     },
     {
@@ -116,6 +129,24 @@ export const portSchemeNoun: Noun = {
         await api.post('/port_schemes', body);
         return done(`The port scheme ${body.name} was added.`, body);
       },
+    },
+    {
+      usage: 'change <scheme> <bases...>',
+      summary: 'give a port scheme these ports; those that an account uses stay',
+      run: async (given, api) => {
+        const body = { bases: given.parsedAll('bases', base) };
+        const value = await api.patch(given.path(scheme), body);
+        return done(given.text('The ports of <scheme> were changed.'), value);
+      },
+    },
+    {
+      usage: 'remove <scheme>',
+      summary: 'remove a port scheme that no account and no server has',
+      question: 'This removes the port scheme <scheme>.',
+      extent: async () => '"exitward port-scheme add" undoes it.',
+      run: removeAt(scheme, 'The port scheme <scheme> is removed.', {
+        removed: '<scheme>',
+      }),
     },
   ],
 };

@@ -26,6 +26,7 @@ import { manifests } from './migrations/0026_manifests.ts';
 import { nodePoints } from './migrations/0029_node_points.ts';
 import { peopleInPages } from './migrations/0030_people_in_pages.ts';
 import { usageOfServers } from './migrations/0031_usage_of_servers.ts';
+import { serverPages } from './migrations/0032_server_pages.ts';
 import { tokensAndAddresses } from './migrations/0033_tokens_and_addresses.ts';
 
 interface Migration {
@@ -61,6 +62,7 @@ const migrations: Migration[] = [
   { id: 29, name: 'node_points', statements: nodePoints },
   { id: 30, name: 'people_in_pages', statements: peopleInPages },
   { id: 31, name: 'usage_of_servers', statements: usageOfServers },
+  { id: 32, name: 'server_pages', statements: serverPages },
   { id: 33, name: 'tokens_and_addresses', statements: tokensAndAddresses },
 ];
 /** The schema that this program brings a database to. Numbers may be left out. */

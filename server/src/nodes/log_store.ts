@@ -150,6 +150,7 @@ export async function nodeLag(
   most: number,
 ): Promise<number> {
   const newest = (await networkPosition(db)).revision;
+  if (newest <= revision) return 0;
   if (newest - revision > most) return most;
   const row = await db.one<{ lag: number }>(
     `select count(*) as lag from changes where revision > $2 and revision <= $3

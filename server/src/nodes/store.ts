@@ -200,12 +200,22 @@ export interface NodeCounts {
   live_nodes: number;
 }
 
-/** Of one server, or of all; those without a node are left out. */
-export function nodeCounts(db: Reader, server_id?: number): Promise<NodeCounts[]> {
+export interface NodeStanding extends NodeCounts {
+  /** Live ones that take no new connections. */
+  drained_nodes: number;
+  /** By all live ones; null where none is live. */
+  applied_revision: number | null;
+}
+
+/** Of all servers, or of these; those without a node are left out. */
+export function nodeCounts(db: Reader, only?: readonly number[]): Promise<NodeStanding[]> {
+  const { sql, ids } = idCondition('server_id', only);
   return db.all(
-    `select server_id, count(*) as nodes, sum(live) as live_nodes from nodes
-     where revoked_at is null ${server_id === undefined ? '' : 'and server_id = $1'} group by server_id`,
-    server_id === undefined ? [] : [server_id],
+    `select server_id, count(*) as nodes, sum(live) as live_nodes,
+       sum(case when live = 1 and drained_at is not null then 1 else 0 end) as drained_nodes,
+       min(case when live = 1 then applied_revision end) as applied_revision
+     from nodes where revoked_at is null and ${sql} group by server_id`,
+    ids,
   );
 }
 

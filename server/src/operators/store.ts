@@ -91,15 +91,24 @@ export async function counts(db: Reader): Promise<Counts> {
 /** How far back of the newest change a node is looked after; one that is farther back lags anyway. */
 const searched = 10_000;
 
-/** Nodes, live or not, that have not applied every change that concerns their server. */
+/** The changes that some node lacks. */
+const lacked = `kind <> 'explain' and revision > (select revision from network) - ${searched}
+  and revision > (select min(applied_revision) from nodes where revoked_at is null)`;
+
+/** Nodes, live or not, that have not applied every change that concerns their server: by one look at the changes for all of them. */
 export async function laggingNodes(db: Reader): Promise<number> {
   const row = await db.one<{ nodes: number }>(
-    `select count(*) as nodes from nodes n, network w where n.revoked_at is null and (
-       n.applied_revision < w.revision - ${searched} or exists (
-         select 1 from changes c where c.revision > n.applied_revision
-           and c.revision > w.revision - ${searched}
-           and (c.server_id = n.server_id or (c.server_id is null and (c.account_id is null or exists (
-             select 1 from contract_servers s where s.server_id = n.server_id and s.account_id = c.account_id))))))`,
+    `select count(*) as nodes from nodes n left join (select server_id, max(revision) as revision from (
+         select server_id, revision from changes where server_id is not null and ${lacked}
+         union all
+         select s.server_id, c.revision from (select account_id, max(revision) as revision from changes
+             where server_id is null and account_id is not null and ${lacked} group by account_id) c
+           join contract_servers s on s.account_id = c.account_id) l
+       group by server_id) w on w.server_id = n.server_id
+     where n.revoked_at is null and (n.applied_revision < w.revision
+       or n.applied_revision < (select revision from network) - ${searched}
+       or n.applied_revision < (select max(revision) from changes
+         where server_id is null and account_id is null and ${lacked}))`,
   );
   return row?.nodes ?? 0;
 }

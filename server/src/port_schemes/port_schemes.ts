@@ -2,7 +2,7 @@
 import { audit } from '../audit.ts';
 import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, invalidField } from '../errors.ts';
+import { conflict, invalidField, notFound } from '../errors.ts';
 import * as store from './store.ts';
 
 /**
@@ -51,6 +51,13 @@ export async function requirePortScheme(
   return toPortScheme(row);
 }
 
+/** A port scheme that a path names. Errors: 404. */
+export async function findPortScheme(db: Reader, name: string): Promise<PortScheme> {
+  const row = await store.findByName(db, name);
+  if (!row) throw notFound(`There is no port scheme named ${JSON.stringify(name)}.`);
+  return toPortScheme(row);
+}
+
 /** Whether two lists of bases lead to a port in common. */
 export function sharePorts(one: PortScheme['bases'], other: PortScheme['bases']): boolean {
   return one.some((a) => other.some((b) => Math.abs(a.base - b.base) < ports_per_base));
@@ -66,17 +73,22 @@ export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
   return undefined;
 }
 
-/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
-export async function createPortScheme(
-  tx: Transaction,
-  body: { name: string; bases: PortScheme['bases'] },
-): Promise<PortScheme> {
-  if (body.bases.some((base, at) => sharePorts([base], body.bases.slice(at + 1)))) {
+/** Errors: 400. */
+function rejectSharing(bases: PortScheme['bases']): void {
+  if (bases.some((base, at) => sharePorts([base], bases.slice(at + 1)))) {
     throw invalidField(
       'bases',
       `two of them are less than ${ports_per_base} apart, so that they would share ports.`,
     );
   }
+}
+
+/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
+export async function createPortScheme(
+  tx: Transaction,
+  body: { name: string; bases: PortScheme['bases'] },
+): Promise<PortScheme> {
+  rejectSharing(body.bases);
   const id = await nextId(tx, 0, 'port_schemes');
   const row = { id, name: body.name, bases: JSON.stringify(body.bases) };
   if (!(await store.insert(tx, row))) {
@@ -85,12 +97,38 @@ export async function createPortScheme(
       field: 'name',
     });
   }
-  await bumpVersion(tx, networkVersion);
-  await audit(tx, {
-    account_id: null,
-    action: 'port_scheme.create',
-    target: body.name,
-    after: body,
-  });
+  await recordSchemeChange(tx, 'port_scheme.create', body.name, { after: body });
   return { id, ...body };
+}
+
+/** Gives a port scheme other bases; whoever has it is told by the caller. Errors: 400 when two of them share ports. */
+export async function putBases(
+  tx: Transaction,
+  { id, name, bases: before }: PortScheme,
+  bases: PortScheme['bases'],
+): Promise<PortScheme> {
+  rejectSharing(bases);
+  await store.setBases(tx, id, JSON.stringify(bases));
+  const details = { before: { bases: before }, after: { bases } };
+  await recordSchemeChange(tx, 'port_scheme.change', name, details);
+  return { id, name, bases };
+}
+
+/** Removes a port scheme that nobody has. */
+export async function removePortScheme(
+  tx: Transaction,
+  { id, name, bases }: PortScheme,
+): Promise<void> {
+  await store.remove(tx, id);
+  await recordSchemeChange(tx, 'port_scheme.remove', name, { before: { name, bases } });
+}
+
+async function recordSchemeChange(
+  tx: Transaction,
+  action: string,
+  target: string,
+  details: { before?: unknown; after?: unknown },
+): Promise<void> {
+  await bumpVersion(tx, networkVersion);
+  await audit(tx, { account_id: null, action, target, ...details });
 }

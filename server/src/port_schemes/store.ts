@@ -16,6 +16,14 @@ export function findByName(db: Reader, name: string): Promise<PortSchemeRow | un
   return db.one('select * from port_schemes where name = $1', [name]);
 }
 
+export function setBases(tx: Transaction, id: number, bases: string): Promise<number> {
+  return tx.run('update port_schemes set bases = $2 where id = $1', [id, bases]);
+}
+
+export function remove(tx: Transaction, id: number): Promise<number> {
+  return tx.run('delete from port_schemes where id = $1', [id]);
+}
+
 /** False when the name is taken. */
 export async function insert(tx: Transaction, row: PortSchemeRow): Promise<boolean> {
   const rows = await tx.put(

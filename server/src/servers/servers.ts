@@ -9,7 +9,8 @@ import {
   recordChange,
 } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-import { conflict, notFound } from '../errors.ts';
+import { inTurns } from '../db/slices.ts';
+import { conflict, invalidField, notFound } from '../errors.ts';
 import {
   type PortScheme,
   requirePortScheme,
@@ -23,9 +24,19 @@ import * as store from './store.ts';
  * more; connections leave it from its exit IPs, each with the last report of its health.
  */
 export type Server = store.ServerRow;
+export {
+  exitFilters,
+  nodeStates,
+  type ServerFilter,
+  serverPageSlices,
+  serverPlaces,
+  serverSorts,
+} from './page_store.ts';
+export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
 export {
+  allExitCounts,
   deleteExitIp,
   exitCounts,
   exitIpsAfter,
@@ -39,6 +50,7 @@ export {
   listServers,
   releaseHostname,
   schemesInUse,
+  schemeUses,
   serversOnScheme,
   setAppliedRevision,
   setPortSchemes,
@@ -90,11 +102,17 @@ export async function requireServerOfBody(
   return server;
 }
 
-/** The row of a server that is added to the network at `created_at`. */
+/** Words that stand in paths where the names of servers do. */
+const reserved = ['places', 'add', 'remove'];
+
+/** The row of a server that is added to the network at `created_at`. Errors: 400 for a name that paths need. */
 export async function newServerRow(
   tx: Transaction,
   { services: offered, ...fields }: Omit<NewServer, 'port_schemes'>,
 ): Promise<Server> {
+  if (reserved.includes(fields.name)) {
+    throw invalidField('name', `${fields.name} is a word of paths; expected another name.`);
+  }
   return {
     id: await nextId(tx, 0, 'servers'),
     ...fields,
@@ -120,18 +138,22 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<Se
   return server;
 }
 
-/** Changes what is known of a server. Errors: 409 when the hostname is another server's. */
+/**
+ * Changes what is known of a server. `of`: the field that names it, among several. Errors: 409 when the hostname is
+ * another server's, or a contract uses a port scheme that goes.
+ */
 export async function changeServer(
   tx: Transaction,
   server: Server,
   changes: ServerChanges,
+  of?: string,
 ): Promise<Server> {
   const { port_schemes, services: offered, ...rest } = changes;
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const after: Server = { ...server, ...sent };
   if (offered) after.services = JSON.stringify(offered);
   const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
-  if (schemes) await rejectDroppedSchemes(tx, server, schemes);
+  if (schemes) await rejectDroppedSchemes(tx, server, schemes, of);
   if (!(await store.updateServer(tx, after))) {
     throw conflict(`${after.hostname} belongs to another server.`, {
       code: 'hostname_taken',
@@ -166,13 +188,14 @@ async function rejectDroppedSchemes(
   db: Reader,
   server: Server,
   schemes: PortScheme[],
+  field = 'port_schemes',
 ): Promise<void> {
   const used = await store.schemesInUse(db, server.id);
   const dropped = used.find(({ name }) => !schemes.some((scheme) => scheme.name === name));
   if (dropped)
     throw conflict(`${dropped.name} is used by a contract on ${server.name}.`, {
       code: 'port_scheme_in_use',
-      field: 'port_schemes',
+      field,
     });
 }
 
@@ -181,15 +204,19 @@ export async function portSchemesOfServer(db: Reader, server_id: number): Promis
   return (await store.portSchemesOf(db, server_id)).map(toPortScheme);
 }
 
-/** Takes a server out of the network. Errors: 409 while it is on a contract, or usage of its nodes is held. */
-export async function removeServer(tx: Transaction, server: Server): Promise<void> {
+/**
+ * Takes a server out of the network. `field`: what names it, among several. Errors: 409 while it is on a contract, or
+ * usage of its nodes is held.
+ */
+export async function removeServer(tx: Transaction, server: Server, field?: string): Promise<void> {
   const contracts = await store.contractCount(tx, server.id);
   if (contracts > 0) {
     throw conflict(`${server.name} is on ${contracts} contract(s); remove it there first.`, {
       code: 'server_in_use',
+      ...(field === undefined ? {} : { field }),
     });
   }
-  await dropServer(tx, server);
+  await dropServer(tx, server, field);
   await recordServerChange(tx, server, 'server.remove', { before: server });
 }
 
@@ -200,10 +227,12 @@ export async function removeServer(tx: Transaction, server: Server): Promise<voi
 export async function dropServer(
   tx: Transaction,
   { id, name }: Pick<Server, 'id' | 'name'>,
+  field?: string,
 ): Promise<void> {
   if (await store.hasHeldUsage(tx, id)) {
     throw conflict(`Usage that nodes of ${name} reported is held; accept or discard it first.`, {
       code: 'server_in_use',
+      ...(field === undefined ? {} : { field }),
     });
   }
   for (const { account_id, entries } of await store.overridesOf(tx, id)) {
@@ -211,6 +240,35 @@ export async function dropServer(
     await bumpVersion(tx, account_id, 'overrides', 'contract');
   }
   await store.remove(tx, id);
+}
+
+/** Servers by name, each with the field of the body that names it: `servers.N`. Errors: 404 naming the field. */
+async function* serversNamed(tx: Transaction, names: readonly string[]) {
+  let at = 0;
+  for await (const name of inTurns(names)) {
+    const field = `servers.${at++}`;
+    const server = await store.findByName(tx, name);
+    if (!server) throw notFound(`there is no server named ${JSON.stringify(name)}.`, { field });
+    yield { server, field };
+  }
+}
+
+/** Changes the services or port schemes of each of these servers. Errors: as of one, naming `servers.N`; 404. */
+export async function changeServers(
+  tx: Transaction,
+  names: readonly string[],
+  changes: Pick<ServerChanges, 'services' | 'port_schemes'>,
+): Promise<void> {
+  for await (const { server, field } of serversNamed(tx, names)) {
+    await changeServer(tx, server, changes, field);
+  }
+}
+
+/** Takes each of these servers out of the network. Errors: as of one, naming `servers.N`; 404. */
+export async function removeServers(tx: Transaction, names: readonly string[]): Promise<void> {
+  for await (const { server, field } of serversNamed(tx, names)) {
+    await removeServer(tx, server, field);
+  }
 }
 
 /** Tells the server's nodes, and every page that shows the network or its inventory alone. */

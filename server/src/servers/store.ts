@@ -2,6 +2,7 @@
 import type { Network } from '../address.ts';
 import { findWithin } from '../address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
 import { isRemoved } from '../removed_ranges.ts';
 
@@ -126,11 +127,13 @@ export function portSchemesOf(db: Reader, server_id: number) {
   );
 }
 
-/** The port schemes of all servers, by name. */
-export function listServerPortSchemes(db: Reader) {
+/** The port schemes of all servers, or of these, by name. */
+export function listServerPortSchemes(db: Reader, only?: readonly number[]) {
+  const { sql, ids } = idCondition('s.server_id', only);
   return db.all<{ server_id: number; name: string }>(
     `select s.server_id, p.name from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
-     order by s.server_id, p.id`,
+     where ${sql} order by s.server_id, p.id`,
+    ids,
   );
 }
 
@@ -139,6 +142,38 @@ export function serversOnScheme(db: Reader, port_scheme_id: number) {
   return db.all<{ server_id: number }>(
     'select server_id from server_port_schemes where port_scheme_id = $1',
     [port_scheme_id],
+  );
+}
+
+/** The servers that listen on a port scheme: the first of them, by name, and how many there are. */
+export async function firstOnScheme(db: Reader, port_scheme_id: number, most: number) {
+  const rows = await db.all<{ name: string; all_of_them: number }>(
+    `select s.name, count(*) over () as all_of_them
+     from server_port_schemes p join servers s on s.id = p.server_id
+     where p.port_scheme_id = $1 order by s.name limit $2`,
+    [port_scheme_id, most],
+  );
+  return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
+}
+
+/** The other port schemes of the servers that listen on one, each with the first of these servers. */
+export function schemesBeside(db: Reader, port_scheme_id: number) {
+  return db.all<{ id: number; name: string; bases: string; server: string }>(
+    `select p.id, p.name, p.bases, min(s.name) as server from server_port_schemes one
+       join server_port_schemes other on other.server_id = one.server_id
+       join port_schemes p on p.id = other.port_scheme_id join servers s on s.id = one.server_id
+     where one.port_scheme_id = $1 and other.port_scheme_id <> $1
+     group by p.id, p.name, p.bases order by p.id`,
+    [port_scheme_id],
+  );
+}
+
+/** How many accounts and servers have each port scheme. */
+export function schemeUses(db: Reader) {
+  return db.all<{ id: number; accounts: number; servers: number }>(
+    `select p.id, (select count(*) from accounts a where a.port_scheme_id = p.id) as accounts,
+       (select count(*) from server_port_schemes s where s.port_scheme_id = p.id) as servers
+     from port_schemes p`,
   );
 }
 
@@ -215,17 +250,29 @@ export interface ExitCounts {
   unknown: number;
 }
 
-/** Of one server, or of all. A health report of `fresh_after` or before says nothing of now: unknown. */
-export function exitCounts(db: Reader, fresh_after: number, server_id?: number) {
+/** How many exit IPs there are of each status. A health report of `fresh_after` or before says nothing of now: unknown. */
+const counted = `count(*) filter (where shown = 'ok') as ok,
+  count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
+  count(*) filter (where shown = 'unknown') as unknown`;
+const shownExits = (condition: string) =>
+  `(select server_id, case when status_time > $1 then status else 'unknown' end as shown
+    from exit_ips where ${condition}) e`;
+
+/** Of all servers, or of these. */
+export function exitCounts(db: Reader, fresh_after: number, only?: readonly number[]) {
+  const { sql, ids } = idCondition('server_id', only, 2);
   return db.all<ExitCounts & { server_id: number }>(
-    `select server_id, count(*) filter (where shown = 'ok') as ok,
-       count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
-       count(*) filter (where shown = 'unknown') as unknown
-     from (select server_id, case when status_time > $1 then status else 'unknown' end as shown
-       from exit_ips ${server_id === undefined ? '' : 'where server_id = $2'}) e
-     group by server_id`,
-    server_id === undefined ? [fresh_after] : [fresh_after, server_id],
+    `select server_id, ${counted} from ${shownExits(sql)} group by server_id`,
+    [fresh_after, ...ids],
   );
+}
+
+/** Of the whole network. */
+export async function allExitCounts(db: Reader, fresh_after: number): Promise<ExitCounts> {
+  const row = await db.one<ExitCounts>(`select ${counted} from ${shownExits('1 = 1')}`, [
+    fresh_after,
+  ]);
+  return row as ExitCounts;
 }
 
 /** False when the address or the port base is taken. */

@@ -1,17 +1,18 @@
 // Inviting a node: the code is shown once, with the line that does it all on its machine.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
-import { change, useRead } from '../../api/reading.ts';
+import { change } from '../../api/reading.ts';
 import { dateTime } from '../../format.ts';
 import { MakerDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
-import { Copy, SelectField, ShownOnce, textOf } from '../../ui/ui.ts';
+import { SuggestField } from '../../forms/suggest_field.tsx';
+import { Copy, optionsOf, SelectField, ShownOnce, textOf } from '../../ui/ui.ts';
+import { useServerChoices } from '../server_choices.ts';
 
 /** `server`: chosen already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
-  const servers = useRead('admin_list_servers', {}).data ?? [];
   const [chosen, setChosen] = useState(server ?? '');
-  const name = chosen || servers[0]?.name || '';
+  const name = chosen.trim();
   const make = (fields: FormData) => {
     const lifetime_seconds = Number(textOf(fields, 'lifetime_seconds'));
     return change('admin_create_invite', { body: { server: name, lifetime_seconds } });
@@ -30,17 +31,20 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
         A node is a machine that carries the traffic of one server. Its agent joins with a code,
         once.
       </p>
-      <SelectField
-        label="Server"
-        name="server"
-        required
-        value={name}
-        onInput={setChosen}
-        options={(server ? [{ name: server, title: '' }] : servers).map((one) => ({
-          value: one.name,
-          text: one.title ? `${one.name}: ${one.title}` : one.name,
-        }))}
-      />
+      {server ? (
+        <SelectField label="Server" name="server" options={optionsOf([server])} />
+      ) : (
+        <SuggestField
+          label="Server"
+          name="server"
+          what="the servers"
+          required
+          value={chosen}
+          onInput={setChosen}
+          others={[{ value: '', text: 'Choose a server' }]}
+          useChoices={useServerChoices}
+        />
+      )}
       <SelectField
         label="The code works for"
         name="lifetime_seconds"

@@ -6,7 +6,7 @@ import { FormDialog } from '../../forms/form_dialog.tsx';
 import { nameRule } from '../../forms/name_rule.ts';
 import { CheckField, TextField, textOf } from '../../ui/ui.ts';
 
-const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
+export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
 /** The facts about a server in the forms. */
 type ServerFacts = Required<Given<'admin_create_server'>['body']>;
@@ -122,7 +122,8 @@ interface SeveralProps {
   chosen: readonly string[];
 }
 
-function Several({ legend, field, all, chosen }: SeveralProps) {
+/** Checkboxes of which any number may be checked. */
+export function Several({ legend, field, all, chosen }: SeveralProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
@@ -139,6 +140,9 @@ function Several({ legend, field, all, chosen }: SeveralProps) {
   );
 }
 
+export const servicesIn = (fields: FormData) =>
+  services.filter((one) => fields.getAll('services').includes(one));
+
 function factsOf(fields: FormData): Omit<ServerFacts, 'name'> {
   return {
     hostname: textOf(fields, 'hostname'),
@@ -147,7 +151,7 @@ function factsOf(fields: FormData): Omit<ServerFacts, 'name'> {
     country: textOf(fields, 'country'),
     latitude: Number(textOf(fields, 'latitude')),
     longitude: Number(textOf(fields, 'longitude')),
-    services: services.filter((one) => fields.getAll('services').includes(one)),
+    services: servicesIn(fields),
     port_schemes: fields.getAll('port_schemes').map(String),
   };
 }

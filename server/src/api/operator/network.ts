@@ -13,9 +13,11 @@ import {
   networkStatus,
   setMaintenance,
 } from '../../operators/operators.ts';
+import { allExitCounts } from '../../servers/servers.ts';
 import { topicRevisions } from '../../versions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
+import { exitCountsOf } from './server_fields.ts';
 
 const Certificate = Strict({
   source: OneOf(
@@ -89,6 +91,7 @@ const Status = Strict({
     live: Integer('Those heard of lately.'),
     lagging: Integer('Those that have not applied every change that concerns their server.'),
   }),
+  exits: exitCountsOf('The exit IPs of all servers, by status.'),
   has_users: Type.Boolean({ description: 'Whether any account has a user.' }),
   has_usage: Type.Boolean({ description: 'Whether any traffic was ever counted.' }),
   geoip: Type.Array(
@@ -119,10 +122,15 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     summary: 'How the network and this server stand',
     answer: Status,
     handle: async (request) => {
-      const status = await networkStatus(ctx.db, ctx.clock.now());
-      const { geofeed, public_url } = ctx.config;
+      const now = ctx.clock.now();
+      const { geofeed, public_url, health_stale_seconds } = ctx.config;
+      const [status, exits] = await Promise.all([
+        networkStatus(ctx.db, now),
+        allExitCounts(ctx.db, now - health_stale_seconds),
+      ]);
       return {
         ...status,
+        exits,
         operator: request.operator.name,
         geoip: ctx.geoip.files(),
         geofeed: geofeed === 'public' ? `${public_url}/geofeed.csv` : null,

@@ -1,6 +1,6 @@
 // The fields that describe a server and an exit IP: a schema for each, and its rule in words.
 import { Type } from 'typebox';
-import { Integer, Name, OneOf, Text } from '../../http/fields.ts';
+import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
 import { services } from '../../servers/servers.ts';
 
 export const serverFields = {
@@ -28,6 +28,18 @@ export const exitFields = {
   ip: Text('Exit IP address.', 64),
   port_base: Integer('Value added to the bases of a port scheme to reach this IP.', 0, 499),
 };
+
+/** Numbers of exit IPs by status. */
+export const exitCountsOf = (description: string) =>
+  Strict(
+    {
+      ok: Integer('Those that work.'),
+      warn: Integer('Those that work poorly.'),
+      crit: Integer('Those that do not work.'),
+      unknown: Integer('Those without a report of late.'),
+    },
+    description,
+  );
 
 /** The values that each field takes, in words, for reports that name every fault. */
 export const expected = {

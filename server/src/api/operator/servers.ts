@@ -1,5 +1,4 @@
-// /admin/servers: the servers of the network and their exit IPs.
-
+// /admin/servers: a server of the network and its exit IPs.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
@@ -11,15 +10,11 @@ import { parseHostname } from '../../hostname.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { nodeCounts, vpnHealth } from '../../nodes/nodes.ts';
+import { vpnHealth } from '../../nodes/nodes.ts';
 import {
   changeServer,
   createServer,
-  type ExitCounts,
-  exitCounts,
   exitIpsOfServer,
-  listServerPortSchemes,
-  listServers,
   portSchemesOfServer,
   removeExitIp,
   removeServer,
@@ -32,6 +27,7 @@ import { ExitVpn, presentExitVpn } from '../manage/exit_vpn.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
+import { listedFields, presentServer, serverListRoutes, standingOf } from './server_list.ts';
 
 const { name: _, ...changeable } = serverFields;
 const NewServerBody = Strict({
@@ -40,27 +36,8 @@ const NewServerBody = Strict({
 });
 const ServerChangesBody = Type.Partial(Type.Object(changeable), { additionalProperties: false });
 
-const listed = {
-  ...serverFields,
-  ip_count: Integer('How many exit IPs it has.'),
-  created_at: Timestamp('When it was added.'),
-  exits: Strict(
-    {
-      ok: Integer('Those that work.'),
-      warn: Integer('Those that work poorly.'),
-      crit: Integer('Those that do not work.'),
-      unknown: Integer('Those without a report of late.'),
-    },
-    'Its exit IPs, by status.',
-  ),
-  nodes: Strict({
-    all: Integer('Nodes that serve it.'),
-    live: Integer('Those heard of lately.'),
-  }),
-};
-const ListedServer = Strict(listed);
 const OneServer = Strict({
-  ...listed,
+  ...listedFields,
   contracts: Integer('How many contracts it is on.'),
   certificate_expiry: Type.Union([Timestamp('By what the nodes say.'), Type.Null()], {
     description: 'When the first certificate of a node with a VPN ends; null: no node told of one.',
@@ -93,40 +70,6 @@ const ExitPath = Type.Object({
 type ExitPath = Static<typeof ExitPath>;
 const ExitBody = Strict({ port_base: exitFields.port_base });
 
-function presentServer(
-  { id: _, applied_revision: __, services, ...server }: Server,
-  port_schemes: string[],
-  ip_count: number,
-  standing: Standing,
-) {
-  const served = JSON.parse(services) as string[];
-  return { ...server, services: served, port_schemes, ip_count, ...standing };
-}
-
-interface Standing {
-  exits: ExitCounts;
-  nodes: { all: number; live: number };
-}
-
-/** How each server stands, by its id; `only` one where no other is asked for. */
-async function standingOf(
-  ctx: Context,
-  db: Reader,
-  now: number,
-  only?: number,
-): Promise<(id: number) => Standing> {
-  const [exits, nodes] = await Promise.all([
-    exitCounts(db, now - ctx.config.health_stale_seconds, only),
-    nodeCounts(db, only),
-  ]);
-  const exitsOf = new Map(exits.map(({ server_id, ...counts }) => [server_id, counts]));
-  const nodesOf = new Map(nodes.map((row) => [row.server_id, row]));
-  return (id) => ({
-    exits: exitsOf.get(id) ?? { ok: 0, warn: 0, crit: 0, unknown: 0 },
-    nodes: { all: nodesOf.get(id)?.nodes ?? 0, live: nodesOf.get(id)?.live_nodes ?? 0 },
-  });
-}
-
 /** A server with all that is known of it. */
 async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {
   const { health_stale_seconds } = ctx.config;
@@ -135,12 +78,12 @@ async function presentWhole(ctx: Context, db: Reader, server: Server, now: numbe
     exitIpsOfServer(db, server.id),
     geoStatusesOfServer(db, server.id),
     accountsOfServer(db, server.id),
-    standingOf(ctx, db, now, server.id),
+    standingOf(ctx, db, now, [server.id]),
     vpnHealth(db, { server_id: server.id }, health_stale_seconds, now),
   ]);
   const names = schemes.map((scheme) => scheme.name);
   return {
-    ...presentServer(server, names, exits.length, standing(server.id)),
+    ...presentServer(server, names, standing(server)),
     contracts: accounts.length,
     certificate_expiry: vpn.certificate_expiry,
     exit_ips: exits.map(({ server_id: _, ...exit }) => ({
@@ -161,23 +104,6 @@ function canonical<T extends { hostname?: string | undefined }>(body: T): T {
 export function serverRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
   const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
-
-  route('GET /admin/servers', {
-    summary: 'List the servers of the network',
-    answer: Type.Array(ListedServer),
-    handle: async () => {
-      const [servers, schemes, standing] = await Promise.all([
-        listServers(ctx.db),
-        listServerPortSchemes(ctx.db),
-        standingOf(ctx, ctx.db, ctx.clock.now()),
-      ]);
-      const namesOf = Map.groupBy(schemes, (scheme) => scheme.server_id);
-      return servers.map(({ ip_count, ...server }) => {
-        const names = (namesOf.get(server.id) ?? []).map((scheme) => scheme.name);
-        return presentServer(server, names, ip_count, standing(server.id));
-      });
-    },
-  });
 
   route('POST /admin/servers', {
     summary: 'Add a server to the network',
@@ -228,6 +154,7 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
         removeServer(tx, await requireServer(tx, request.params.server)),
       ),
   });
+  serverListRoutes(app, ctx);
   exitRoutes(app, ctx);
 }
 

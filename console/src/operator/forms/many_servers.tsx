@@ -1,0 +1,151 @@
+// The chosen servers are given other services or port schemes, or are taken out of the network, all or none.
+import { invalidField } from '../../api/api.ts';
+import { change, useRead } from '../../api/reading.ts';
+import { named } from '../../attention/items.ts';
+import { count } from '../../format.ts';
+import { FormDialog, type OpenDialog } from '../../forms/form_dialog.tsx';
+import { Button, ChosenBar, type Selection, TextField, textOf } from '../../ui/ui.ts';
+import type { Server } from '../states.ts';
+import { Several, services, servicesIn } from './server_form.tsx';
+
+interface ManyProps {
+  chosen: readonly Server[];
+  selection: Selection;
+  onClose: () => void;
+}
+
+/** The bar of the list while rows are chosen. */
+export function ManyServersBar({
+  open,
+  ...many
+}: Omit<ManyProps, 'onClose'> & { open: OpenDialog }) {
+  return (
+    <ChosenBar selection={many.selection}>
+      <Button onClick={() => open((close) => <SetServices {...many} onClose={close} />)}>
+        Set services …
+      </Button>
+      <Button onClick={() => open((close) => <SetPortSchemes {...many} onClose={close} />)}>
+        Set port schemes …
+      </Button>
+      <Button
+        kind="danger"
+        icon="remove"
+        onClick={() => open((close) => <RemoveServers {...many} onClose={close} />)}
+      >
+        Remove …
+      </Button>
+    </ChosenBar>
+  );
+}
+
+const namesOf = (chosen: readonly Server[]) => chosen.map(({ name }) => name);
+
+/** Those that all of them have. */
+const shared = (lists: ReadonlyArray<readonly string[]>) =>
+  (lists[0] ?? []).filter((one) => lists.every((list) => list.includes(one)));
+
+function SetServices({ chosen, selection, onClose }: ManyProps) {
+  const what = count(chosen.length, 'server');
+  return (
+    <FormDialog
+      title={`Set the services of ${what}`}
+      verb={`Set them on ${what}`}
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        const body = { servers: namesOf(chosen), services: servicesIn(fields) };
+        await change('admin_change_servers', { body });
+        selection.setAll(false);
+        return `${what} now: ${body.services.join(', ')}.`;
+      }}
+    >
+      <p>Each of them offers exactly these from then on: {named(namesOf(chosen))}.</p>
+      <Several
+        legend="Services"
+        field="services"
+        all={services}
+        chosen={shared(chosen.map((server) => server.services))}
+      />
+    </FormDialog>
+  );
+}
+
+function SetPortSchemes({ chosen, selection, onClose }: ManyProps) {
+  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const what = count(chosen.length, 'server');
+  return (
+    <FormDialog
+      title={`Set the port schemes of ${what}`}
+      verb={`Set them on ${what}`}
+      kind="primary"
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        const port_schemes = fields.getAll('port_schemes').map(String);
+        const body = { servers: namesOf(chosen), port_schemes };
+        await change('admin_change_servers', { body });
+        selection.setAll(false);
+        return `${what} now: ${port_schemes.join(', ')}.`;
+      }}
+    >
+      <p>
+        Each of them listens on the ports of exactly these from then on: {named(namesOf(chosen))}.
+        One that a contract on a server uses stays.
+      </p>
+      <Several
+        legend="Port schemes"
+        field="port_schemes"
+        all={schemes.map(({ name }) => name)}
+        chosen={shared(chosen.map((server) => server.port_schemes))}
+      />
+    </FormDialog>
+  );
+}
+
+/** More than so many are removed by whoever types their number. */
+const mostUntyped = 20;
+
+function RemoveServers({ chosen, selection, onClose }: ManyProps) {
+  const what = count(chosen.length, 'server');
+  const mustType = chosen.length > mostUntyped;
+  const sum = (of: (server: Server) => number) =>
+    chosen.reduce((all, server) => all + of(server), 0);
+  return (
+    <FormDialog
+      title={`Remove ${what} from the network?`}
+      verb={`Remove ${what}`}
+      onClose={onClose}
+      onSubmit={async (fields) => {
+        if (mustType && textOf(fields, 'confirmation') !== String(chosen.length)) {
+          throw invalidField('confirmation', `Expected: ${chosen.length}.`);
+        }
+        await change('admin_remove_servers', { body: { servers: namesOf(chosen) } });
+        selection.setAll(false);
+        return `${what} removed from the network.`;
+      }}
+    >
+      <p>
+        {named(namesOf(chosen))}: <strong>with them go</strong>{' '}
+        {count(
+          sum(({ ip_count }) => ip_count),
+          'exit IP',
+        )}{' '}
+        with their health and geo-IP statuses, every custom DNS entry on them, their open
+        invitations, and{' '}
+        {count(
+          sum(({ nodes }) => nodes.all),
+          'node',
+        )}
+        . What was used there stays counted. This cannot be undone.
+      </p>
+      <p class="note">One that is on a contract stays, and then all of them do.</p>
+      {mustType && (
+        <TextField
+          label={`To confirm, type ${chosen.length} (the number)`}
+          name="confirmation"
+          inputMode="numeric"
+          required
+        />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,83 @@
+// Port schemes are changed and removed here, where their servers and accounts are known: nobody may lose a port that is in use.
+import { accountsOnScheme } from '../accounts/accounts.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
+import { conflict } from '../errors.ts';
+import {
+  findPortScheme,
+  type PortScheme,
+  putBases,
+  removePortScheme,
+  sharePorts,
+  toPortScheme,
+} from '../port_schemes/port_schemes.ts';
+import { serverChanged } from './servers.ts';
+import * as store from './store.ts';
+
+/** So many are named at most. */
+const mostNamed = 3;
+
+function named(one: string, names: readonly string[], all: number): string {
+  const more = all > names.length ? ` and ${all - names.length} more` : '';
+  return `${one}${all === 1 ? '' : 's'} ${names.join(', ')}${more}`;
+}
+
+/** The accounts that have a port scheme, in words; undefined: there is none. */
+async function accountsWith(db: Reader, id: number): Promise<string | undefined> {
+  const { first, all } = await accountsOnScheme(db, id, mostNamed);
+  return all > 0 ? named('account', first, all) : undefined;
+}
+
+/**
+ * Gives a port scheme other bases, and tells the nodes of its servers. Errors: 404; 400 when two of the bases share ports;
+ * 409 when accounts have the scheme and a base of it would go, or when a server has another scheme of these ports.
+ */
+export async function changePortScheme(
+  tx: Transaction,
+  name: string,
+  bases: PortScheme['bases'],
+): Promise<PortScheme> {
+  const before = await findPortScheme(tx, name);
+  const gone = before.bases.find(
+    (one) => !bases.some(({ base, service }) => base === one.base && service === one.service),
+  );
+  const users = gone && (await accountsWith(tx, before.id));
+  if (users) {
+    throw conflict(`${gone.base} ${gone.service} is used by the ${users}; it must stay.`, {
+      code: 'port_scheme_in_use',
+      field: 'bases',
+    });
+  }
+  const beside = await store.schemesBeside(tx, before.id);
+  const other = beside.find((row) => sharePorts(toPortScheme(row).bases, bases));
+  if (other) {
+    throw conflict(
+      `they would share ports with the port scheme ${other.name}, which ${other.server} has, too.`,
+      { field: 'bases' },
+    );
+  }
+  const after = await putBases(tx, before, bases);
+  for await (const { server_id } of inTurns(await store.serversOnScheme(tx, before.id))) {
+    await serverChanged(tx, server_id);
+  }
+  return after;
+}
+
+/** Removes a port scheme that nobody has. Errors: 404; 409 naming the accounts and servers that have it. */
+export async function dropPortScheme(tx: Transaction, name: string): Promise<void> {
+  const scheme = await findPortScheme(tx, name);
+  if (name === 'default') {
+    throw conflict('default stays: new accounts and servers get it.', {
+      code: 'port_scheme_in_use',
+    });
+  }
+  const { first, all } = await store.firstOnScheme(tx, scheme.id, mostNamed);
+  const users = [await accountsWith(tx, scheme.id), all > 0 && named('server', first, all)];
+  const some = users.filter(Boolean);
+  if (some.length > 0) {
+    throw conflict(`${name} is the port scheme of the ${some.join(' and of the ')}.`, {
+      code: 'port_scheme_in_use',
+    });
+  }
+  await removePortScheme(tx, scheme);
+}
