@@ -11,7 +11,7 @@ import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
-import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
+import { Removals } from '../forms/remove_all.tsx';
 import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
@@ -56,13 +56,6 @@ export function DnsPage() {
   function changeOther(id: number) {
     openLinked('change', String(id));
   }
-  const removeAll = () =>
-    open((close) => (
-      <RemoveAll list="overrides" entries={pages.total} onClose={close}>
-        On every server, the hostnames that account {account} overrides resolve as they do for
-        everybody else; expired entries go, too.
-      </RemoveAll>
-    ));
   const isEmpty = pages.rows.data !== undefined && pages.total === 0;
   const isFiltered = filters.isFiltered || server !== '';
   const add = (
@@ -80,16 +73,7 @@ export function DnsPage() {
       wide
       title="Custom DNS"
       note="On its override port, a server resolves a hostname to an address of your choice."
-      actions={
-        pages.total > 0 && (
-          <>
-            <Button icon="remove" disabledReason={readOnlyReason} onClick={removeAll}>
-              Remove all …
-            </Button>
-            {add}
-          </>
-        )
-      }
+      actions={pages.total > 0 && add}
     >
       <Card>
         <News entries={rows} />
@@ -133,7 +117,10 @@ export function DnsPage() {
           }
         </Loaded>
       </Card>
-      <LastRemovals list="overrides" />
+      <Removals list="overrides" entries={pages.total} open={open}>
+        On every server, the hostnames that account {account} overrides resolve as they do for
+        everybody else; expired entries go, too.
+      </Removals>
       {dialog}
     </Page>
   );
