@@ -1,0 +1,88 @@
+// A choice out of a list that may be long: a select where the list is short, else a text field with what the server finds for it.
+import { useEffect, useId, useState } from 'preact/hooks';
+import { useTyped } from '../typed.ts';
+import { Field, SelectField } from '../ui/ui.ts';
+import { ReadingField } from './reading_field.tsx';
+
+interface Choice {
+  value: string;
+  text: string;
+}
+
+/** What the server finds for a text. */
+export interface Choices {
+  /** At most `mostChoices`; undefined until they are read. */
+  options: readonly Choice[] | undefined;
+  /** Whether the list has no others. */
+  isWhole: boolean;
+  error: unknown;
+}
+
+/** As many are asked for at once. */
+export const mostChoices = 20;
+
+interface SuggestProps {
+  label: string;
+  name: string;
+  /** The name of the list, for "Reading the servers …". */
+  what: string;
+  value: string;
+  /** A choice was made; a text that is still being typed is none. */
+  onInput: (value: string) => void;
+  /** Stand before those of the list: "All users", or the present one that is not on it any more. */
+  others?: readonly Choice[];
+  required?: boolean;
+  hint?: string;
+  /** Finds choices; for an empty text the first of the list. */
+  useChoices: (search: string) => Choices;
+}
+
+export function SuggestField(props: SuggestProps) {
+  const { label, name, what, value, onInput, others = [], required = false, hint = '' } = props;
+  const [search, setSearch] = useState('');
+  const first = props.useChoices('');
+  const found = props.useChoices(first.isWhole ? '' : search);
+  const [, setTyped] = useTyped(search, setSearch);
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  const id = useId();
+  if (!first.options) {
+    return <ReadingField {...{ label, name, what }} error={first.error} known={value} />;
+  }
+  if (first.isWhole) {
+    const options = [...others, ...first.options];
+    return <SelectField {...{ label, name, value, onInput, required, hint, options }} />;
+  }
+  const options = found.options ?? first.options;
+  return (
+    <Field {...{ label, name, hint }}>
+      {(given) => (
+        <>
+          <input
+            {...given}
+            type="text"
+            list={id}
+            value={text}
+            onInput={({ currentTarget: { value: typed } }) => {
+              setText(typed);
+              setTyped(typed);
+              if (typed === '' || options.some((option) => option.value === typed)) onInput(typed);
+            }}
+            onChange={({ currentTarget }) => onInput(currentTarget.value)}
+            required={required}
+            placeholder={others.find((other) => other.value === '')?.text}
+            autocomplete="off"
+            spellcheck={false}
+          />
+          <datalist id={id}>
+            {options.map((option) => (
+              <option key={option.value} value={option.value}>
+                {option.text}
+              </option>
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
+}
