@@ -192,7 +192,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
 
   test('leads there behind the sign-in', async () => {
     await visit.heading('Nodes').first().waitFor();
-    expect(await visit.field('Node or server').inputValue()).toBe('aar1-a');
+    expect(await visit.field('Search').inputValue()).toBe('aar1-a');
   });
 
   test.each<[string, string, Array<[string, string?]>]>([
@@ -222,7 +222,7 @@ describe('the address of a page of the operator', { timeout: 120_000 }, () => {
       '/operator/nodes',
       'search=dem&state=lagging',
       [
-        ['Node or server', 'dem'],
+        ['Search', 'dem'],
         ['State', 'lagging'],
       ],
     ],

@@ -23,6 +23,7 @@ export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableP
   ]);
   return (
     <Table
+      compact
       caption="Nodes"
       columns={columns.filter(({ heading }) => !left.has(heading))}
       rows={of}
@@ -88,13 +89,13 @@ const columns: Column<Node>[] = [
   },
   {
     heading: 'Lag',
-    cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
+    cell: ({ lag }) => (lag === 0 ? <span class="note nothing">none</span> : lagText(lag)),
   },
   {
     heading: 'Faults',
     cell: ({ faults }) =>
       faults.length === 0 ? (
-        <span class="note">none</span>
+        <span class="note nothing">none</span>
       ) : (
         <ul class="bare-list">
           {faults.map(({ message, since }) => (
@@ -112,7 +113,12 @@ const columns: Column<Node>[] = [
     heading: certificate,
     cell: ({ certificate_expiry }) => <Until at={certificate_expiry} never="none" />,
   },
-  { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
+  {
+    heading: 'Applied up to',
+    numeric: true,
+    minor: true,
+    cell: ({ applied_revision }) => applied_revision,
+  },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
   {
     heading: 'Version',
