@@ -5,11 +5,11 @@ import type { Visit } from './console/visit.ts';
 
 const patience = { timeout: 30_000 };
 
-/** The view as people see it: its fields, its rows, the open dialog, and the place on the page. */
+/** The view as people see it: its fields, its rows, the open dialog, and the place on the page. A form's proposal of a time begins now. */
 const look = ({ page }: Visit): Promise<unknown> =>
   page.evaluate(`({
-    fields: [...document.querySelectorAll('main :is(input, select)')].map((one) =>
-      [one.labels[0]?.innerText, one.type === 'radio' || one.type === 'checkbox' ? one.checked : one.value].join(': ')),
+    fields: [...document.querySelectorAll('main :is(input:not([aria-hidden]), select)')].map((one) =>
+      [one.labels[0]?.innerText, one.type === 'radio' || one.type === 'checkbox' ? one.checked : one.value].join(': ').replace(/\\d\\d:\\d\\d$/, 'a time')),
     rows: [...document.querySelectorAll('main tbody th')].map((one) => one.innerText),
     dialog: document.querySelector('dialog h2')?.innerText,
     scroll: Math.round(scrollY),
