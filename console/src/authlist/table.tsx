@@ -9,6 +9,7 @@ import { Since, Until } from '../relative_time.tsx';
 import '../style/lists.css';
 import {
   Badge,
+  Button,
   type Column,
   IconButton,
   notify,
@@ -47,11 +48,13 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
       actions={(entry) => (
         <>
           {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
-            <IconButton
-              icon="check"
-              label={`Say that ${entry.ip} is proven`}
+            <Button
+              kind="quiet"
+              aria-label={`Prove ${entry.ip}`}
               onClick={() => void prove(account, entry)}
-            />
+            >
+              Prove
+            </Button>
           )}
           <IconButton
             icon="edit"

@@ -4,7 +4,7 @@ import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, Button, type Column, IconButton, Table } from '../ui/ui.ts';
+import { Badge, Button, type Column, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -37,11 +37,11 @@ interface NodeActionsProps {
   node: Node;
   all: readonly Node[];
   open: OpenDialog;
-  /** Whether there is room to say in words what they do. */
-  isInWords?: boolean;
+  /** Whether they are those of a whole page, not of a row. */
+  ofPage?: boolean;
 }
 
-export function NodeActions({ node, all, open, isInWords = false }: NodeActionsProps) {
+export function NodeActions({ node, all, open, ofPage = false }: NodeActionsProps) {
   const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
@@ -57,16 +57,12 @@ export function NodeActions({ node, all, open, isInWords = false }: NodeActionsP
       onClick: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
     },
   ] as const;
-  return actions.map(({ verb, icon, onClick }) =>
-    isInWords ? (
-      <Button key={verb} {...{ icon, onClick }}>
-        {verb}
-        <span class="visually-hidden"> {node.name}</span>
-      </Button>
-    ) : (
-      <IconButton key={verb} label={`${verb} ${node.name}`} {...{ icon, onClick }} />
-    ),
-  );
+  return actions.map(({ verb, icon, onClick }) => (
+    <Button key={verb} onClick={onClick} {...(ofPage ? { icon } : { kind: 'quiet' })}>
+      {verb}
+      <span class="visually-hidden"> {node.name}</span>
+    </Button>
+  ));
 }
 
 const certificate = 'Certificate ends';
