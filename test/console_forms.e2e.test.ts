@@ -103,6 +103,23 @@ describe('a form of the console', { timeout: 120_000 }, () => {
     await visit.row('10.0.0.30').waitFor();
   });
 
+  test('a date and time is typed alike in every browser, and is sent only when it is one', async () => {
+    await visit.go('/authlist');
+    await visit.button('Add an address').click();
+    await visit.field('Address').fill('10.0.0.31');
+    await visit.field('Expires').selectOption('At a date and time …');
+    const date = visit.field('Date and time');
+    await date.fill('2027-02-30 10:00');
+    await visit.button('Add the address').click();
+    expect(
+      await date.evaluate((input: { validationMessage: string }) => input.validationMessage),
+    ).toBe('Expected: YYYY-MM-DD HH:MM.');
+    await date.fill('2027-02-28 10:00');
+    await visit.dialog('Add an address').getByText('28 Feb 2027, 10:00').waitFor();
+    await visit.button('Add the address').click();
+    await visit.row('10.0.0.31').waitFor();
+  });
+
   test('the address of somebody else: a user without admin is told what to do', async () => {
     const own = await t.visitAs('proxy-billing', '/authlist');
     await own.button('Add an address').first().click();

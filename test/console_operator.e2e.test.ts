@@ -540,7 +540,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     };
     await t.api.post('/contract/ip-authlist', entry);
     await visit.go('/operator/accounts/acme/authlist');
-    await visit.button('Say that 198.51.100.9 is proven').click();
+    await visit.button('Prove 198.51.100.9').click();
     await visit.toast('198.51.100.9 is proven').waitFor();
   });
 

@@ -1,7 +1,7 @@
 // Explanations for an operator: the decision, and the user and the record that it rests on.
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { answerOf, requestOf } from '../src/link/questions.ts';
+import { answerOf, answerTo, requestOf } from '../src/link/questions.ts';
 import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
@@ -47,19 +47,23 @@ const records: NodeRecord[] = [
 ];
 
 function ask(more: Partial<ProxyRequest>, change: NodeRecord[] = []) {
+  return answerOf(explained({ ...requestOf(question), ...more }, change));
+}
+
+const question = {
+  from: '192.0.2.1',
+  port: 11_501,
+  method: 'CONNECT',
+  host: 'shop.example',
+  destination_port: 443,
+};
+
+function explained(request: ProxyRequest, change: NodeRecord[] = []) {
   const policy = new Policy();
   for (const record of [...records, ...change]) policy.apply(record);
   policy.heard_at = 900;
-  const question = {
-    from: '192.0.2.1',
-    port: 11_501,
-    method: 'CONNECT',
-    host: 'shop.example',
-    destination_port: 443,
-  };
-  const request = { ...requestOf(question), ...more };
   const decision = decide(policy, rules, request, 1000);
-  return answerOf({ decision, position: { epoch: 'e', revision: 14 } });
+  return { decision, position: { epoch: 'e', revision: 14 } };
 }
 
 test('an allowed connection is told with the records that decided, exit and address', () => {
@@ -138,3 +142,23 @@ test('a question with what a token says, in place of the token, is decided as wi
   expect(reasonOf({ claims: { ...claims, token_version: 2 } })).toBe('old_token_version');
   expect(reasonOf({ claims: { ...claims, user: 4 } })).toBe('bad_token');
 });
+
+test.each([
+  [{}, false],
+  [{ check_exit: true }, true],
+  [{ check_exit_of: { account: 'acme' } }, true],
+  [{ check_exit_of: { account: 'acme', user: 'alice' } }, true],
+  [{ check_exit_of: { account: 'acme', user: 'bob' } }, false],
+  [{ check_exit_of: { account: 'other' } }, false],
+])(
+  'a question with %j has a request sent through the exit of acme’s alice: %s',
+  async (more, isSent) => {
+    const checked = { address: '198.51.100.1', milliseconds: 41 };
+    const asked = {
+      explain: async (request: ProxyRequest) => explained(request),
+      checkExit: async () => checked,
+    };
+    const answer = await answerTo({ ...question, ...more }, asked);
+    expect(answer.checked).toEqual(isSent ? checked : undefined);
+  },
+);

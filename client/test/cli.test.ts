@@ -205,15 +205,15 @@ exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within
 
 describe('the address of this machine is told by a conflict', () => {
   const entry = { id: 7, ip: '203.0.113.7', user: 'alice', user_active: true, expiry: 2e9 };
-  const message = 'ip: 203.0.113.7 is already on the authlist.';
+  const message = 'no entry for 203.0.113.7 was made.';
 
   test.each([
+    ['with the code unknown_user', { 'exitward-error': 'unknown_user' }, 0],
     ['with the code address_taken', { 'exitward-error': 'address_taken' }, 0],
     ['of a service without codes', {}, 0],
     ['but not with another code, whatever the message says', { 'exitward-error': 'list_full' }, 1],
   ])('%s', async (_, headers, expected) => {
     const service = await startScripted(
-      { status: 200, body: [entry] },
       { status: 409, headers: headers as Record<string, string>, body: { message } },
       { status: 200, body: [entry] },
       { status: 204 },
@@ -222,6 +222,7 @@ describe('the address of this machine is told by a conflict', () => {
     const { code, stderr } = await exw.run('authlist', 'remove', '--yes');
     await service.stop();
     expect([code, stderr]).toEqual([expected, expected ? `exw: ${message}\n` : 'Removed: 7.\n']);
+    expect(JSON.parse(service.asked[0]?.body ?? '')).toMatchObject({ user: '-' });
   });
 });
 

@@ -92,6 +92,28 @@ test('doctor names the command that lists this address, and leaves no entry behi
   expect(await listed()).toEqual([]);
 });
 
+test('status and doctor change no record to learn the address: nothing is in the audit log', async () => {
+  const records = async () => (await t.operator.get('/audit?account=acme')).body;
+  const before = await records();
+  expect(before).toContainEqual(expect.objectContaining({ account: 'acme' }));
+  expect((await exw.json('status')).address).toBe('127.0.0.1, not listed');
+  expect((await doctor()).stdout).toContain('127.0.0.1 is not on the authlist.');
+  expect(await records()).toEqual(before);
+});
+
+test('status and doctor say that the address cannot be told where the token only reads', async () => {
+  const { body } = await t.operator.post('/accounts/acme/tokens', {
+    name: 'reads',
+    read_only: true,
+  });
+  const other = CommandLine.of(t.base_url, body.api_token);
+  expect((await other.json('status')).address).toMatch(/^cannot be told: .*is read-only/);
+  expect((await other.run('doctor')).stdout).toMatch(
+    /\nwarning\taddress\tWhether .* cannot be told/,
+  );
+  other.clean();
+});
+
 test('doctor tells a port that is closed from a proxy that refuses', async () => {
   const { code, stdout } = await exw.run('doctor', '--host', '127.0.0.1', '--base-port', '0');
   expect(stdout).toMatch(/^fault\tport\tPort \d+ of 127\.0\.0\.1 is not open \(ECONNREFUSED\)\./m);

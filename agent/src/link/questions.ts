@@ -55,9 +55,18 @@ export async function answerTo(
   asked: Asked,
 ): Promise<Answer> {
   const answer = answerOf(await asked.explain(requestOf(question)));
-  const isWanted = 'check_exit' in question && question.check_exit && answer.verdict === 'allow';
-  if (!isWanted || !answer.exit_ip || !asked.checkExit) return answer;
+  const isLetThrough = answer.verdict === 'allow';
+  if (!isLetThrough || !wantsCheck(question, answer) || !answer.exit_ip || !asked.checkExit) {
+    return answer;
+  }
   return { ...answer, checked: await asked.checkExit(answer.exit_ip) };
+}
+
+/** Of what is another account's nothing is sent: the time that it takes would tell of it. */
+function wantsCheck(question: QuestionValue | LoginQuestion, { account, user }: Answer): boolean {
+  if ('login' in question) return false;
+  const { check_exit = false, check_exit_of: of } = question;
+  return check_exit || (of !== undefined && of.account === account && (of.user ?? user) === user);
 }
 
 export function answerOf({ decision, position }: Explanation): Answer {

@@ -71,6 +71,8 @@ export interface QuestionValue {
   claims?: TokenClaims | null;
   /** A request is to be sent through the exit as well, where the connection is let through. */
   check_exit?: boolean;
+  /** The same, where it is a connection of this account, and of this user where one is named. */
+  check_exit_of?: { account: string; user?: string };
 }
 
 /** The same about a login to a VPN with the right password. */
@@ -173,6 +175,7 @@ const scheme = object({ name: text, bases: listOf(object({ base: whole, service:
 const question = {
   ...{ from: text, port: whole, method: text, host: text, destination_port: whole },
   check_exit: optional(flag, undefined),
+  check_exit_of: optional(object({ account: text, user: optional(text, undefined) }), undefined),
 };
 const tokenClaims = object({
   kid: text,

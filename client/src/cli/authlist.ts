@@ -64,15 +64,10 @@ export async function requireUser(
 }
 
 /** The entry with this id or address, or of this machine. */
-async function idOfEntry(
-  { client, variant }: Account,
-  entry: number | string | undefined,
-): Promise<number> {
+async function idOfEntry({ client }: Account, entry: number | string | undefined): Promise<number> {
   if (typeof entry === 'number') return entry;
   const { id } =
-    entry === undefined
-      ? await requireOwnEntry(client, variant)
-      : await requireEntry(client, entry);
+    entry === undefined ? await requireOwnEntry(client) : await requireEntry(client, entry);
   return id;
 }
 

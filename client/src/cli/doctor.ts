@@ -83,7 +83,7 @@ export const doctor = command({
   },
   notes: `Each line says ok, warning or fault; below a fault stands the command or step that mends it. The exit code is 1 when
 there is a fault. With --user and --token-file that proxy access token is tried, and the address of this machine
-need not be listed. To learn its address, a machine that is not listed is listed, and taken off at once.`,
+need not be listed.`,
   examples: ['exw doctor', 'exw doctor --server fra1 --user alice --token-file token.txt'],
   run: async ({ options }, session) => {
     const credentials = await credentialsOf(options.user, options['token-file']);
@@ -122,7 +122,7 @@ async function* examined(
   const [service, isUsable] = await serviceOf(account);
   yield* service;
   if (!isUsable) return;
-  if (!credentials) yield await addressOf(account.client, account.variant);
+  if (!credentials) yield await addressOf(account.client);
   let chosen: { server: ContractServer; exit: ExitIp };
   try {
     chosen = await chooseExit(account, wanted);
@@ -175,16 +175,10 @@ function contractOf(expiry: number, { usage, limit }: { usage: number; limit: nu
 }
 
 /** Whether the address of this machine is listed, for whom and until when. */
-async function addressOf(client: Exitward, variant: Account['variant']): Promise<Finding> {
+async function addressOf(client: Exitward): Promise<Finding> {
   try {
-    const { ip, entry } = await ownAddress(client, variant);
-    if (!entry) {
-      return fault(
-        'address',
-        `${ip ?? 'This address'} is not on the authlist.`,
-        'exw authlist add',
-      );
-    }
+    const { ip, entry } = await ownAddress(client);
+    if (!entry) return fault('address', `${ip} is not on the authlist.`, 'exw authlist add');
     const until = `until ${timeInWords(entry.expiry)}`;
     if (!entry.user_active) {
       const sentence = `${entry.ip} is listed for ${entry.user}, who is no active proxy user.`;

@@ -13,15 +13,18 @@ const looks = 5;
 const briefly = { retries: 1, timeoutSeconds: 10 };
 const probe_seconds = 60;
 
-/** Whether the address is listed already. A service without specific codes has one for all conflicts. */
-function isAddressTaken(error: unknown): error is ExitwardError {
-  return error instanceof ExitwardError && /^(address_taken|conflict)$/.test(error.code ?? '');
+/** Whether it is one of these conflicts. A service without specific codes has one for all of them. */
+function isConflict(error: unknown, ...codes: string[]): error is ExitwardError {
+  return error instanceof ExitwardError && [...codes, 'conflict'].includes(error.code ?? '');
 }
 
 /** The address that is listed already, which the message alone has; undefined for any other error. */
 function addressListedBy(error: unknown): string | undefined {
-  if (!isAddressTaken(error)) return undefined;
-  const words = error.message.split(/[\s"'`,;()<>]+/).map((word) => word.replace(/\.$/, ''));
+  return isConflict(error, 'address_taken') ? addressIn(error.message) : undefined;
+}
+
+function addressIn(message: string): string | undefined {
+  const words = message.split(/[\s"'`,;()<>]+/).map((word) => word.replace(/\.$/, ''));
   return words.find((word) => canonicalAddress(word) !== undefined);
 }
 
@@ -33,48 +36,43 @@ export async function requireEntry(client: Exitward, ip: string): Promise<Authli
   throw new Failure(`${ip} is not on the authlist of this account.`);
 }
 
-/** The address of this machine, where it can be told, and its entry, where there is one. */
+/** The address of this machine, and its entry, where there is one. */
 interface Own {
-  ip?: string;
+  ip: string;
   entry?: AuthlistEntry;
 }
 
-/**
- * The address of this machine. The interface does not tell it, save to who lists it: an error names
- * the address, and an entry that was made in vain is removed at once. It is not told where nobody
- * could be listed. Errors: those of the service, also for a token that only reads.
- */
-export async function ownAddress(client: Exitward, variant: 'current' | 'earlier'): Promise<Own> {
-  // Any user will do, and one of the list is there in both variants.
-  const user = (await client.authlist.list())[0]?.user ?? (await anyUser(client, variant));
-  if (user === undefined) return {};
-  let added: AuthlistEntry;
-  try {
-    added = await client.authlist.add({ user, expiry: now() + probe_seconds });
-  } catch (error) {
-    const ip = addressListedBy(error);
-    if (ip === undefined) throw error;
-    const entry = (await client.authlist.list({ ip })).find((one) => isSameAddress(one.ip, ip));
-    return entry ? { ip, entry } : { ip };
-  }
-  await client.authlist.remove(added.id);
-  return { ip: added.ip };
+/** The address of this machine; no record is changed. Errors: as `seenAddress`. */
+export async function ownAddress(client: Exitward): Promise<Own> {
+  const ip = await seenAddress(client);
+  const entry = (await client.authlist.list({ ip })).find((one) => isSameAddress(one.ip, ip));
+  return entry ? { ip, entry } : { ip };
 }
 
-async function anyUser(client: Exitward, variant: 'current' | 'earlier') {
-  return variant === 'earlier' ? undefined : (await client.users.list())[0]?.name;
+/** No user has this name, as names begin with a letter or a digit. */
+const nobody = '-';
+
+/**
+ * The address from which the service sees this machine. The interface tells it to those alone who list it: an entry for a
+ * user whom no account has is asked for, and the refusal names the address. Errors: those of the service, also for a token
+ * that only reads; a failure where the refusal does not name it.
+ */
+async function seenAddress(client: Exitward): Promise<string> {
+  try {
+    await client.authlist.add({ user: nobody, expiry: now() + probe_seconds });
+  } catch (error) {
+    if (!isConflict(error, 'unknown_user', 'address_taken')) throw error;
+    const ip = addressIn(error.message);
+    if (ip !== undefined) return ip;
+  }
+  throw new Failure('The service does not tell from which address it is called.');
 }
 
 /** The entry of this machine's address. Errors: a failure when it is not listed. */
-export async function requireOwnEntry(
-  client: Exitward,
-  variant: 'current' | 'earlier',
-): Promise<AuthlistEntry> {
-  const { ip, entry } = await ownAddress(client, variant);
+export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> {
+  const { ip, entry } = await ownAddress(client);
   if (entry) return entry;
-  throw new Failure(
-    ip === undefined ? 'The authlist is empty.' : `Your address, ${ip}, is not on the authlist.`,
-  );
+  throw new Failure(`Your address, ${ip}, is not on the authlist.`);
 }
 
 export interface Terms {
@@ -181,7 +179,7 @@ export class OwnAddress {
     const ip = addressListedBy(error);
     // A service that does not name the address leaves us to believe that it is still the same.
     const isOurs = this.#own && (ip === undefined || isSameAddress(ip, this.#own.ip));
-    if (isOurs && isAddressTaken(error)) return this.#renew();
+    if (isOurs && isConflict(error, 'address_taken')) return this.#renew();
     if (ip === undefined) throw error;
     await this.remove();
     const entry = await requireEntry(this.#client, ip);

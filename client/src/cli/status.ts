@@ -1,7 +1,7 @@
 // exw status: the account on one screen.
 import { ExitwardError } from '../errors.ts';
 import type { ContractServer } from '../openapi.ts';
-import { command } from './command.ts';
+import { command, Failure } from './command.ts';
 import type { Column, Part } from './output.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
@@ -46,7 +46,6 @@ export const status = command({
       read: span,
     },
   },
-  notes: `To learn its address, a machine that is not listed is listed, and taken off at once.`,
   run: async ({ options: { soon = usual_soon_seconds } }, session) => {
     const account = await session.account();
     const { client } = account;
@@ -100,13 +99,13 @@ function healthOf({ ips }: ContractServer): string {
 }
 
 /** `203.0.113.7, listed for alice`; why it cannot be told, for a token that only reads. */
-async function addressInWords({ client, variant }: Account): Promise<string> {
+async function addressInWords({ client }: Account): Promise<string> {
   try {
-    const { ip, entry } = await ownAddress(client, variant);
-    if (!entry) return `${ip === undefined ? '' : `${ip}, `}not listed`;
-    return `${entry.ip}, listed for ${entry.user}`;
+    const { ip, entry } = await ownAddress(client);
+    return `${ip}, ${entry ? `listed for ${entry.user}` : 'not listed'}`;
   } catch (error) {
-    if (error instanceof ExitwardError) return `cannot be told: ${error.message}`;
+    if (error instanceof ExitwardError || error instanceof Failure)
+      return `cannot be told: ${error.message}`;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks';
 import { useAddressState, usePath } from '../address.ts';
 import { addressOf } from '../paths.ts';
 import { useTyped } from '../typed.ts';
-import { optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
+import { DateField, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
 import { localDay } from './days.ts';
 import { actionsOf } from './sentences.ts';
 
@@ -86,21 +86,19 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
         onChoose={set.actor}
       />
       {children}
-      <TextField
+      <DateField
         label="From"
         name="from"
-        type="date"
         max={values.to || undefined}
         value={values.from}
-        onInput={(event) => set.from(event.currentTarget.value)}
+        onInput={set.from}
       />
-      <TextField
+      <DateField
         label="To"
         name="to"
-        type="date"
         min={values.from || undefined}
         value={values.to}
-        onInput={(event) => set.to(event.currentTarget.value)}
+        onInput={set.to}
       />
     </div>
   );

@@ -9,7 +9,7 @@ import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
-import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
+import { Removals } from '../forms/remove_all.tsx';
 import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
 import { SuggestUser } from '../users/suggest_user.tsx';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
@@ -45,13 +45,6 @@ export function AuthlistPage() {
       </OfEntry>
     ),
   });
-  const removeAll = () =>
-    open((close) => (
-      <RemoveAll list="authlist" entries={pages.total} onClose={close}>
-        Every address that account {account} has listed, of all its users, needs a username and a
-        proxy access token from then on; open connections from them end.
-      </RemoveAll>
-    ));
   const isEmpty = pages.rows.data !== undefined && pages.total === 0;
   const isFiltered = filters.isFiltered || user !== '';
   const add = (
@@ -74,18 +67,7 @@ export function AuthlistPage() {
       wide
       title="IP authlist"
       note="A connection from a listed address needs no password and counts as its user."
-      actions={
-        pages.total > 0 && (
-          <>
-            {flags.admin && (
-              <Button icon="remove" disabledReason={readOnlyReason} onClick={removeAll}>
-                Remove all …
-              </Button>
-            )}
-            {add}
-          </>
-        )
-      }
+      actions={pages.total > 0 && add}
     >
       <Card>
         <Loaded of={pages.rows} what="the authlist">
@@ -142,7 +124,10 @@ export function AuthlistPage() {
           }
         </Loaded>
       </Card>
-      <LastRemovals list="authlist" />
+      <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>
+        Every address that account {account} has listed, of all its users, needs a username and a
+        proxy access token from then on; open connections from them end.
+      </Removals>
       {dialog}
     </Page>
   );
@@ -165,7 +150,7 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
         ? 'An unproven address lets nobody in until it proves itself. '
         : 'An unproven address goes to another account that proves to call from there. '}
       {isOperator
-        ? 'Your word proves one, too: press the check mark beside it.'
+        ? 'Your word proves one, too: press “Prove” beside it.'
         : 'To prove one, open this page from there, or run “exw authlist add” there; your provider can do so, too.'}
     </p>
   );

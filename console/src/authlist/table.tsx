@@ -9,6 +9,7 @@ import { Since, Until } from '../relative_time.tsx';
 import '../style/lists.css';
 import {
   Badge,
+  Button,
   type Column,
   IconButton,
   notify,
@@ -47,11 +48,13 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
       actions={(entry) => (
         <>
           {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
-            <IconButton
-              icon="check"
-              label={`Say that ${entry.ip} is proven`}
+            <Button
+              kind="quiet"
+              aria-label={`Prove ${entry.ip}`}
               onClick={() => void prove(account, entry)}
-            />
+            >
+              Prove
+            </Button>
           )}
           <IconButton
             icon="edit"
@@ -99,12 +102,21 @@ const columns: Column<AuthlistEntry>[] = [
     cell: ({ last_used_at }) => <Since at={last_used_at} />,
   },
 ];
+/** One sign in a row at most: an unproven entry works, and one of a user who is not active has a sign already. */
 const proofColumn: Column<AuthlistEntry> = {
   heading: 'Address is',
-  cell: ({ proof }) =>
-    proof === 'proven' ? proof : proof !== null && <Badge tone="warn">{proofWords[proof]}</Badge>,
+  cell: ({ proof, user_active }) =>
+    proof === 'waits' && user_active ? (
+      <Badge tone="warn">{proofWords.waits}</Badge>
+    ) : (
+      proof !== null && <span class="note">{proofWords[proof]}</span>
+    ),
 };
-const proofWords = { unproven: 'unproven', waits: 'unproven: lets nobody in yet' };
+const proofWords = {
+  proven: 'proven',
+  unproven: 'unproven',
+  waits: 'unproven: lets nobody in yet',
+};
 
 /** Operators find entries of the server's log by it. */
 const idColumn: Column<AuthlistEntry> = {

@@ -10,7 +10,7 @@ import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
-import { LastRemovals, RemoveAll } from '../forms/remove_all.tsx';
+import { Removals } from '../forms/remove_all.tsx';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { useServerChoices } from '../servers/choices.ts';
 import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
@@ -57,13 +57,6 @@ export function DnsPage() {
   function changeOther(id: number) {
     openLinked('change', String(id));
   }
-  const removeAll = () =>
-    open((close) => (
-      <RemoveAll list="overrides" entries={pages.total} onClose={close}>
-        On every server, the hostnames that account {account} overrides resolve as they do for
-        everybody else; expired entries go, too.
-      </RemoveAll>
-    ));
   const isEmpty = pages.rows.data !== undefined && pages.total === 0;
   const isFiltered = filters.isFiltered || server !== '';
   const add = (
@@ -81,16 +74,7 @@ export function DnsPage() {
       wide
       title="Custom DNS"
       note="On its override port, a server resolves a hostname to an address of your choice."
-      actions={
-        pages.total > 0 && (
-          <>
-            <Button icon="remove" disabledReason={readOnlyReason} onClick={removeAll}>
-              Remove all …
-            </Button>
-            {add}
-          </>
-        )
-      }
+      actions={pages.total > 0 && add}
     >
       <Card>
         <News entries={rows} />
@@ -140,7 +124,10 @@ export function DnsPage() {
           }
         </Loaded>
       </Card>
-      <LastRemovals list="overrides" />
+      <Removals list="overrides" entries={pages.total} open={open}>
+        On every server, the hostnames that account {account} overrides resolve as they do for
+        everybody else; expired entries go, too.
+      </Removals>
       {dialog}
     </Page>
   );

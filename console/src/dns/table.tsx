@@ -64,12 +64,10 @@ const columns: Column<DnsEntry>[] = [
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
   {
     heading: 'State',
+    long: true,
     cell: (entry) => (
-      <span class="row dns-state">
-        <Status status={entry.status} />
-        <span class="note" title={awaited(entry)}>
-          {awaited(entry)}
-        </span>
+      <span class="dns-state" title={awaited(entry)}>
+        <Status status={entry.status} /> <span class="note">{awaited(entry)}</span>
       </span>
     ),
   },
@@ -110,7 +108,12 @@ function Actions({ entry, open, openLinked }: ActionsProps) {
       ) : (
         <>
           {!isOperator && (
-            <Button kind="quiet" aria-label={`Try it: ${name}`} onClick={() => openFor('try')}>
+            <Button
+              kind="quiet"
+              icon="resume"
+              aria-label={`Try it: ${name}`}
+              onClick={() => openFor('try')}
+            >
               Try it
             </Button>
           )}

@@ -18,13 +18,13 @@ export const keep = 'keep';
 
 /**
  * The expiry in epoch seconds that a form's text stands for: seconds from `now`, or a local date and
- * time such as "2026-11-21T22:19". Undefined for `keep`, and for what is neither.
+ * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither.
  */
 export function expiryFrom(text: string, now: number): number | undefined {
   if (/^\d+$/.test(text)) return now + Number(text);
-  if (!/^\d{4,6}-\d\d-\d\dT\d\d:\d\d/.test(text)) return undefined;
+  if (!/^\d{4,6}-\d\d-\d\d[ T]\d\d:\d\d/.test(text)) return undefined;
   // Without an offset the text is read in the reader's own zone.
-  const time = new Date(text).getTime();
+  const time = new Date(text.replace(' ', 'T')).getTime();
   return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
 }
 

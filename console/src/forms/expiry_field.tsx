@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
-import { SelectField, TextField, textOf } from '../ui/ui.ts';
+import { DateField, SelectField, textOf } from '../ui/ui.ts';
 import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from './expiry.ts';
 
 const exact = 'exact';
@@ -15,8 +15,7 @@ export function ExpiryField({ current }: { current?: number }) {
   const [text, setText] = useState(() =>
     localText(canKeep ? current : now.value + Number(usualLifetime)),
   );
-  const expiry = choice === keep ? current : expiryFrom(isExact ? text : choice, now.value);
-  const outcome = expiry !== undefined && `${dateTime(expiry)} (${zoneAt(expiry)})`;
+  const expiry = choice === keep ? current : expiryFrom(choice, now.value);
   return (
     <>
       {/* The control that holds the expiry has its name, so that errors about it are shown there. */}
@@ -30,43 +29,44 @@ export function ExpiryField({ current }: { current?: number }) {
           ...lifetimes.map(({ value, text }) => ({ value, text: `In ${text}` })),
           { value: exact, text: 'At a date and time …' },
         ]}
-        hint={!isExact && outcome && `${outcome}.`}
+        hint={!isExact && expiry !== undefined && `${inWords(expiry)}.`}
       />
-      {isExact && (
-        <TextField
-          label="Date and time"
-          name="expiry"
-          type="datetime-local"
-          required
-          min={localText(now.value)}
-          max="9999-12-31T23:59"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-          hint={
-            outcome
-              ? `${outcome}, ${fromNow(expiry, now.value)}.`
-              : `In your time zone, ${zoneAt(now.value)}.`
-          }
-        />
-      )}
+      {isExact && <ExactField label="Date and time" value={text} onInput={setText} />}
     </>
   );
 }
 
 /** A date and time, in the reader's own zone; `expiryOf` reads it. */
 export function ExactExpiryField({ label, at }: { label: string; at: number }) {
+  const [text, setText] = useState(() => localText(at));
+  return <ExactField label={label} value={text} onInput={setText} />;
+}
+
+interface ExactFieldProps {
+  label: string;
+  value: string;
+  onInput: (value: string) => void;
+}
+
+function ExactField(props: ExactFieldProps) {
+  const expiry = expiryFrom(props.value, now.value);
   return (
-    <TextField
-      label={label}
+    <DateField
+      {...props}
       name="expiry"
-      type="datetime-local"
+      withTime
       required
-      max="9999-12-31T23:59"
-      defaultValue={localText(at)}
-      hint={`In your time zone, ${zoneAt(at)}.`}
+      min={localText(now.value)}
+      hint={
+        expiry === undefined
+          ? `In your time zone, ${zoneAt(now.value)}.`
+          : `${inWords(expiry)}, ${fromNow(expiry, now.value)}.`
+      }
     />
   );
 }
+
+const inWords = (expiry: number) => `${dateTime(expiry)} (${zoneAt(expiry)})`;
 
 /** The expiry that a form with an `ExpiryField` asks for; undefined: as it is. */
 export function expiryOf(fields: FormData): number | undefined {

@@ -60,4 +60,4 @@ const Added = ({ of, at }: { of: Noted; at: number }) => (
   </span>
 );
 
-const None = () => <span class="note">–</span>;
+const None = () => <span class="note nothing">–</span>;

@@ -1,4 +1,4 @@
-// Removing all entries of a list: the dialog that says how many and asks for a typed word, and the way back.
+// Removing all entries of a list: the foot of its page, the dialog that says how many and asks for a typed word, and the way back.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
@@ -7,7 +7,7 @@ import { type Scope, useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { Button, keepFocus, notify, TextField, textOf } from '../ui/ui.ts';
-import { FormDialog } from './form_dialog.tsx';
+import { FormDialog, type OpenDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 
 /** The lists of which many entries are changed at once, by their name in the record of removals. */
@@ -46,7 +46,7 @@ interface RemoveAllProps {
   onClose: () => void;
 }
 
-export function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
+function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   const scope = useScope();
   const { account } = scope;
   const { one, many, remove } = lists[list];
@@ -114,8 +114,17 @@ async function restoreRemoval(scope: Scope, list: List, removal_id: number): Pro
 
 type Removal = AccountResponse<'list_removals'>[number];
 
-/** Tells of the removals that can still be undone: people of the last one, operators of each. */
-export function LastRemovals({ list }: { list: List }) {
+interface RemovalsProps extends Pick<RemoveAllProps, 'list' | 'children'> {
+  /** How many can be removed; none: there is no way to. */
+  entries: number;
+  open: OpenDialog;
+}
+
+/**
+ * The foot of a list's page: away from what is done every day, the way to remove all. It tells of the removals that
+ * can still be undone: people of the last one, operators of each.
+ */
+export function Removals({ list, entries, open, children }: RemovalsProps) {
   const scope = useScope();
   const removals = useReadIn(scope, 'list_removals', {}).data ?? [];
   const ofList = removals.filter((removal) => removal.list === list);
@@ -125,6 +134,20 @@ export function LastRemovals({ list }: { list: List }) {
       {shown.map((removal) => (
         <OneRemoval key={removal.removal_id} list={list} of={removal} />
       ))}
+      {entries > 0 && (
+        <div>
+          <Button
+            kind="quiet"
+            icon="remove"
+            disabledReason={scope.readOnlyReason}
+            onClick={() =>
+              open((close) => <RemoveAll {...{ list, entries, children }} onClose={close} />)
+            }
+          >
+            Remove all …
+          </Button>
+        </div>
+      )}
     </>
   );
 }

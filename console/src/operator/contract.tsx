@@ -1,11 +1,11 @@
 // An account's contract: what it allows, how it stands, and whether it is suspended.
 
 import { change } from '../api/reading.ts';
-import { bytes, dateTime } from '../format.ts';
+import { bytes, count, dateTime } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { duration } from '../forms/lifetimes.ts';
 import { Until } from '../relative_time.tsx';
-import { Button, Card, DescriptionList } from '../ui/ui.ts';
+import { Button, Card, DescriptionList, type Fact } from '../ui/ui.ts';
 import { UsageMeter } from './accounts.tsx';
 import { ChangeContractDialog, onLimitTexts } from './forms/account_form.tsx';
 import type { Account } from './states.ts';
@@ -43,29 +43,44 @@ export function ContractPart({ account }: { account: Account }) {
         </h3>
         <UsageMeter name={name} usage={period.usage} limit={account.limit_bytes} />
       </div>
-      <DescriptionList
-        of={[
-          ['Plan', account.plan],
-          ['Limit', `${bytes(account.limit_bytes)} a period`],
-          ['In exact bytes', account.limit_bytes.toLocaleString('en')],
-          ['Over the limit', onLimitTexts[account.on_limit]],
-          ['Began', dateTime(account.start)],
-          [
-            'Ends',
-            <>
-              {dateTime(account.expiry)} (<Until at={account.expiry} />)
-            </>,
-          ],
-          ['Port scheme', account.port_scheme],
-          ['Proxy access tokens live', duration(account.token_lifetime_seconds)],
-          ['Detailed server billing', account.detailed_billing ? 'yes' : 'no'],
-          ['Account created', dateTime(account.created_at)],
-        ]}
-      />
+      <div class="columns">
+        {Object.entries(factsOf(account)).map(([group, facts]) => (
+          <section key={group} class="stack-tight">
+            <h3>{group}</h3>
+            <DescriptionList of={facts} />
+          </section>
+        ))}
+      </div>
       {dialog}
     </Card>
   );
 }
+
+const factsOf = (account: Account): Record<string, Fact[]> => ({
+  Terms: [
+    ['Plan', account.plan],
+    ['Began', dateTime(account.start)],
+    [
+      'Ends',
+      <>
+        {dateTime(account.expiry)} (<Until at={account.expiry} />)
+      </>,
+    ],
+    ['Account created', dateTime(account.created_at)],
+  ],
+  Limits: [
+    [
+      'Limit',
+      <span title={count(account.limit_bytes, 'byte')}>{bytes(account.limit_bytes)} a period</span>,
+    ],
+    ['Over the limit', onLimitTexts[account.on_limit]],
+    ['Proxy access tokens live', duration(account.token_lifetime_seconds)],
+  ],
+  Technical: [
+    ['Port scheme', account.port_scheme],
+    ['Detailed server billing', account.detailed_billing ? 'yes' : 'no'],
+  ],
+});
 
 function SuspendDialog({ account, onClose }: { account: Account; onClose: () => void }) {
   const { name, suspended } = account;

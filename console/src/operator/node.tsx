@@ -28,7 +28,7 @@ export function NodePage({ id }: { id: number }) {
     <Page
       title={node ? `${node.name} of ${node.server}` : 'Node'}
       note={<Link href={paths.operator.nodes}>All nodes</Link>}
-      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} isInWords />}
+      actions={node && <NodeActions node={node} all={nodes.data ?? []} open={open} ofPage />}
     >
       <Loaded of={nodes} what="the node">
         {() => (node ? <Known node={node} /> : <Unknown />)}

@@ -37,7 +37,12 @@ export function NodesPage() {
     </Button>
   );
   return (
-    <Page title="Nodes" note="Machines that carry the traffic of the servers." actions={invite}>
+    <Page
+      wide
+      title="Nodes"
+      note="Machines that carry the traffic of the servers."
+      actions={invite}
+    >
       <Card>
         <Loaded of={nodes} what="the nodes">
           {(all) =>
@@ -72,8 +77,9 @@ function Nodes({ all, open }: { all: readonly Node[]; open: OpenDialog }) {
     <>
       <div class="filters">
         <SearchField
-          label="Node or server"
+          label="Search"
           name="search"
+          placeholder="Node or server"
           value={search}
           onInput={(search) => change({ search })}
         />

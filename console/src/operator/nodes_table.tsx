@@ -4,7 +4,7 @@ import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
-import { Badge, Button, type Column, IconButton, Table } from '../ui/ui.ts';
+import { Badge, Button, type Column, Table } from '../ui/ui.ts';
 import { lagText, type Node, nodeState } from './states.ts';
 
 interface NodesTableProps {
@@ -23,6 +23,7 @@ export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableP
   ]);
   return (
     <Table
+      compact
       caption="Nodes"
       columns={columns.filter(({ heading }) => !left.has(heading))}
       rows={of}
@@ -36,11 +37,11 @@ interface NodeActionsProps {
   node: Node;
   all: readonly Node[];
   open: OpenDialog;
-  /** Whether there is room to say in words what they do. */
-  isInWords?: boolean;
+  /** Whether they are those of a whole page, not of a row. */
+  ofPage?: boolean;
 }
 
-export function NodeActions({ node, all, open, isInWords = false }: NodeActionsProps) {
+export function NodeActions({ node, all, open, ofPage = false }: NodeActionsProps) {
   const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
@@ -56,16 +57,12 @@ export function NodeActions({ node, all, open, isInWords = false }: NodeActionsP
       onClick: () => open((close) => <RevokeNode {...{ node, others }} onClose={close} />),
     },
   ] as const;
-  return actions.map(({ verb, icon, onClick }) =>
-    isInWords ? (
-      <Button key={verb} {...{ icon, onClick }}>
-        {verb}
-        <span class="visually-hidden"> {node.name}</span>
-      </Button>
-    ) : (
-      <IconButton key={verb} label={`${verb} ${node.name}`} {...{ icon, onClick }} />
-    ),
-  );
+  return actions.map(({ verb, icon, onClick }) => (
+    <Button key={verb} onClick={onClick} {...(ofPage ? { icon } : { kind: 'quiet' })}>
+      {verb}
+      <span class="visually-hidden"> {node.name}</span>
+    </Button>
+  ));
 }
 
 const certificate = 'Certificate ends';
@@ -88,13 +85,13 @@ const columns: Column<Node>[] = [
   },
   {
     heading: 'Lag',
-    cell: ({ lag }) => (lag === 0 ? <span class="note">none</span> : lagText(lag)),
+    cell: ({ lag }) => (lag === 0 ? <span class="note nothing">none</span> : lagText(lag)),
   },
   {
     heading: 'Faults',
     cell: ({ faults }) =>
       faults.length === 0 ? (
-        <span class="note">none</span>
+        <span class="note nothing">none</span>
       ) : (
         <ul class="bare-list">
           {faults.map(({ message, since }) => (
@@ -112,7 +109,12 @@ const columns: Column<Node>[] = [
     heading: certificate,
     cell: ({ certificate_expiry }) => <Until at={certificate_expiry} never="none" />,
   },
-  { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
+  {
+    heading: 'Applied up to',
+    numeric: true,
+    minor: true,
+    cell: ({ applied_revision }) => applied_revision,
+  },
   { heading: 'Seen', cell: ({ seen_at }) => <Since at={seen_at} /> },
   {
     heading: 'Version',

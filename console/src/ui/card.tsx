@@ -66,8 +66,11 @@ export function Stat({
   );
 }
 
+/** A name and its value. */
+export type Fact = [string, ComponentChildren];
+
 /** The facts about one thing: names and values, two by two. */
-export function DescriptionList({ of }: { of: ReadonlyArray<[string, ComponentChildren]> }) {
+export function DescriptionList({ of }: { of: readonly Fact[] }) {
   return (
     <dl class="description-list">
       {of.map(([name, value]) => (

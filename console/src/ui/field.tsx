@@ -7,7 +7,7 @@ export const FieldFault = createContext<
   { field: string | undefined; sentence: string } | undefined
 >(undefined);
 
-interface Around {
+export interface FieldProps {
   label: string;
   /** Its name in the body of the request: errors of that name are shown here. */
   name: string;
@@ -27,7 +27,7 @@ export function Field({
   name,
   hint,
   children,
-}: Around & { children: (given: Described) => ComponentChildren }) {
+}: FieldProps & { children: (given: Described) => ComponentChildren }) {
   const { given, below } = useDescription(name, hint);
   return (
     <div class="field">
@@ -69,7 +69,7 @@ function useDescription(name: string, hint: ComponentChildren) {
 
 type Input = Omit<JSX.IntrinsicElements['input'], 'name' | 'label'>;
 
-export function TextField({ label, name, hint, ...rest }: Around & Input) {
+export function TextField({ label, name, hint, ...rest }: FieldProps & Input) {
   return (
     <Field label={label} name={name} hint={hint}>
       {(given) => <input type="text" autocomplete="off" spellcheck={false} {...rest} {...given} />}
@@ -77,7 +77,7 @@ export function TextField({ label, name, hint, ...rest }: Around & Input) {
   );
 }
 
-type SearchProps = Around & Omit<Input, 'onInput'> & { onInput: (value: string) => void };
+type SearchProps = FieldProps & Omit<Input, 'onInput'> & { onInput: (value: string) => void };
 
 /** Narrows a list while it is typed. */
 export function SearchField({ onInput, ...rest }: SearchProps) {
@@ -86,7 +86,7 @@ export function SearchField({ onInput, ...rest }: SearchProps) {
   );
 }
 
-interface SelectProps extends Around {
+interface SelectProps extends FieldProps {
   options: ReadonlyArray<{ value: string; text: string }>;
   value?: string;
   onInput?: (value: string) => void;
@@ -138,7 +138,7 @@ export function optionsOf(values: Iterable<string>, all?: string) {
   return all === undefined ? options : [{ value: '', text: all }, ...options];
 }
 
-export function CheckField({ label, name, hint, ...rest }: Around & Input) {
+export function CheckField({ label, name, hint, ...rest }: FieldProps & Input) {
   const { given, below } = useDescription(name, hint);
   return (
     <div class="check-field">

@@ -1,4 +1,4 @@
-// A table on a wide screen, a list of cards on a phone: the same rows, each cell with its heading. It can be sorted, and rows chosen.
+// A table on a wide screen, a list of cards of few lines on a phone: the same rows, each cell with its heading. It can be sorted, and rows chosen.
 import type { ComponentChildren } from 'preact';
 import { AllCheck, RowCheck } from './row_check.tsx';
 import type { Selection } from './selection.ts';
@@ -12,7 +12,7 @@ export interface Column<T> {
   names?: boolean;
   /** Texts that may be long are cut on a wide screen. */
   long?: boolean;
-  /** Shown on very wide screens, and on the cards of a phone. */
+  /** Shown on very wide screens alone. */
   minor?: boolean;
   /** The name of the order by this column, where the table is sorted by who shows it. */
   sort?: string;

@@ -4,6 +4,7 @@ export * from './button.tsx';
 export * from './card.tsx';
 export * from './choice.tsx';
 export * from './copy.tsx';
+export * from './date_field.tsx';
 export * from './dialog.tsx';
 export * from './error_boundary.tsx';
 export * from './explain.ts';

@@ -1,6 +1,6 @@
 // The filters of the page of usage: which days, and whose traffic through which server.
 import { date } from '../format.ts';
-import { optionsIn, optionsOf, SelectField, TextField } from '../ui/ui.ts';
+import { DateField, optionsIn, optionsOf, SelectField } from '../ui/ui.ts';
 import { isoDay } from './days.ts';
 import { type Choice, nameOfPeriod, type Period, spanNames } from './span.ts';
 
@@ -27,7 +27,7 @@ export function FilterFields(props: FilterFieldsProps) {
   const { filters, onChange, servers, users, now, earlier, start } = props;
   const { choice, server, user } = filters;
   const choose = (changes: Partial<Choice>) => onChange({ choice: { ...choice, ...changes } });
-  const days = { min: start && isoDay(start), max: isoDay(now) };
+  const days = { min: start === undefined ? start : isoDay(start), max: isoDay(now) };
   return (
     <div class="filters">
       <SelectField
@@ -39,14 +39,13 @@ export function FilterFields(props: FilterFieldsProps) {
       />
       {choice.name === 'own' &&
         (['first', 'last'] as const).map((end) => (
-          <TextField
+          <DateField
             key={end}
             label={end === 'first' ? 'First day' : 'Last day'}
             name={end}
-            type="date"
             {...days}
             value={choice[end]}
-            onInput={(event) => choose({ [end]: event.currentTarget.value })}
+            onInput={(day) => choose({ [end]: day })}
           />
         ))}
       <SelectField

@@ -175,15 +175,17 @@ async function placeAgain(
   rules: AuthlistRules,
 ): Promise<store.Placed> {
   const account = await requireWritable(tx, row.account_id, rules.any_contract);
-  if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user);
+  if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user, row.ip);
   await freeClaim(tx, account, row.ip, rules, row);
   const placed = await store.insert(tx, row, rules.any_contract);
   if (!placed) throw addressTaken(row.ip);
   return placed;
 }
 
-export function unknownUser(name: string) {
-  return conflict(`${JSON.stringify(name)} is not part of the account.`, {
+/** Names the address, as a client that gave none may not know it. */
+export function unknownUser(name: string, ip?: string) {
+  const rest = ip === undefined ? '' : `; no entry for ${ip} was made`;
+  return conflict(`${JSON.stringify(name)} is not part of the account${rest}.`, {
     code: 'unknown_user',
     field: 'user',
   });

@@ -21,6 +21,8 @@ export interface Question {
   claims?: TokenClaims | null;
   /** The node is to send a request through the exit as well, where the connection is let through. */
   check_exit?: boolean;
+  /** The same, where it is a connection of this account, and of this user where one is named; by names. */
+  check_exit_of?: { account: string; user?: string };
 }
 
 /** A login to a VPN, with the right password. */
