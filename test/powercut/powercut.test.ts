@@ -12,7 +12,7 @@ import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
 const cuts = Number(process.env.EXITWARD_TEST_POWER_CUTS ?? 60);
-const control_tries = 30;
+const control_tries = 60;
 
 type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;
 
@@ -62,13 +62,13 @@ function lives<Mark>(
       expect(faults).toEqual([]);
     });
 
-    for (const [what, without, of, from] of controls[name]) {
+    for (const [what, without, of, cutsOf] of controls[name]) {
       test(`control: ${what} is seen`, { timeout: 240_000 }, async () => {
         const trace = without(recorded, (path) => of.test(path));
+        const places = cutsOf(trace);
         const faults: string[] = [];
         for (let tries = 0; tries < control_tries && faults.length === 0; tries += 1) {
-          const at = random.between(Math.floor(from * trace.length), trace.length);
-          faults.push(...(await cut(trace, at, random.fork(), check)));
+          faults.push(...(await cut(trace, random.one(places), random.fork(), check)));
         }
         expect(faults).not.toEqual([]);
       });
@@ -78,19 +78,36 @@ function lives<Mark>(
 
 /**
  * What could have been left out: the syncs of the database (as `synchronous = off` does), of keys, of usage; and that a
- * start writes again what it finds, of which the disk may have lost a part. And from which part of the lives on it shows.
+ * start writes again what it finds, of which the disk may have lost a part. And behind how many calls a cut shows it.
  */
 const controls: Record<
   'server' | 'agent',
-  Array<[what: string, without: typeof withoutSync, of: RegExp, from: number]>
+  Array<[what: string, without: typeof withoutSync, of: RegExp, cutsOf: typeof callsBeside]>
 > = {
   server: [
-    ['a database that is not synced', withoutSync, /\.db(-wal)?$/, 0.3],
-    ['a keys file that has its name before its content', withoutSync, /keys\.json/, 0],
-    ['a start that trusts the log which it finds', withoutRewrites, /\.db-wal$/, 0.4],
+    ['a database that is not synced', withoutSync, /\.db(-wal)?$/, callsFrom(0.3)],
+    ['a keys file that has its name before its content', withoutSync, /keys\.json/, callsFrom(0)],
+    ['a start that trusts the log which it finds', withoutRewrites, /\.db-wal$/, callsOfLoss],
   ],
-  agent: [['a journal that is not synced', withoutSync, /usage\.journal/, 0.5]],
+  agent: [['a journal that is not synced', withoutSync, /usage\.journal/, callsFrom(0.5)]],
 };
+
+/** All from this part of the lives on. */
+function callsFrom(part: number): typeof callsBeside {
+  return (trace) => trace.map((_, at) => at + 1).slice(Math.floor(part * trace.length));
+}
+
+/** Those behind a flush of the log that failed, until the log is folded into the database: so long it lacks what was lost. */
+function callsOfLoss(trace: Call[]): number[] {
+  const names = new Map<number, string>();
+  let isLost = false;
+  return trace.flatMap(({ call, inode, path }, at) => {
+    if (call === 'create') names.set(inode, path);
+    if (call === 'failed') isLost = true;
+    if (call === 'fsync' && names.get(inode)?.endsWith('/exitward.db')) isLost = false;
+    return isLost ? [at + 1] : [];
+  });
+}
 
 /** How many calls were made up to each one that is not the database's: there are few, and each of them matters. */
 function callsBeside(trace: Call[]): number[] {
