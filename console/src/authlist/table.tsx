@@ -122,6 +122,7 @@ const proofWords = {
 const idColumn: Column<AuthlistEntry> = {
   heading: 'Id',
   numeric: true,
+  minor: true,
   cell: ({ id }) => id,
 };
 

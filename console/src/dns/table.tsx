@@ -90,6 +90,7 @@ function Actions({ entry, open, openLinked }: ActionsProps) {
         <Button
           kind="quiet"
           icon="nodes"
+          title={`Nodes of ${name}`}
           aria-label={`Nodes of ${name}`}
           onClick={() => openFor('nodes')}
         >
@@ -111,6 +112,7 @@ function Actions({ entry, open, openLinked }: ActionsProps) {
             <Button
               kind="quiet"
               icon="resume"
+              title={`Try it: ${name}`}
               aria-label={`Try it: ${name}`}
               onClick={() => openFor('try')}
             >
