@@ -2567,13 +2567,30 @@ export interface Operations {
       query?: {
         limit?: number;
         after?: string;
-        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        sort?:
+          | 'id'
+          | 'name'
+          | 'place'
+          | 'ip_count'
+          | 'state'
+          | 'current'
+          | 'last_30_days'
+          | 'limit_bytes'
+          | 'added_at';
         order?: 'asc' | 'desc';
         search?: string;
         server?: string;
         country?: string;
         service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        state?:
+          | 'ok'
+          | 'warn'
+          | 'crit'
+          | 'unknown'
+          | 'not_connected'
+          | 'no_node'
+          | 'misplaced'
+          | 'over_limit';
         places?: string;
         view?: 'contract' | 'others' | 'can_add' | 'all';
       };
@@ -2660,13 +2677,30 @@ export interface Operations {
       query?: {
         limit?: number;
         after?: string;
-        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        sort?:
+          | 'id'
+          | 'name'
+          | 'place'
+          | 'ip_count'
+          | 'state'
+          | 'current'
+          | 'last_30_days'
+          | 'limit_bytes'
+          | 'added_at';
         order?: 'asc' | 'desc';
         search?: string;
         server?: string;
         country?: string;
         service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        state?:
+          | 'ok'
+          | 'warn'
+          | 'crit'
+          | 'unknown'
+          | 'not_connected'
+          | 'no_node'
+          | 'misplaced'
+          | 'over_limit';
         places?: string;
       };
     };
@@ -2931,13 +2965,30 @@ export interface Operations {
       query?: {
         limit?: number;
         after?: string;
-        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        sort?:
+          | 'id'
+          | 'name'
+          | 'place'
+          | 'ip_count'
+          | 'state'
+          | 'current'
+          | 'last_30_days'
+          | 'limit_bytes'
+          | 'added_at';
         order?: 'asc' | 'desc';
         search?: string;
         server?: string;
         country?: string;
         service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        state?:
+          | 'ok'
+          | 'warn'
+          | 'crit'
+          | 'unknown'
+          | 'not_connected'
+          | 'no_node'
+          | 'misplaced'
+          | 'over_limit';
         places?: string;
         view?: 'contract' | 'others' | 'can_add' | 'all';
       };
@@ -3006,13 +3057,30 @@ export interface Operations {
       query?: {
         limit?: number;
         after?: string;
-        sort?: 'id' | 'name' | 'place' | 'ip_count' | 'state' | 'current' | 'last_30_days' | 'limit_bytes' | 'added_at';
+        sort?:
+          | 'id'
+          | 'name'
+          | 'place'
+          | 'ip_count'
+          | 'state'
+          | 'current'
+          | 'last_30_days'
+          | 'limit_bytes'
+          | 'added_at';
         order?: 'asc' | 'desc';
         search?: string;
         server?: string;
         country?: string;
         service?: 'proxy' | 'proxy-https' | 'vpn-ikev1' | 'vpn-ikev2' | 'vpn-l2tp' | 'vpn';
-        state?: 'ok' | 'warn' | 'crit' | 'unknown' | 'not_connected' | 'no_node' | 'misplaced' | 'over_limit';
+        state?:
+          | 'ok'
+          | 'warn'
+          | 'crit'
+          | 'unknown'
+          | 'not_connected'
+          | 'no_node'
+          | 'misplaced'
+          | 'over_limit';
         places?: string;
       };
     };

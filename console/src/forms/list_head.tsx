@@ -1,6 +1,6 @@
 // The head of an account's list in pages: search and filters, and what can be done with the rows that are chosen.
 import type { ComponentChildren } from 'preact';
-import { optionsIn, optionsOf, SearchField, SelectField } from '../ui/ui.ts';
+import { optionsIn, SearchField, SelectField } from '../ui/ui.ts';
 import { endingOptions, type ListFilters } from './list_state.ts';
 
 interface ListHeadProps<S extends string> {
@@ -47,28 +47,5 @@ export function ListHead<S extends string>(props: ListHeadProps<S>) {
       </div>
       {bar}
     </div>
-  );
-}
-
-interface NameFilterProps {
-  label: string;
-  /** The text that chooses none of them. */
-  all: string;
-  names: readonly string[];
-  value: string;
-  onInput: (value: string) => void;
-}
-
-/** Chooses one of these names; one that the address has and that is not there any more stays among them. */
-export function NameFilter({ label, all, names, value, onInput }: NameFilterProps) {
-  const known = new Set([...names, ...(value ? [value] : [])]);
-  return (
-    <SelectField
-      label={label}
-      name="of"
-      value={value}
-      onInput={onInput}
-      options={optionsOf([...known].sort(), all)}
-    />
   );
 }

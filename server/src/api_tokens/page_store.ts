@@ -19,7 +19,7 @@ const sorts = {
   last_used_at: 'coalesce(t.last_used_at, 0)',
 } as const;
 
-export type TokenSort = keyof typeof sorts;
+type TokenSort = keyof typeof sorts;
 export const tokenSorts = Object.keys(sorts) as TokenSort[];
 
 /** Which tokens are in each state, at `$4`. */
