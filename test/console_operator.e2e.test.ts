@@ -474,7 +474,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
       await row('In custom DNS').filter({ hasText: 'x.example' }).waitFor();
       await row('Exit IPs').filter({ hasText: server.name }).waitFor();
     }
-    await visit.field('Address or network').fill('10.0.0.0/4');
+    await visit.field('Address or network').fill('10.0.0.0/7');
     await visit.sees(/expected a prefix of at least \/8/);
     expect(visit.page.url()).toContain('ip=10.0.0.0');
   });

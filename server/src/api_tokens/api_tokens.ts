@@ -13,7 +13,7 @@ import * as store from './store.ts';
  * viewable, sealed. It may be read-only, and may expire.
  */
 export type ApiToken = store.ApiTokenRow;
-export { type TokenSort, tokenPageSlices, tokenSorts, tokenStates } from './page_store.ts';
+export { tokenPageSlices, tokenSorts, tokenStates } from './page_store.ts';
 export type { PrincipalRow } from './store.ts';
 export { findApiToken, listApiTokens, markTokensUsed, principalByHash } from './store.ts';
 
