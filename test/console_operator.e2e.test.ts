@@ -162,7 +162,7 @@ describe('the operator’s console', { timeout: 120_000 }, () => {
     const head = (name: string) => visit.page.getByRole('columnheader', { name, exact: true });
     await visit.go('/operator/usage');
     await expect.poll(async () => (await names()).length).toBeGreaterThan(1);
-    expect(await head('Of the limit').getAttribute('aria-sort')).toBe('descending');
+    expect(await head('State').getAttribute('aria-sort')).toBe('descending');
     await head('Account').getByRole('button').click();
     expect(await head('Account').getAttribute('aria-sort')).toBe('ascending');
     const all = await names();

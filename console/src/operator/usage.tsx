@@ -7,7 +7,7 @@ import { usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
 import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
-import { bytes, date, percent } from '../format.ts';
+import { bytes, date } from '../format.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
@@ -180,13 +180,9 @@ const columns: Column<AccountUsage>[] = [
     cell: ({ account, usage, limit }) => <UsageMeter name={account} usage={usage} limit={limit} />,
   },
   {
-    heading: 'Of the limit',
-    numeric: true,
-    sort: 'share',
-    cell: (of) => (of.limit > 0 ? percent(shareOf(of)) : '–'),
-  },
-  {
+    // How near to the limit.
     heading: 'State',
+    sort: 'share',
     cell: ({ over_limit }) =>
       over_limit ? <Badge tone="bad">over the limit</Badge> : <Badge tone="good">within</Badge>,
   },
