@@ -9,8 +9,6 @@ interface ListHeadProps<S extends string> {
   placeholder: string;
   /** The texts of the states, as `useListFilters` takes them. */
   states: Record<S, string>;
-  /** Whether what is on the list ends. */
-  ends?: boolean;
   /** Filters of this list alone. */
   children?: ComponentChildren;
   /** The bar of chosen rows. */
@@ -18,7 +16,7 @@ interface ListHeadProps<S extends string> {
 }
 
 export function ListHead<S extends string>(props: ListHeadProps<S>) {
-  const { filters, placeholder, states, ends = true, children, bar } = props;
+  const { filters, placeholder, states, children, bar } = props;
   return (
     <div class="list-head">
       <div class="filters">
@@ -37,7 +35,7 @@ export function ListHead<S extends string>(props: ListHeadProps<S>) {
           onInput={filters.setState}
           options={optionsIn({ '': 'All states', ...states })}
         />
-        {ends && (
+        {filters.canEnd && (
           <SelectField
             label="Ends"
             name="ends"

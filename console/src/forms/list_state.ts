@@ -53,15 +53,19 @@ function useEndsBefore(name: string): string {
 
 export type ListFilters<S extends string> = ReturnType<typeof useListFilters<S>>;
 
-/** The filters that the lists of an account share: their fields, and the part of the query that they make. `states`: by name. */
-export function useListFilters<S extends string>(states: Record<S, string>) {
+/**
+ * The filters that lists share: their fields, and the part of the query that they make. `states`: by name; `canEnd`: whether its entries
+ * end at a time.
+ */
+export function useListFilters<S extends string>(states: Record<S, string>, canEnd = true) {
   const [text, setText, search] = useTypedState('search');
   const [stateText, setState] = useAddressState('state');
-  const [ends, setEnds] = useAddressState('ends');
+  const [endsText, setEnds] = useAddressState('ends');
+  const ends = canEnd ? endsText : '';
   const state = isOneOf(states, stateText) ? stateText : undefined;
   const ends_before = useEndsBefore(ends);
   return {
-    ...{ text, setText, state, setState, ends, setEnds },
+    ...{ text, setText, state, setState, canEnd, ends, setEnds },
     isFiltered: Boolean(search || state || ends),
     query: { search: search.trim(), ends_before, ...(state ? { state } : {}) },
   };

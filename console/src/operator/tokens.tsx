@@ -30,10 +30,9 @@ const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
 const states = { used: 'Used', unused: 'Never used' };
 
 export function TokensPage() {
-  const filters = useListFilters(states);
+  const filters = useListFilters(states, false);
   const { sorting, query: order } = useSorting(sorts, 'name');
-  const { ends_before: _, ...filter } = filters.query;
-  const query = { ...order, ...filter };
+  const query = { ...order, ...filters.query };
   const pages = usePages('admin_list_tokens', { query, limit: rowsOfPage });
   const rows = pages.rows.data ?? [];
   const selection = useSelection(rows.map(({ id }) => id));
@@ -59,7 +58,6 @@ export function TokensPage() {
                 filters={filters}
                 placeholder="Name"
                 states={states}
-                ends={false}
                 bar={
                   <RevokeBar
                     one="operator token"
@@ -75,6 +73,8 @@ export function TokensPage() {
               <PagedTable
                 {...{ pages, rows, sorting, selection, columns }}
                 caption="Operator tokens"
+                one="token"
+                many="tokens"
                 keyOf={({ id }) => id}
                 nameOf={({ name }) => name}
                 actions={(token) => (

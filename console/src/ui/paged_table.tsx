@@ -19,16 +19,20 @@ export interface PagedTableProps<T> extends TableProps<T> {
   pages: Pages;
   /** Buttons beside the count. */
   beside?: ComponentChildren;
+  /** The things that are counted, if not entries. */
+  one?: string;
+  many?: string;
 }
 
-export function PagedTable<T>({ pages, beside, ...table }: PagedTableProps<T>) {
+export function PagedTable<T>(props: PagedTableProps<T>) {
+  const { pages, beside, one = 'entry', many = 'entries', ...table } = props;
   const { total, found, hasMore, isReading, isOld, readMore } = pages;
   const { rows } = table;
-  const whole = `${number(total)} ${total === 1 ? 'entry' : 'entries'}`;
+  const whole = `${number(total)} ${total === 1 ? one : many}`;
   const fit = found < total ? `${number(found)} found in ${whole}` : whole;
   return (
     <div class="paged-table" aria-busy={isOld}>
-      {rows.length > 0 ? <Table compact {...table} /> : <Empty title="No entry matches." />}
+      {rows.length > 0 ? <Table compact {...table} /> : <Empty title={`No ${one} matches.`} />}
       <div class="row">
         <p class="note" role="status">
           {hasMore ? `The first ${number(rows.length)} of ${fit}.` : `${fit}.`}

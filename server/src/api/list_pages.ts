@@ -31,12 +31,16 @@ export function listQuery<S extends string, F extends Record<string, TSchema>>(
     sort: Type.Optional(OneOf([...sorts], 'What the entries are sorted by; `id` when omitted.')),
     order: Type.Optional(OneOf(['asc', 'desc'], '`asc` when omitted.')),
     search: Type.Optional(Text('Only entries that hold this text.', 255, 0)),
-    ends_before: Type.Optional(
-      Type.String({ description: 'Only entries that end before this time, epoch seconds.' }),
-    ),
     ...filters,
   };
 }
+
+/** A filter of lists whose entries end. */
+export const EndsBefore = {
+  ends_before: Type.Optional(
+    Type.String({ description: 'Only entries that end before this time, epoch seconds.' }),
+  ),
+};
 
 interface ListQuery<S> {
   limit?: string;
@@ -48,6 +52,10 @@ interface ListQuery<S> {
 }
 
 /** The page that a query asks for; undefined: the whole list. Errors: 400. */
+export function pageAsked<S extends string>(
+  query: ListQuery<S> & { limit: string },
+): PageAsked<S | 'id'>;
+export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 'id'> | undefined;
 export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 'id'> | undefined {
   if (query.limit === undefined) {
     const [field] = Object.keys(query);
@@ -59,7 +67,7 @@ export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 
   return { sort, isDescending: order === 'desc', limit, after: placeIn(query.after) };
 }
 
-/** The filters that every list has. Errors: 400. */
+/** The filters that lists share. Errors: 400. */
 export function filterIn({ search, ends_before }: ListQuery<string>) {
   return { search: search?.trim(), ends_before: wholeIn('ends_before', ends_before, 0, 1) };
 }

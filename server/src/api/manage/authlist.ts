@@ -38,7 +38,7 @@ import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { earliest } from '../account/response_cache.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
@@ -73,6 +73,7 @@ const OwnAddress = Strict({
 const NotedEntry = Strict({ ...NewEntry.properties, note: Type.Optional(Note) });
 const Query = Strict(
   listQuery(entrySorts, {
+    ...EndsBefore,
     user: Type.Optional(User),
     state: Type.Optional(
       OneOf(

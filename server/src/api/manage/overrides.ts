@@ -38,7 +38,7 @@ import {
 } from '../../overrides/overrides.ts';
 import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
@@ -85,6 +85,7 @@ const NotedOverride = Strict({ ...NewOverride.properties, note: Type.Optional(No
 const Changes = Strict(Type.Partial(NotedOverride).properties);
 const Query = Strict(
   listQuery(overrideSorts, {
+    ...EndsBefore,
     server: Type.Optional(Text('Only entries on this server.')),
     state: Type.Optional(
       OneOf([...overrideStates], 'Only entries of this state; current: all but expired ones.'),

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { Ids, Integer, idOf, Name, OneOf, Revoked, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Name, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createOperatorToken,
@@ -17,6 +17,7 @@ import {
 } from '../../operators/operators.ts';
 import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
+import { Ids, Revoked } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -35,12 +36,13 @@ const CreatedToken = Strict({
 });
 const NewToken = Strict({ name: Name('Who will hold it.') });
 
-/** Operator tokens do not end. */
-const { ends_before: _, ...pageQuery } = listQuery(operatorTokenSorts, {
-  state: Type.Optional(
-    OneOf([...operatorTokenStates], 'Only tokens that were used, or that were never.'),
-  ),
-});
+const Query = Strict(
+  listQuery(operatorTokenSorts, {
+    state: Type.Optional(
+      OneOf([...operatorTokenStates], 'Only tokens that were used, or that were never.'),
+    ),
+  }),
+);
 
 function presentToken({ id, name, created_at, last_used_at }: Operator) {
   return { id, name, created_at, last_used_at };
@@ -55,7 +57,7 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   route('GET /admin/tokens', {
     summary: 'List operator tokens',
     description: 'With a limit: a page of them, sorted and filtered.',
-    query: Strict(pageQuery),
+    query: Query,
     answer: Type.Array(Token),
     handle: async ({ query }, reply) => {
       const page = pageAsked(query);
