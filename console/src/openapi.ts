@@ -348,7 +348,7 @@ export interface ChangedEntries {
 }
 
 export interface ChosenEntries {
-  /** Which ones, each once: at most 1000. */
+  /** Which entries, each once: at most 1000. */
   ids: number[];
 }
 

@@ -32,8 +32,7 @@ const states = { used: 'Used', unused: 'Never used' };
 export function TokensPage() {
   const filters = useListFilters(states, false);
   const { sorting, query: order } = useSorting(sorts, 'name');
-  const { ends_before: _, ...filter } = filters.query;
-  const query = { ...order, ...filter };
+  const query = { ...order, ...filters.query };
   const pages = usePages('admin_list_tokens', { query, limit: rowsOfPage });
   const rows = pages.rows.data ?? [];
   const selection = useSelection(rows.map(({ id }) => id));
@@ -74,6 +73,8 @@ export function TokensPage() {
               <PagedTable
                 {...{ pages, rows, sorting, selection, columns }}
                 caption="Operator tokens"
+                one="token"
+                many="tokens"
                 keyOf={({ id }) => id}
                 nameOf={({ name }) => name}
                 actions={(token) => (

@@ -8,6 +8,7 @@ import { useRead } from '../api/reading.ts';
 import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
+import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import {
@@ -19,6 +20,7 @@ import {
   Loaded,
   LongTable,
   Page,
+  SearchField,
   Stat,
 } from '../ui/ui.ts';
 import { day_seconds, everyPart, isoDay, startOfDay } from '../usage/days.ts';
@@ -28,8 +30,18 @@ import { UsageMeter } from './accounts.tsx';
 
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 
+const sorts = ['account', 'usage', 'share', 'period'] as const;
+const orders: Record<(typeof sorts)[number], (one: AccountUsage, other: AccountUsage) => number> = {
+  account: (one, other) => (one.account < other.account ? -1 : 1),
+  usage: (one, other) => one.usage - other.usage,
+  share: (one, other) => shareOf(one) - shareOf(other),
+  period: (one, other) => one.period.end - other.period.end,
+};
+
 export function UsagePage() {
   const [most, setMost] = useAddressState('rows');
+  const [text, setText, settled] = useTypedState('search');
+  const { sorting, query } = useSorting(sorts, '-share');
   const pages = usePages('admin_list_usage', {
     query: {},
     limit: 1000,
@@ -68,13 +80,24 @@ export function UsagePage() {
             <Totals of={all} />
             <NetworkByDay />
             <Card>
+              <div class="filters">
+                <SearchField
+                  label="Search"
+                  name="search"
+                  placeholder="Account"
+                  value={text}
+                  onInput={setText}
+                />
+              </div>
               {all.length === 0 ? (
                 <Empty title="There is no account yet." />
               ) : (
                 <LongTable
-                  caption="Usage of accounts in the running period, the largest share of a limit first"
+                  caption="Usage of accounts in the running period"
+                  sorting={sorting}
+                  filter={settled}
                   columns={columns}
-                  rows={bySize(all)}
+                  rows={ordered(all, settled, query)}
                   keyOf={({ account }) => account}
                   all={all.length}
                   most={Number(most)}
@@ -116,8 +139,19 @@ function NetworkByDay() {
 }
 
 const shareOf = ({ usage, limit }: AccountUsage) => (limit > 0 ? usage / limit : 1);
-const bySize = (all: readonly AccountUsage[]) =>
-  all.toSorted((one, other) => shareOf(other) - shareOf(one));
+
+/** Those whose name holds the text. All accounts are here: their sum and the numbers over a limit are told of them. */
+function ordered(
+  all: readonly AccountUsage[],
+  search: string,
+  { sort, order }: ReturnType<typeof useSorting<(typeof sorts)[number]>>['query'],
+): AccountUsage[] {
+  const wanted = search.trim().toLowerCase();
+  const direction = order === 'desc' ? -1 : 1;
+  return all
+    .filter(({ account }) => account.toLowerCase().includes(wanted))
+    .sort((one, other) => direction * orders[sort](one, other) || orders.account(one, other));
+}
 
 function Totals({ of }: { of: readonly AccountUsage[] }) {
   const over = of.filter(({ over_limit }) => over_limit).length;
@@ -137,19 +171,24 @@ const columns: Column<AccountUsage>[] = [
   {
     heading: 'Account',
     names: true,
+    sort: 'account',
     cell: ({ account }) => <Link href={paths.operator.account(account, 'usage')}>{account}</Link>,
   },
   {
     heading: 'Usage',
+    sort: 'usage',
     cell: ({ account, usage, limit }) => <UsageMeter name={account} usage={usage} limit={limit} />,
   },
   {
+    // How near to the limit.
     heading: 'State',
+    sort: 'share',
     cell: ({ over_limit }) =>
       over_limit ? <Badge tone="bad">over the limit</Badge> : <Badge tone="good">within</Badge>,
   },
   {
     heading: 'Period',
+    sort: 'period',
     cell: ({ period }) => `${date(period.start)} to ${date(period.end)}`,
   },
 ];

@@ -16,6 +16,8 @@ export function TokenTable({ open, ...list }: TokenTableProps) {
     <PagedTable
       {...list}
       caption="API tokens of the account"
+      one="token"
+      many="tokens"
       columns={columns}
       keyOf={({ id }) => id}
       nameOf={({ name }) => name}

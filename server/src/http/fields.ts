@@ -84,21 +84,6 @@ export const Removed = Strict({
   entries: Integer('How many entries are gone.'),
 });
 
-/** As many are removed or changed by one request. */
-export const mostAtOnce = 1000;
-
-export const Ids = Strict({
-  ids: Type.Array(Integer('Its id.', 1), {
-    description: `Which ones, each once: at most ${mostAtOnce}.`,
-    minItems: 1,
-    maxItems: mostAtOnce,
-    uniqueItems: true,
-  }),
-});
-
-/** The response to the revocation of many tokens. */
-export const Revoked = Strict({ revoked: Integer('How many tokens.') });
-
 export const IdPath = Type.Object({
   id: Type.String({ description: 'Integer entry id from the list.' }),
 });

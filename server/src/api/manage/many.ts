@@ -11,23 +11,24 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import {
-  checkExpiry,
-  ErrorCodes,
-  Ids,
-  Integer,
-  mostAtOnce,
-  OneOf,
-  Removed,
-  Strict,
-} from '../../http/fields.ts';
+import { checkExpiry, ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
 import type { Mount } from './mount.ts';
 import { Note } from './notes.ts';
 import { requireSelf, type Scope } from './scope.ts';
 
+export const mostAtOnce = 1000;
 const Id = Integer('Id of an entry.', 1);
+
+export const Ids = Strict({
+  ids: Type.Array(Id, {
+    description: `Which entries, each once: at most ${mostAtOnce}.`,
+    minItems: 1,
+    maxItems: mostAtOnce,
+    uniqueItems: true,
+  }),
+});
 const Expiries = Strict({
   entries: Type.Array(Strict({ id: Id, expiry: Expiry }), {
     description: `Which entries, each once, and when each is to expire: at most ${mostAtOnce}.`,
@@ -36,6 +37,8 @@ const Expiries = Strict({
   }),
 });
 export const Changed = Strict({ changed: Integer('How many.') });
+/** The response to the revocation of many tokens. */
+export const Revoked = Strict({ revoked: Integer('How many tokens.') });
 
 const Pasted = Strict({
   addresses: Type.String({

@@ -15,19 +15,10 @@ import {
 } from '../../api_tokens/api_tokens.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import {
-  checkExpiry,
-  Ids,
-  Integer,
-  idOf,
-  OneOf,
-  Revoked,
-  Strict,
-  Text,
-  Timestamp,
-} from '../../http/fields.ts';
+import { checkExpiry, Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { Ids, Revoked } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
 import { Confirmation, GivenPassword } from './sign_in_fields.ts';

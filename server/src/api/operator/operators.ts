@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { Ids, Integer, idOf, Name, OneOf, Revoked, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Name, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createOperatorToken,
@@ -17,6 +17,7 @@ import {
 } from '../../operators/operators.ts';
 import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
+import { Ids, Revoked } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
