@@ -9,7 +9,7 @@ interface Choice {
   text: string;
 }
 
-/** What the server finds for a text. */
+/** The choices that the server finds for a text. */
 export interface Choices {
   /** At most `mostChoices`; undefined until they are read. */
   options: readonly Choice[] | undefined;
