@@ -49,6 +49,10 @@ export function textRanges([base, bits]: Network): TextRange[] {
   return ranges;
 }
 
+/** Where a range goes on behind a row, if an address has one row alone: no text of an address comes between. */
+export const startOf = ({ from }: TextRange, behind: { ip: string } | undefined) =>
+  behind ? `${behind.ip}!` : from;
+
 /**
  * The rows whose address is of the network, at most so many, in no order. `read` answers rows of a range behind one of
  * them, in an order that its index has, as many as `slice`; between two reads others have a turn of the event loop.

@@ -44,6 +44,7 @@ const routes: Route[] = [
     body: () => ({}),
   },
   { method: 'DELETE', path: '/tokens/2', may: ['admin'] },
+  { method: 'POST', path: '/tokens/remove', may: ['admin'], body: () => ({ ids: [3] }) },
   { method: 'GET', path: '/servers', may: everybody },
   { method: 'GET', path: '/network', may: everybody },
   { method: 'PUT', path: '/servers/fra1', may: ['admin'], record: true },

@@ -1,6 +1,6 @@
 // The SQL of claims: who lists an address, or addresses of a network, on each port scheme.
 import type { Network } from '../address.ts';
-import { findWithin } from '../address_ranges.ts';
+import { findWithin, startOf } from '../address_ranges.ts';
 import type { Reader } from '../db/database.ts';
 import { isRemoved } from '../removed_ranges.ts';
 import type { Proof } from './store.ts';
@@ -19,9 +19,9 @@ const statement = `select p.name as port_scheme, c.name as account, a.id, a.ip, 
     a.proven_at, a.waits
   from authlist a join port_schemes p on p.id = a.port_scheme_id join accounts c on c.id = a.account_id
   join users u on u.account_id = a.account_id and u.id = a.user_id
-  where a.port_scheme_id = $1 and a.ip >= $2 and a.ip > $3 and a.ip < $4 and a.expiry > $5
+  where a.port_scheme_id = $1 and a.ip >= $2 and a.ip < $3 and a.expiry > $4
     and not ${isRemoved('authlist', 'a')}
-  order by a.ip limit $6`;
+  order by a.ip limit $5`;
 
 /** The claims on addresses of a network at `now`, at most so many: of an address one at most for each port scheme. */
 export async function findClaims(
@@ -37,8 +37,8 @@ export async function findClaims(
     const claims = await findWithin<NamedClaim>(
       network,
       most - found.length,
-      ({ from, to }, behind, slice) =>
-        db.all(statement, [id, from, behind?.ip ?? '', to, now, slice]),
+      (range, behind, slice) =>
+        db.all(statement, [id, startOf(range, behind), range.to, now, slice]),
     );
     found.push(...claims);
   }

@@ -17,9 +17,9 @@ interface PointingEntry {
 
 const statement = `select c.name as account, o.account_id, o.id, o.ip, o.hostname, s.name as server, o.expiry
   from overrides o join accounts c on c.id = o.account_id join servers s on s.id = o.server_id
-  where o.ip >= $1 and o.ip < $2 and (o.ip, o.account_id, o.id) > ($3, $4, $5) and o.expiry > $6
+  where (o.ip, o.account_id, o.id) > ($1, $2, $3) and o.ip < $4 and o.expiry > $5
     and o.removed_revision is null and not ${isRemoved('overrides', 'o')}
-  order by o.ip, o.account_id, o.id limit $7`;
+  order by o.ip, o.account_id, o.id limit $6`;
 
 /** The entries in force at `now` that point to addresses of a network, at most so many. */
 export function findPointing(
@@ -29,7 +29,7 @@ export function findPointing(
   now: number,
 ): Promise<PointingEntry[]> {
   return findWithin<PointingEntry>(network, most, ({ from, to }, behind, slice) => {
-    const { ip = '', account_id = 0, id = 0 } = behind ?? {};
-    return db.all(statement, [from, to, ip, account_id, id, now, slice]);
+    const { ip = from, account_id = 0, id = 0 } = behind ?? {};
+    return db.all(statement, [ip, account_id, id, to, now, slice]);
   });
 }

@@ -1,6 +1,6 @@
 // The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
 import type { Network } from '../address.ts';
-import { findWithin } from '../address_ranges.ts';
+import { findWithin, startOf } from '../address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
@@ -234,11 +234,11 @@ export function findExits(db: Reader, network: Network, most: number) {
   return findWithin<{ ip: string; server: string; port_base: number }>(
     network,
     most,
-    ({ from, to }, behind, slice) =>
+    (range, behind, slice) =>
       db.all(
         `select e.ip, s.name as server, e.port_base from exit_ips e join servers s on s.id = e.server_id
-         where e.ip >= $1 and e.ip < $2 and e.ip > $3 order by e.ip limit $4`,
-        [from, to, behind?.ip ?? '', slice],
+         where e.ip >= $1 and e.ip < $2 order by e.ip limit $3`,
+        [startOf(range, behind), range.to, slice],
       ),
   );
 }
