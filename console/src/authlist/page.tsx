@@ -150,7 +150,7 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
         ? 'An unproven address lets nobody in until it proves itself. '
         : 'An unproven address goes to another account that proves to call from there. '}
       {isOperator
-        ? 'Your word proves one, too: press “Prove” beside it.'
+        ? 'Your word proves one, too: press the check mark (“Prove”) beside it.'
         : 'To prove one, open this page from there, or run “exw authlist add” there; your provider can do so, too.'}
     </p>
   );

@@ -50,6 +50,8 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
           {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
             <Button
               kind="quiet"
+              icon="check"
+              title={`Prove ${entry.ip}`}
               aria-label={`Prove ${entry.ip}`}
               onClick={() => void prove(account, entry)}
             >

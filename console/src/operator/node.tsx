@@ -11,6 +11,7 @@ import {
   type Column,
   DescriptionList,
   Empty,
+  type Fact,
   Loaded,
   Page,
   Stat,
@@ -37,6 +38,8 @@ export function NodePage({ id }: { id: number }) {
     </Page>
   );
 }
+
+const certificateFact = (expiry: number): Fact => ['VPN certificate ends', <Until at={expiry} />];
 
 function Unknown() {
   return (
@@ -88,7 +91,7 @@ function Known({ node }: { node: Node }) {
               'New connections',
               node.drained_at === null ? 'taken' : `refused since ${dateTime(node.drained_at)}`,
             ],
-            ['VPN certificate ends', <Until at={node.certificate_expiry} never="none" />],
+            ...(node.certificate_expiry === null ? [] : [certificateFact(node.certificate_expiry)]),
             [
               'May report at most',
               node.max_bytes_per_second === null
