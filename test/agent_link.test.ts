@@ -156,7 +156,7 @@ describe('a node of a real control plane', () => {
     await one.list(one.own[2]);
     await until(() => one.status().state === 'connecting');
     expect([one.isLetIn(one.own[0]), one.isLetIn(one.own[1])]).toEqual([true, false]);
-    await one.relay.heal();
+    one.relay.heal();
     await until(() => one.isLetIn(one.own[1]) && one.isLetIn(one.own[2]));
     await one.stop();
   });
@@ -166,12 +166,12 @@ describe('a node of a real control plane', () => {
     await one.list(one.own[0]);
     await one.follow();
     await one.stopAgent();
-    await one.relay.cut();
+    one.relay.cut();
     await one.list(one.own[1]);
     await one.start();
     await until(() => one.isLetIn(one.own[0]));
     expect(one.isLetIn(one.own[1])).toBe(false);
-    await one.relay.heal();
+    one.relay.heal();
     await until(() => one.isLetIn(one.own[1]));
     await one.stop();
   });
@@ -224,8 +224,8 @@ describe('a node of a real control plane', () => {
     await one.follow();
     const before = one.status().applied;
     await t.write((tx) => tx.run("update network set epoch = 'restored'"));
-    await one.relay.cut();
-    await one.relay.heal();
+    one.relay.cut();
+    one.relay.heal();
     await until(() => one.status().applied?.epoch === 'restored');
     expect(before?.epoch).not.toBe('restored');
     expect(one.isLetIn(one.own[0])).toBe(true);
@@ -290,11 +290,11 @@ test('a node is drained while it is away, tells how many connections are open, a
 
     // By what is on its disk alone.
     await one.stopAgent();
-    await one.relay.cut();
+    one.relay.cut();
     await one.start();
     await until(() => one.status().drained);
     expect(one.isLetIn(source)).toBe(false);
-    await one.relay.heal();
+    one.relay.heal();
     expect((await drain(false)).status).toBe(200);
     await until(() => one.isLetIn(source));
     expect(one.status().drained).toBe(false);

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bareEnvironment } from './bare_environment.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -65,15 +65,13 @@ export class Demo {
     this.child = spawn(process.execPath, [...first, 'demo/start.ts'], {
       cwd: root,
       env: {
-        PATH: process.env.PATH,
+        ...bareEnvironment,
         EXITWARD_DATA_DIR: data_dir,
         EXITWARD_DEMO_PORT_BASE: port_base,
         EXITWARD_DEMO_NODES: nodes,
         EXITWARD_LISTEN: listen[0],
         EXITWARD_ADMIN_LISTEN: listen[1],
         EXITWARD_METRICS_LISTEN: 'off',
-        // The tests start it a dozen times.
-        NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
       },
     });
     this.child.stdout?.on('data', (text) => {

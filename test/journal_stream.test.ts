@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import * as agentLog from '../agent/src/log.ts';
 import * as serverLog from '../server/src/log.ts';
 import { ServerProcess } from '../server/test/server_process.ts';
+import { bareEnvironment } from './bare_environment.ts';
 
 const bins = {
   server: fileURLToPath(new URL('../server/bin/exitward.js', import.meta.url)),
@@ -28,7 +29,7 @@ function stream() {
 
 function run(program: keyof typeof bins, args: string[], env: Record<string, string>, fd: number) {
   const child = spawn(process.execPath, [bins[program], ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { ...bareEnvironment, ...env },
     stdio: ['ignore', fd, fd],
   });
   const ended = once(child, 'close');

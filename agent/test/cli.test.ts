@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import { textOf } from '../src/output.ts';
 import { Journal } from '../src/usage/journal.ts';
 import { listed } from './fake_engine.ts';
@@ -41,7 +42,7 @@ beforeEach(() => {
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, [bin, ...args], {
     env: {
-      PATH: process.env.PATH,
+      ...bareEnvironment,
       EXITWARD_AGENT_STATE_DIR: state_dir,
       EXITWARD_AGENT_ENGINE: 'embedded',
       EXITWARD_AGENT_METRICS_LISTEN: 'off',

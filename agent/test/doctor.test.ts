@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import { systemClock } from '../src/clock.ts';
 import { runChecks, type Subject } from '../src/doctor/check.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
@@ -54,7 +55,7 @@ async function nameServer(known: Record<string, string>): Promise<string> {
 function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, [bin, ...args], {
     env: {
-      PATH: process.env.PATH,
+      ...bareEnvironment,
       EXITWARD_AGENT_STATE_DIR: state_dir,
       EXITWARD_AGENT_ENGINE: 'embedded',
       EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',

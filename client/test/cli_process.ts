@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 
 export const bin = fileURLToPath(new URL('../bin/exw.js', import.meta.url));
 
@@ -45,7 +46,7 @@ export class CommandLine {
   readonly env: NodeJS.ProcessEnv;
 
   constructor(env: NodeJS.ProcessEnv = {}) {
-    this.env = { PATH: process.env.PATH, HOME: this.folder, XDG_CONFIG_HOME: this.folder, ...env };
+    this.env = { ...bareEnvironment, HOME: this.folder, XDG_CONFIG_HOME: this.folder, ...env };
   }
 
   /** The command line of an account, which needs no login. */

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import type { Environment } from '../src/config.ts';
 
 export const bin = fileURLToPath(new URL('../bin/exitward.js', import.meta.url));
@@ -26,7 +27,7 @@ export function runNode(args: string[], env: Environment, input?: string): Promi
 }
 
 function withPath(env: Environment): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, ...env };
+  return { ...bareEnvironment, ...env };
 }
 
 function outcomeOf(child: ChildProcess): Promise<Outcome> {

@@ -189,7 +189,7 @@ describe('PostgreSQL', () => {
     test('while it refuses: 503 on reads and writes, alive but not ready; then all goes on', async () => {
       const { t, relay, write, read } = made;
       expect((await fetch(`${t.base_url}/readyz`)).status).toBe(200);
-      await relay.cut();
+      relay.cut();
       expectUnavailable(await read());
       expectUnavailable(await write());
       expectUnavailable(await read());
@@ -200,7 +200,7 @@ describe('PostgreSQL', () => {
       expect((await t.operator.get('/accounts')).status).toBe(503);
       expect((await fetch(t.running.metrics_url as string)).status).toBe(200);
 
-      await relay.heal();
+      relay.heal();
       expect((await read()).status).toBe(200);
       expect((await write()).status).toBe(201);
       expect((await fetch(`${t.base_url}/readyz`)).status).toBe(200);
@@ -214,7 +214,7 @@ describe('PostgreSQL', () => {
       for (const answer of answers) expectUnavailable(answer);
       for (const answer of await Promise.all([read(), write()])) expectUnavailable(answer);
       expect(performance.now() - started).toBeLessThan(12_000);
-      await relay.heal();
+      relay.heal();
       await until(async () => (await read()).status === 200);
       await until(async () => (await write()).status === 201);
     });
@@ -223,14 +223,14 @@ describe('PostgreSQL', () => {
       const { t, relay, other, read, account } = made;
       await read();
       const before = (await read()).text;
-      await relay.cut();
+      relay.cut();
       const ip = '172.16.0.1';
       const made_there = await other
         .as(account)
         .post('/contract/ip-authlist', { ip, user: 'alice', expiry: t.now() + 1000 });
       expect(made_there.status).toBe(201);
       expectUnavailable(await read());
-      await relay.heal();
+      relay.heal();
       const after = (await read()).text;
       expect(after).not.toBe(before);
       expect(after).toContain(ip);
@@ -246,7 +246,7 @@ describe('PostgreSQL', () => {
         await node.start();
         await relay[how]();
         await sleep(200);
-        await relay.heal();
+        relay.heal();
         const body = { user: 'alice', expiry: t.now() + 1000 };
         const list = '/contract/ip-authlist';
         const ip = how === 'cut' ? '172.16.1.1' : '172.16.1.2';
@@ -263,7 +263,7 @@ describe('PostgreSQL', () => {
       const cut = relay.cutAtAnswer('COMMIT\0');
       expectUnavailable(await client.post('/contract/ip-authlist', body, key));
       await cut;
-      await relay.heal();
+      relay.heal();
       expect(await ips()).toContain(body.ip);
       const again = await client.post('/contract/ip-authlist', body, key);
       expect(again.status).toBe(201);

@@ -29,14 +29,14 @@ let server: ChildProcess | undefined;
 try {
   const primary = process.argv[2];
   const password = primary ? new URL(primary).password : randomBytes(12).toString('hex');
-  const port = await findFreePort();
   const identity = findIdentity();
   const binaries = await findBinaries(identity);
   const data = join(folder, 'data');
   if (identity.uid !== undefined) chownSync(folder, identity.uid, identity.gid);
   if (primary) await copyPrimary(primary, data, identity);
   else prepare(binaries.initdb, password, data, identity);
-  server = await start(binaries.postgres, data, port, identity);
+  const { child, port } = await start(binaries.postgres, data, identity);
+  server = child;
   console.log(`postgres://exitward:${password}@127.0.0.1:${port}/postgres`);
   await new Promise((resolve) => process.stdin.on('end', resolve).resume());
 } catch (error) {
@@ -118,11 +118,23 @@ async function copyPrimary(primary: string, data: string, identity: Identity): P
   }
 }
 
+/** Starts it on a free port; on another one where that was taken meanwhile. Errors: what it said when it ended early. */
+async function start(postgres: string, data: string, identity: Identity) {
+  for (;;) {
+    const port = await findFreePort();
+    try {
+      return { child: await startOn(port, postgres, data, identity), port };
+    } catch (error) {
+      if (!/could not bind .*Address already in use/.test((error as Error).message)) throw error;
+    }
+  }
+}
+
 /** Resolves with the server's process as soon as it takes connections. Errors: what it said when it ended early. */
-async function start(
+async function startOn(
+  port: number,
   postgres: string,
   data: string,
-  port: number,
   identity: Identity,
 ): Promise<ChildProcess> {
   const settings = {

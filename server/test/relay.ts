@@ -1,13 +1,13 @@
 // A TCP relay that stands between the server and PostgreSQL, so that a test can take the database away.
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 type State = 'open' | 'cut' | 'silent';
 
 export class Relay {
   #to: { host: string; port: number };
   readonly #pairs = new Set<[Socket, Socket]>();
-  #server: Server | undefined;
-  #port = 0;
+  /** Listens for as long as the relay lives: a port that was given back could be another's when it is to work again. */
+  readonly #server: Server = createServer((near) => this.#join(near));
   #state: State = 'open';
   #poison: Buffer | undefined;
   /** Resolves when the poisoned bytes came by. */
@@ -20,14 +20,16 @@ export class Relay {
   /** A relay to the server of `url`, which is open. */
   static async to(url: string): Promise<Relay> {
     const relay = new Relay(url);
-    await relay.#listen();
+    await new Promise<void>((resolve, reject) => {
+      relay.#server.once('error', reject).listen(0, '127.0.0.1', resolve);
+    });
     return relay;
   }
 
   /** The database's URL by way of this relay. */
   by(url: string, parameters: Record<string, string | number> = {}): string {
     const through = new URL(url);
-    through.host = `127.0.0.1:${this.#port}`;
+    through.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     for (const [name, value] of Object.entries(parameters)) {
       through.searchParams.set(name, String(value));
     }
@@ -39,13 +41,10 @@ export class Relay {
     this.#to = placeOf(url);
   }
 
-  /** Ends all connections; new ones are refused. */
-  async cut(): Promise<void> {
+  /** Ends all connections, and new ones as soon as they come. */
+  cut(): void {
     this.#state = 'cut';
-    const server = this.#server;
-    this.#server = undefined;
     this.#drop();
-    await new Promise((closed) => (server ? server.close(closed) : closed(undefined)));
   }
 
   /** Keeps all connections and takes new ones, and lets nothing through in either direction. */
@@ -63,16 +62,16 @@ export class Relay {
   }
 
   /** Everything works again; connections from before are gone. */
-  async heal(): Promise<void> {
+  heal(): void {
     if (this.#state === 'open') return;
     this.#state = 'open';
     this.#poison = undefined;
     this.#drop();
-    if (!this.#server) await this.#listen();
   }
 
   async close(): Promise<void> {
-    await this.cut();
+    this.cut();
+    await new Promise((closed) => this.#server.close(closed));
   }
 
   #drop(): void {
@@ -80,16 +79,11 @@ export class Relay {
     this.#pairs.clear();
   }
 
-  async #listen(): Promise<void> {
-    const server = createServer((near) => this.#join(near));
-    this.#server = server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject).listen(this.#port, '127.0.0.1', resolve);
-    });
-    this.#port = (server.address() as { port: number }).port;
-  }
-
   #join(near: Socket): void {
+    if (this.#state === 'cut') {
+      near.resetAndDestroy();
+      return;
+    }
     const far = connect(this.#to);
     const pair: [Socket, Socket] = [near, far];
     this.#pairs.add(pair);
@@ -105,7 +99,8 @@ export class Relay {
     far.on('data', (bytes) => {
       if (this.#poison && bytes.includes(this.#poison)) {
         this.#poison = undefined;
-        void this.cut().then(this.#poisoned);
+        this.cut();
+        this.#poisoned();
       } else near.write(bytes);
     });
     if (this.#state === 'silent') for (const socket of pair) socket.pause();

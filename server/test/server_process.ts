@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import type { Environment } from '../src/config.ts';
 import { TestClient } from './harness.ts';
 import { until } from './waiting.ts';
@@ -52,7 +53,7 @@ export class ServerProcess {
     const bounds = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `;
     const command = `umask 000; ${bounds}exec "$0" "$@"`;
     this.child = spawn('sh', ['-c', command, process.execPath, program], {
-      env: { PATH: process.env.PATH, ...env } as NodeJS.ProcessEnv,
+      env: { ...bareEnvironment, ...env } as NodeJS.ProcessEnv,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {

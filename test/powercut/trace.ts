@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { bareEnvironment } from '../bare_environment.ts';
 import { Content } from './content.ts';
 
 const run = promisify(execFile);
@@ -44,7 +45,7 @@ export async function recordTrace(
     for (const env of lives) {
       await run(process.execPath, [join(import.meta.dirname, program), folder], {
         env: {
-          PATH: process.env.PATH,
+          ...bareEnvironment,
           ...env,
           LD_PRELOAD: recorder,
           POWERCUT_FOLDER: folder,

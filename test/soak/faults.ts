@@ -45,15 +45,15 @@ const stopServer: Fault = async (scene) => {
 };
 
 const cutStream: Fault = async (scene) => {
-  await scene.world.control.relay.cut();
+  scene.world.control.relay.cut();
   await away(scene);
-  await scene.world.control.relay.heal();
+  scene.world.control.relay.heal();
 };
 
 const silenceStream: Fault = async (scene) => {
   scene.world.control.relay.silence();
   await away(scene, 5000);
-  await scene.world.control.relay.heal();
+  scene.world.control.relay.heal();
 };
 
 /** The bytes that Squid could not log may be lost; the embedded proxy keeps its counts in memory. */

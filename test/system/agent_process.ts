@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { askStatus, type Status } from '../../agent/src/local.ts';
 import { until } from '../../server/test/waiting.ts';
+import { bareEnvironment } from '../bare_environment.ts';
 import type { ControlPlaneProcess } from './control_plane.ts';
 import { type NodePlace, originNetwork } from './places.ts';
 
@@ -144,7 +145,7 @@ export class AgentProcess {
     const [command = '', ...rest] = [...this.#enter, process.execPath, this.#program];
     const child = spawn(command, [...rest, ...args], {
       env: {
-        PATH: process.env.PATH,
+        ...bareEnvironment,
         EXITWARD_AGENT_STATE_DIR: this.state_dir,
         EXITWARD_AGENT_ENGINE: this.#engine,
         EXITWARD_AGENT_LISTEN_HOST: listen_host,

@@ -47,10 +47,10 @@ const killControl: Blow = async (scene) => {
 
 const cutLink: Blow = async (scene) => {
   const { world, random } = scene;
-  await world.control.relay.cut();
+  world.control.relay.cut();
   expect(await scene.isServed()).toBe(true);
   await away(random);
-  await world.control.relay.heal();
+  world.control.relay.heal();
 };
 
 /** The agent is dead; Squid is not, and nothing may be lost. */

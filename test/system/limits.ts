@@ -23,7 +23,7 @@ export function limitTests(world: () => World): void {
     // The answer, which says what is left, is in.
     await agent.until(({ usage_waiting }) => usage_waiting === 0, patience_seconds);
 
-    await control.relay.cut();
+    control.relay.cut();
     await open.transfer(limit_bytes / 6, limit_bytes / 6);
     expect(await isLetIn()).toBe(true);
     await open.transfer(limit_bytes / 2, limit_bytes / 2).catch(() => undefined);
@@ -31,7 +31,7 @@ export function limitTests(world: () => World): void {
     expect(await world().decisionFor(client)).toBe('403 over_limit');
 
     await control.do('PATCH', `/accounts/${customer.name}`, { limit_bytes: 100 * limit_bytes });
-    await control.relay.heal();
+    control.relay.heal();
     await until(isLetIn, patience_seconds);
     await agent.remove();
   }, 240_000);

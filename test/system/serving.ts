@@ -49,7 +49,7 @@ export function servingTests(world: () => World): void {
     // The last change: the node has the others, too.
     await until(async () => (await world().decisionFor(other)) === '200');
 
-    await control.relay.cut();
+    control.relay.cut();
     const steady = await openTunnel(client, world().tunnel);
     await agent.end('SIGKILL');
     await agent.start();
@@ -71,7 +71,7 @@ export function servingTests(world: () => World): void {
 
     await until(async () => (await world().decisionFor(client)) === '407 stale', staleness_seconds);
     expect(await world().decisionFor(byToken)).toBe('200');
-    await control.relay.heal();
+    control.relay.heal();
     await agent.until(({ state }) => state === 'following', longestPause_seconds + stage_seconds);
     await until(async () => (await world().decisionFor(client)) === '200');
   }, 240_000);

@@ -32,7 +32,7 @@ export function switchingTests(world: () => World): void {
         count(await use(20_000, 100_000 * (round + 1)));
         await agent.end();
         // Without a control plane there is no snapshot that would mend it.
-        await control.relay.cut();
+        control.relay.cut();
         await agent.start({ EXITWARD_AGENT_ENGINE: engine });
         const first = await use(1000, 2000);
         await first.close();
@@ -41,14 +41,14 @@ export function switchingTests(world: () => World): void {
         await agent.until(({ usage_waiting }) => usage_waiting > 0);
         const faults = (await agent.status()).faults.map(({ kind }) => kind);
         expect(faults.filter((kind) => !['control', 'exit'].includes(kind))).toEqual([]);
-        await control.relay.heal();
+        control.relay.heal();
         await agent.until(
           ({ state, usage_waiting }) => state === 'following' && usage_waiting === 0,
         );
         expect(await control.billed(customer)).toEqual(tally.sum);
       }
     } finally {
-      await control.relay.heal();
+      control.relay.heal();
       await agent.remove();
     }
   }, 240_000);

@@ -59,8 +59,9 @@ async function run(task: Task): Promise<void> {
       await db.close();
     }
   }
-  // A process that ended in the midst may have left a backup without one.
-  if (!readManifest(file)) writeManifest(file, await manifestOf(file, now));
+  // A process that ended in the midst may have left a backup without one; beside a new one there may be that of another
+  // file of this name, which was taken away.
+  if (isNew || !readManifest(file)) writeManifest(file, await manifestOf(file, now));
   if (verify) await verifyAndNote(task);
 }
 
