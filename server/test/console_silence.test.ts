@@ -103,6 +103,8 @@ eachDatabase((database) => {
             path.slice('/console'.length).replace(/\{(\w+)\}/, (_, field) => `${names[field]}`);
           for (const method of methods) {
             const known = await answerTo(method, named(there[noun] ?? {}), {});
+            // They see the list of servers, too.
+            if (path === '/console/servers/{server}' && known.status === 200) continue;
             const unknown = await answerTo(method, named(madeUp), {});
             expect([method, path, unknown]).toEqual([method, path, known]);
             const route = naming.find(

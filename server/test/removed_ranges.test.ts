@@ -271,7 +271,7 @@ eachDatabase((database) => {
     const one = await scene('authlist');
     await one.add(1);
     await one.clear();
-    expect((await t.operator.get(`/authlist?ip=${one.net}.1`)).body).toEqual([]);
+    expect((await t.operator.get(`/addresses?ip=${one.net}.1`)).body.authlist).toEqual([]);
   });
 
   test('an entry that expires while it is removed tells no node, and is left out', async () => {
@@ -301,7 +301,7 @@ eachDatabase((database) => {
     expect((await t.operator.patch(of, { port_scheme: name })).status).toBe(200);
     expect(await one.undo(removal)).toEqual({ restored: 2, left_out: 0 });
     expect(await one.shown()).toEqual([1, 2]);
-    expect((await t.operator.get(`/authlist?ip=${one.net}.1`)).body).toMatchObject([
+    expect((await t.operator.get(`/addresses?ip=${one.net}.1`)).body.authlist).toMatchObject([
       { port_scheme: name },
     ]);
   });
