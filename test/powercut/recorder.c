@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,3 +297,12 @@ int unlinkat(int at, const char *path, int flags) {
   }
 TRUNCATE(truncate)
 TRUNCATE(truncate64)
+
+/* It dies between two calls, never between one of another thread and its record. */
+int kill(pid_t process, int number) {
+  REAL(int, kill, pid_t, int);
+  ENTER;
+  int outcome = real(process, number);
+  LEAVE;
+  return outcome;
+}
