@@ -198,8 +198,12 @@ const widest = 100;
 
 /** An object in braces on one line where that fits, else with a line for each of its parts. */
 function fitted(part: Part, separator: ',' | ';', indent: string): string {
+  if (typeof part === 'string') {
+    const [name = '', type = ''] = part.split(/(?<=:) (.*)/s);
+    return `${fieldText(`${indent}${name}`, type, indent)}${separator}\n`;
+  }
   const line = `${indent}${oneLine(part, separator)}${separator}\n`;
-  if (typeof part === 'string' || line.length <= widest + 1) return line;
+  if (line.length <= widest + 1) return line;
   const inner = part.parts.map((one) => fitted(one, separator, `${indent}  `));
   return `${indent}${part.before}{\n${inner.join('')}${indent}}${separator}\n`;
 }

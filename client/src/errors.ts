@@ -22,7 +22,7 @@ export interface ErrorDetails {
  *   await client.authlist.add({ ip: '203.0.113.7', user: 'nobody', expiry });
  * } catch (error) {
  *   if (!(error instanceof ConflictError)) throw error;
- *   console.log(error.message); // user: "nobody" is not part of the account; no entry …
+ *   console.log(error.message); // user: "nobody" is not part of the account; no entry for 203.0.113.7 was made.
  * }
  * ```
  */

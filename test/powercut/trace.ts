@@ -4,7 +4,6 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { bareEnvironment } from '../bare_environment.ts';
 import { Content } from './content.ts';
 
 const run = promisify(execFile);
@@ -45,7 +44,8 @@ export async function recordTrace(
     for (const env of lives) {
       await run(process.execPath, [join(import.meta.dirname, program), folder], {
         env: {
-          ...bareEnvironment,
+          // Nothing else: a cache of compiled sources is written past the recorder.
+          PATH: process.env.PATH,
           ...env,
           LD_PRELOAD: recorder,
           POWERCUT_FOLDER: folder,
