@@ -46,7 +46,23 @@ const routes: Route[] = [
   { method: 'DELETE', path: '/tokens/2', may: ['admin'] },
   { method: 'POST', path: '/tokens/remove', may: ['admin'], body: () => ({ ids: [3] }) },
   { method: 'GET', path: '/servers', may: everybody },
+  { method: 'GET', path: '/servers/fra1', may: everybody },
   { method: 'GET', path: '/network', may: everybody },
+  { method: 'GET', path: '/network/places', may: everybody },
+  {
+    method: 'POST',
+    path: '/servers/remove',
+    may: ['admin'],
+    body: () => ({ servers: ['fra1'] }),
+    record: true,
+  },
+  {
+    method: 'POST',
+    path: '/servers/add',
+    may: ['admin'],
+    body: () => ({ servers: ['fra1'] }),
+    record: true,
+  },
   { method: 'PUT', path: '/servers/fra1', may: ['admin'], record: true },
   { method: 'DELETE', path: '/servers/ams1', may: ['admin'], record: true },
   // No connection at all: what comes behind the flags says 400.

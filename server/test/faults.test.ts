@@ -264,7 +264,7 @@ describe('PostgreSQL', () => {
       expectUnavailable(await client.post('/contract/ip-authlist', body, key));
       await cut;
       relay.heal();
-      expect(await ips()).toContain(body.ip);
+      await expect.poll(ips).toContain(body.ip);
       const again = await client.post('/contract/ip-authlist', body, key);
       expect(again.status).toBe(201);
       expect(again.body.ip).toBe(body.ip);

@@ -130,6 +130,13 @@ eachDatabase((database) => {
     ]);
     await t.user(built[2] as never, 'bob', { proxy: true });
     await node.start();
+    // Each has a connection that is open: what is told is not how long one takes.
+    await Promise.all([
+      t.as(built[0] as never).get('/contract'),
+      raises.get('/contract'),
+      ends.get('/contract'),
+      t.operator.get('/accounts/suspends'),
+    ]);
 
     // Through the same queue as requests; so many at once are more than one address has connections.
     const add = (at: number) =>
