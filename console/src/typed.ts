@@ -1,7 +1,7 @@
 // Text that is searched for while it is typed: handed on when the typing pauses, so that not every letter is a request.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-const pause_milliseconds = 200;
+const pause_milliseconds = 100;
 
 /** The text as it is typed, and its setter; `handOn` gets it after a pause. It follows `value` when that is set from elsewhere. */
 export function useTyped(
