@@ -31,6 +31,19 @@ async function set(visit: Visit, steps: Array<[string, string?]>): Promise<void>
   }
 }
 
+/** The view when it stands still: a long list follows the scrolling a moment later. */
+async function steadyLook(visit: Visit): Promise<unknown> {
+  let seen = await look(visit);
+  const isSame = async () => {
+    const earlier = seen;
+    await visit.page.waitForTimeout(200);
+    seen = await look(visit);
+    return JSON.stringify(seen) === JSON.stringify(earlier);
+  };
+  await expect.poll(isSame, patience).toBe(true);
+  return seen;
+}
+
 async function expectKept(visit: Visit, path: string): Promise<void> {
   await visit.settled();
   const isDialog = (await visit.page.getByRole('dialog').count()) > 0;
@@ -42,7 +55,7 @@ async function expectKept(visit: Visit, path: string): Promise<void> {
       patience,
     )
     .toBe(true);
-  const before = await look(visit);
+  const before = await steadyLook(visit);
   const address = visit.page.url();
   const same = () => expect.poll(() => look(visit), { ...patience, message: path }).toEqual(before);
   await visit.page.reload();
