@@ -260,7 +260,7 @@ describe('finding things', { timeout: 120_000 }, () => {
     expect(end).toBe('');
     await visit.button('Clear the filters').press('Enter');
     await expect.poll(() => path(visit)).toBe('#/activity');
-    expect(await visit.field('Search').inputValue()).toBe('');
+    await expect.poll(() => visit.field('Search').inputValue()).toBe('');
   });
 
   test('an export has every page of the log', async () => {

@@ -217,23 +217,18 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
   });
 
   test('what is copied is what is shown', async () => {
-    await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await visit.choose('curl');
     const place = visit.button(/^Copy localhost:\d+$/).first();
-    await place.click();
     const name = (await place.getAttribute('aria-label')) ?? '';
-    await expect
-      .poll(() => visit.page.evaluate('navigator.clipboard.readText()'), patience)
-      .toBe(name.replace('Copy ', ''));
-    await visit.button('Copy the settings for curl').click();
-    await visit.sees('Copied the settings for curl.');
+    await expect.poll(() => visit.copied(place), patience).toBe(name.replace('Copy ', ''));
     const settings = visit.page
       .getByRole('region', { name: 'Settings to copy' })
       .locator('pre')
       .last();
-    expect(await visit.page.evaluate('navigator.clipboard.readText()')).toBe(
-      await settings.textContent(),
-    );
+    await expect
+      .poll(() => visit.copied(visit.button('Copy the settings for curl')), patience)
+      .toBe(await settings.textContent());
+    await visit.sees('Copied the settings for curl.');
   });
 
   test('a server says why it rejects a connection, and sends a request through the exit', async () => {

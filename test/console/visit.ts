@@ -108,6 +108,13 @@ export class Visit {
     return this.page.locator('.toast').filter({ hasText: text });
   }
 
+  /** Copies by a button: the text that is in the clipboard then, which may be another test's, as all pages of a browser share it. */
+  async copied(button: Locator): Promise<string> {
+    await this.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await button.click();
+    return await this.page.evaluate('navigator.clipboard.readText()');
+  }
+
   /** Presses one of a few that look like buttons. */
   async choose(name: string | RegExp): Promise<void> {
     const radio = this.page.getByRole('radio', { name, exact: true });
