@@ -14,10 +14,7 @@ const inFirefox = ['test/console_firefox.e2e.test.ts'];
 const firefox = process.env.EXITWARD_TEST_FIREFOX ?? '/usr/bin/firefox-esr';
 const hasFirefox = process.env.CI !== undefined || existsSync(firefox);
 
-/**
- * Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. In two projects, which CI runs at once:
- * a filter of paths cannot tell `test/` from `agent/test/`.
- */
+/** Tests with Debian's Squid and network namespaces: as root, on Linux. CI has both. In three projects, which CI runs at once. */
 const squid = ['**/*.squid.test.ts'];
 const squidOfAgent = ['agent/**/*.squid.test.ts'];
 const isRoot = process.getuid?.() === 0;
@@ -211,16 +208,19 @@ export default defineConfig(({ mode }) => {
         // They share ports, namespaces and the kernel's rules.
         ...(hasSquid && !isQuick
           ? [
+              project('squid-vpn', {
+                include: [...vpn, ...profiles],
+                exclude: leftOut,
+                ...apart,
+              }),
               project('squid-agent', {
                 include: squidOfAgent,
-                exclude: leftOut,
-                globalSetup: ['test/browser.ts'],
+                exclude: [...vpn, ...leftOut],
                 ...apart,
               }),
               project('squid-system', {
                 include: squid,
-                exclude: [...squidOfAgent, ...leftOut],
-                globalSetup: ['test/browser.ts'],
+                exclude: [...squidOfAgent, ...vpn, ...profiles, ...leftOut],
                 ...apart,
               }),
             ]

@@ -1,5 +1,6 @@
 // The console's overview, servers and usage: what they say is what the interface says, and what they offer works.
 import { text } from 'node:stream/consumers';
+import type { Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
@@ -291,9 +292,10 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
     await visit.go('/usage');
     // The newest: usage may still come in, and the page reads again.
     let shown: Promise<{ total: number; down: number; up: number }> | undefined;
-    visit.page.on('response', (response) => {
+    const take = (response: Response) => {
       if (/usage\?.*(by=day.*from=|from=.*by=day)/.test(response.url())) shown = response.json();
-    });
+    };
+    visit.page.on('response', take);
     await visit.field('Days').selectOption('Last 30 days');
     for (const [name, columns] of [
       ['by day', ['day', 'down_bytes', 'up_bytes', 'total_bytes']],
@@ -318,6 +320,7 @@ describe('servers and usage in the console', { timeout: 120_000 }, () => {
         expect(sums, name).toEqual([total, down, up]);
       }, patience);
     }
+    visit.page.off('response', take);
   });
 
   test('usage is narrowed to a server and a user, by day or by their own dates', async () => {

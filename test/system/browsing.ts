@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { until } from '../../server/test/waiting.ts';
-import { connectBrowser } from '../browser.ts';
+import { launchBrowser } from '../browser.ts';
 import type { EngineName } from './agent_process.ts';
 import { type Customer, inAnHour } from './control_plane.ts';
 import { nextClientIp, otherOriginIp } from './places.ts';
@@ -88,7 +88,7 @@ export function browsingTests(engine: EngineName): void {
       await node.agent.follow();
       const own = through(node.place, nextClientIp(), { credentials });
       await until(async () => (await world.decisionFor(own)) === '200');
-      browser = await connectBrowser();
+      browser = await launchBrowser();
     }, 120_000);
     afterAll(async () => {
       await browser?.close();
