@@ -11,6 +11,15 @@ export function Time({ at, text }: { at: number; text: string }) {
   );
 }
 
+/** A time as its date, for lists in its order; how long ago it was is a glance away. */
+export function At({ at }: { at: number }) {
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={fromNow(Math.min(at, now.value), now.value)}>
+      {dateTime(at)}
+    </time>
+  );
+}
+
 interface RelativeTimeProps {
   /** Epoch seconds; null or 0 where there is none. */
   at: number | null;

@@ -1,6 +1,5 @@
 // One record of the audit log as a sentence, with its fields before and after.
-import { dateTime } from '../format.ts';
-import { Since } from '../relative_time.tsx';
+import { At } from '../relative_time.tsx';
 import { Table } from '../ui/ui.ts';
 import type { AuditRecord } from './audit_log.tsx';
 import { auditSentence, differences } from './sentences.ts';
@@ -13,8 +12,7 @@ export function OneRecord({ record }: { record: AuditRecord }) {
       <summary>
         <span class="activity-sentence">{auditSentence(record)}</span>
         <span class="note activity-facts">
-          <Since at={at} />
-          <span>{dateTime(at)}</span>
+          <At at={at} />
           {address && <span>from {address}</span>}
         </span>
       </summary>
