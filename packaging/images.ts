@@ -76,14 +76,19 @@ async function mmdebstrap({ suite, epoch }: ImageBuild, root: string, ...args: s
 /** The root file system that both begin with: what Debian deems essential, what both programs need, and no documents. */
 async function makeBase(build: ImageBuild): Promise<string> {
   const root = join(build.scratch, 'base');
-  const documents = ['doc', 'man', 'info', 'locale', 'bash-completion', 'zsh', 'fish'];
+  // dpkg itself leaves them out, also of what is installed later: mmdebstrap would start a filter for each package.
+  const documents = 'doc man info locale bash-completion zsh fish';
+  const exclude = `for one in ${documents}; do
+      rm -r -f usr/share/$one
+      echo "path-exclude=/usr/share/$one/*"
+    done
+    echo "path-include=/usr/share/doc/*/copyright"`;
   await mmdebstrap(
     build,
     root,
     '--variant=essential',
     '--include=ca-certificates,libstdc++6',
-    ...documents.map((one) => `--dpkgopt=path-exclude=/usr/share/${one}/*`),
-    '--dpkgopt=path-include=/usr/share/doc/*/copyright',
+    `--extract-hook=cd "$1" && (${exclude}) > etc/dpkg/dpkg.cfg.d/documents`,
     // More is to be installed.
     '--skip=cleanup',
   );
