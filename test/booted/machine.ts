@@ -26,6 +26,8 @@ export function makeDebian(folder: string, internet: Internet, wanted: readonly 
       '--essential-hook=echo "path-exclude=/usr/share/ca-certificates/*" > "$1/etc/dpkg/dpkg.cfg.d/tests"',
       `--essential-hook=copy-in ${internet.authorities} /usr/local/share`,
       '--customize-hook=chroot "$1" systemctl enable systemd-networkd.service',
+      // systemd would run them all with each package that brings a service, for units that no container has.
+      '--customize-hook=rm "$1"/lib/systemd/system-generators/*',
       `--customize-hook=${apt} clean && ${apt} ${fetched}`,
       '--customize-hook=mv "$1"/var/cache/apt/archives/*.deb "$1/srv"',
       ...['bookworm', folder],
