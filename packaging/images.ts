@@ -63,39 +63,63 @@ export interface ImageBuild {
 /** Makes an image of each package, and returns their archives. Errors: a program is missing, or says why it failed. */
 export async function buildImages(build: ImageBuild): Promise<string[]> {
   mkdirSync(build.out, { recursive: true });
-  return Promise.all(build.packages.map((file) => buildImage(file, build)));
+  const base = await makeBase(build);
+  return Promise.all(build.packages.map((file) => buildImage(file, build, base)));
 }
 
-/** Makes a root file system with the package: what Debian deems essential, the package's dependencies, and no documents. */
-async function makeRoot(file: string, { suite, epoch }: ImageBuild, root: string): Promise<void> {
+async function mmdebstrap({ suite, epoch }: ImageBuild, root: string, ...args: string[]) {
+  await run('mmdebstrap', ['--quiet', '--format=directory', ...args, suite, root], {
+    env: { ...env, SOURCE_DATE_EPOCH: String(epoch) },
+  });
+}
+
+/** The root file system that both begin with: what Debian deems essential, what both programs need, and no documents. */
+async function makeBase(build: ImageBuild): Promise<string> {
+  const root = join(build.scratch, 'base');
+  // dpkg itself leaves them out, also of what is installed later: mmdebstrap would start a filter for each package.
+  const documents = 'doc man info locale bash-completion zsh fish';
+  const exclude = `for one in ${documents}; do
+      rm -r -f usr/share/$one
+      echo "path-exclude=/usr/share/$one/*"
+    done
+    echo "path-include=/usr/share/doc/*/copyright"`;
+  await mmdebstrap(
+    build,
+    root,
+    '--variant=essential',
+    '--include=ca-certificates,libstdc++6',
+    `--extract-hook=cd "$1" && (${exclude}) > etc/dpkg/dpkg.cfg.d/documents`,
+    // More is to be installed.
+    '--skip=cleanup',
+  );
+  // It makes the devices in each root.
+  rmSync(join(root, 'dev'), { recursive: true });
+  return root;
+}
+
+/** Makes a root file system with the package and its dependencies. */
+async function makeRoot(file: string, build: ImageBuild, base: string, root: string) {
   const { packages, data } = images[nameOf(file)] as Image;
   const account = `exitward:x:${user}:${user}::${data}:/usr/sbin/nologin`;
   const inRoot = (command: string) => `--customize-hook=chroot "$1" ${command}`;
-  const documents = ['doc', 'man', 'info', 'locale', 'bash-completion', 'zsh', 'fish'];
-  await run(
-    'mmdebstrap',
-    [
-      '--quiet',
-      '--format=directory',
-      '--variant=essential',
-      `--include=ca-certificates,libstdc++6,${packages}`,
-      ...documents.map((one) => `--dpkgopt=path-exclude=/usr/share/${one}/*`),
-      '--dpkgopt=path-include=/usr/share/doc/*/copyright',
-      `--customize-hook=echo exitward:x:${user}: >> "$1/etc/group" && echo ${account} >> "$1/etc/passwd"`,
-      `--customize-hook=copy-in ${file} /tmp`,
-      inRoot(`dpkg --install /tmp/${basename(file)}`),
-      inRoot(`rm /tmp/${basename(file)}`),
-      inRoot(`chown exitward:exitward ${data}`),
-      // Each container would have the same.
-      inRoot('truncate --size 0 /etc/machine-id'),
-      suite,
-      root,
-    ],
-    { env: { ...env, SOURCE_DATE_EPOCH: String(epoch) } },
+  await run('cp', ['--archive', `${base}/.`, root]);
+  await mmdebstrap(
+    build,
+    root,
+    '--variant=custom',
+    '--skip=check/empty,update',
+    `--include=${packages}`,
+    `--customize-hook=echo exitward:x:${user}: >> "$1/etc/group" && echo ${account} >> "$1/etc/passwd"`,
+    `--customize-hook=copy-in ${file} /tmp`,
+    inRoot(`dpkg --install /tmp/${basename(file)}`),
+    inRoot(`rm /tmp/${basename(file)}`),
+    inRoot(`chown exitward:exitward ${data}`),
+    // Each container would have the same.
+    inRoot('truncate --size 0 /etc/machine-id'),
   );
 }
 
-async function buildImage(file: string, build: ImageBuild): Promise<string> {
+async function buildImage(file: string, build: ImageBuild, base: string): Promise<string> {
   const [name, version, architecture] = partsOf(file);
   const { command, environment, data, health } = images[name] as Image;
   const [store, state] = ['store', 'state'].map((of) => join(build.scratch, `${name}-${of}`));
@@ -104,7 +128,7 @@ async function buildImage(file: string, build: ImageBuild): Promise<string> {
     return (await run('buildah', [...own, ...args])).stdout.trim();
   };
   const container = await buildah('from', 'scratch');
-  await makeRoot(file, build, await buildah('mount', container));
+  await makeRoot(file, build, base, await buildah('mount', container));
   await buildah('umount', container);
   const labels = { title: name, version, licenses: 'Apache-2.0' };
   await buildah(

@@ -38,6 +38,8 @@ export class Machine {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=1777', 'shm', join(this.root, 'dev/shm')]);
     rmSync(join(this.root, 'usr/bin/node'), { force: true });
     rmSync(join(this.root, 'usr/local/bin/node'), { force: true });
+    // All manual pages would be indexed anew at each installation.
+    rmSync(join(this.root, 'var/lib/man-db/auto-update'), { force: true });
   }
 
   /** Puts a file of this system into its folder /srv. */

@@ -9,7 +9,7 @@ import { until } from '../../server/test/waiting.ts';
 import { architecture, packagesOfRun } from '../packages.ts';
 import { addresses, Internet } from './internet.ts';
 import { Machine, makeDebian } from './machine.ts';
-import { serveVpn, takeProfile } from './vpn.ts';
+import { serveVpn, takeProfile, vpnPackages } from './vpn.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-booted-'));
 let internet: Internet;
@@ -53,14 +53,16 @@ const follow = (section: string, machine: Machine, input = '') => machine.run(ne
 
 /** The same package as a later version of it. */
 function newer(file: string, version: string): string {
-  const tree = join(folder, `${basename(file)}-tree`);
-  execFileSync('dpkg-deb', ['--raw-extract', file, tree]);
-  execFileSync('sed', ['-i', `s/^Version: .*/Version: ${version}/`, join(tree, 'DEBIAN/control')]);
+  const parts = join(folder, `${basename(file)}-parts`);
+  const control = join(parts, 'control');
+  mkdirSync(parts);
+  execFileSync('dpkg-deb', ['--control', file, control]);
+  execFileSync('sed', ['-i', `s/^Version: .*/Version: ${version}/`, join(control, 'control')]);
+  execFileSync('tar', ['-cf', 'control.tar', '-C', control, '.'], { cwd: parts });
+  execFileSync('ar', ['x', file], { cwd: parts });
   const out = join(folder, basename(file).replace(/_[^_]+_/, `_${version}_`));
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z1', '--build', tree, out], {
-    stdio: 'pipe',
-  });
-  rmSync(tree, { recursive: true });
+  execFileSync('ar', ['rcS', out, 'debian-binary', 'control.tar', 'data.tar.zst'], { cwd: parts });
+  rmSync(parts, { recursive: true });
   return out;
 }
 
@@ -72,9 +74,9 @@ beforeAll(async () => {
   mkdirSync(over);
   execFileSync('mount', ['-t', 'tmpfs', 'machines', over]);
   const debian = join(over, 'debian');
-  makeDebian(debian);
   internet = await Internet.start(join(folder, 'internet'));
   packages = await packagesOfRun(join(folder, 'packages'));
+  makeDebian(debian, internet, [...packages, 'caddy', 'nginx', ...vpnPackages]);
   [control, node, client, second] = (['control', 'node', 'client', 'second'] as const).map(
     (name) => new Machine(name, debian, over, internet),
   ) as [Machine, Machine, Machine, Machine];
@@ -158,7 +160,11 @@ test('a VPN: the agent has what it needs of systemd, a client leaves by its exit
   );
   await second.run('exitward-agent doctor');
   const made = 'exitward user vpn-profile acme alice ams1 --format strongswan';
-  await takeProfile(client, await control.run(made), internet.authority);
+  await takeProfile(
+    client,
+    await control.run(made),
+    readFileSync(join(internet.authorities, 'web.crt'), 'utf8'),
+  );
   await client.run('swanctl --initiate --child exitward-ams1');
   const page = () => client.run('curl -sf -m 10 https://www.example.com/');
   expect(await page()).toBe(`Example Domain, seen from ${addresses.second}\n`);

@@ -1,7 +1,7 @@
 // A small internet in a network namespace of its own: a bridge for machines, names, an origin on the web and an ACME authority
-// that answer to the names of real ones, and a way out to Debian's packages.
+// that answer to the names of real ones. There is no way out of it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../server/test/waiting.ts';
 
@@ -19,8 +19,8 @@ export const bridge = 'machines';
 
 export class Internet {
   readonly namespace = `exitward-${process.pid}`;
-  /** The certificate that all machines trust, in PEM. */
-  authority = '';
+  /** The folder of the certificates that all machines trust, and of nothing else: of the web, and of the ACME authority. */
+  readonly authorities: string;
   /** A certificate of that authority for all names of this internet. */
   site = { certificate: '', key: '' };
   readonly #folder: string;
@@ -28,7 +28,9 @@ export class Internet {
 
   constructor(folder: string) {
     this.#folder = folder;
-    mkdirSync(folder);
+    // As it is called in a Debian.
+    this.authorities = join(folder, 'ca-certificates');
+    mkdirSync(this.authorities, { recursive: true });
   }
 
   /** Lays the links, then starts name server, origin and authority. */
@@ -48,7 +50,6 @@ export class Internet {
   stop(): void {
     for (const program of this.#programs) program.kill();
     execFileSync('ip', ['netns', 'delete', this.namespace]);
-    execFileSync('nft', ['delete', 'table', 'ip', this.namespace]);
   }
 
   #run(...command: string[]): void {
@@ -57,30 +58,15 @@ export class Internet {
 
   #layLinks(): void {
     const { namespace } = this;
-    const [outer, inner] = ['10.211.7.1', '10.211.7.2'];
     execFileSync('ip', ['netns', 'add', namespace]);
-    // The other end is called `way`, and goes with the namespace.
-    const link = `way${process.pid}`;
-    const peer = ['type', 'veth', 'peer', 'name', 'way', 'netns', namespace];
-    execFileSync('ip', ['link', 'add', link, ...peer]);
-    execFileSync('ip', ['address', 'add', `${outer}/30`, 'dev', link]);
-    execFileSync('ip', ['link', 'set', 'dev', link, 'up']);
     for (const line of [
-      `address add ${inner}/30 dev way`,
-      'link set dev way up',
       'link set dev lo up',
-      `route add default via ${outer}`,
       `link add ${bridge} type bridge`,
       `address add ${addresses.router}/24 dev ${bridge}`,
       `link set dev ${bridge} up`,
     ]) {
       this.#run('ip', ...line.split(' '));
     }
-    const masquerade = (table: string, rule: string) =>
-      `add table ip ${table}; add chain ip ${table} out { type nat hook postrouting priority 100 ; }; add rule ip ${table} out ${rule} masquerade`;
-    this.#run('nft', masquerade(namespace, 'oifname "way"'));
-    execFileSync('nft', [masquerade(namespace, `ip saddr ${inner}/32`)]);
-    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
     this.#run('sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1');
   }
 
@@ -129,7 +115,7 @@ export class Internet {
       '-out',
       at('sites.pem'),
     );
-    this.authority = readFileSync(at('ca.pem'), 'utf8');
+    copyFileSync(at('ca.pem'), join(this.authorities, 'web.crt'));
     this.site = {
       certificate: readFileSync(at('sites.pem'), 'utf8'),
       key: readFileSync(at('sites.key'), 'utf8'),
@@ -139,14 +125,14 @@ export class Internet {
   async #startPrograms(): Promise<void> {
     const at = (name: string) => join(this.#folder, name);
     const { control, router } = addresses;
-    const upstream = /^nameserver (\S+)/m.exec(readFileSync('/etc/resolv.conf', 'utf8'))?.[1];
     const names = {
       'control.example.net': control,
       'www.example.com': router,
       'acme-v02.api.letsencrypt.org': router,
     };
     this.#start('dnsmasq', [
-      ...['--keep-in-foreground', '--no-resolv', '--no-hosts', `--server=${upstream}`],
+      // There is no other name.
+      ...['--keep-in-foreground', '--no-resolv', '--no-hosts', '--address=/#/'],
       ...[`--listen-address=${router}`, '--bind-interfaces', '--pid-file='],
       ...Object.entries(names).map(([name, address]) => `--host-record=${name},${address}`),
     ]);
@@ -177,7 +163,7 @@ export class Internet {
       at('ca.pem'),
       'https://localhost:15000/roots/0',
     );
-    this.authority += execFileSync(...root, { encoding: 'utf8' });
+    writeFileSync(join(this.authorities, 'acme.crt'), execFileSync(...root));
   }
 
   #start(program: string, args: string[]): void {

@@ -1,7 +1,8 @@
 // A machine with a booted Debian: systemd as its first process, in a container of systemd-nspawn on the kernel of this one.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../server/test/waiting.ts';
 import { addresses, bridge, type Internet } from './internet.ts';
@@ -9,11 +10,43 @@ import { addresses, bridge, type Internet } from './internet.ts';
 /** Of root on the machine: nothing of whoever runs the tests. */
 const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8' };
 
-/** A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. */
-export function makeDebian(folder: string): void {
+/**
+ * A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. The web that it trusts is the
+ * small internet's. Its packages are on its disk, once for all machines: those wanted, and what they need.
+ */
+export function makeDebian(folder: string, internet: Internet, wanted: readonly string[]): void {
   const packages = 'ca-certificates,curl,dbus,iproute2,procps,systemd,systemd-sysv';
-  const options = ['--quiet', '--variant=minbase', `--include=${packages}`];
-  execFileSync('mmdebstrap', [...options, 'bookworm', folder], { stdio: 'pipe' });
+  const apt = 'APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get --yes';
+  const fetched = `install --download-only -o APT::Install-Recommends=true ${wanted.join(' ')}`;
+  execFileSync(
+    'mmdebstrap',
+    [
+      ...['--quiet', '--variant=minbase', `--include=${packages}`],
+      // A thousand processes link those of the true web.
+      '--essential-hook=echo "path-exclude=/usr/share/ca-certificates/*" > "$1/etc/dpkg/dpkg.cfg.d/tests"',
+      `--essential-hook=copy-in ${internet.authorities} /usr/local/share`,
+      '--customize-hook=chroot "$1" systemctl enable systemd-networkd.service',
+      // systemd would run them all with each package that brings a service, for units that no container has.
+      '--customize-hook=rm "$1"/lib/systemd/system-generators/*',
+      `--customize-hook=${apt} clean && ${apt} ${fetched}`,
+      '--customize-hook=mv "$1"/var/cache/apt/archives/*.deb "$1/srv"',
+      ...['bookworm', folder],
+    ],
+    { stdio: 'pipe' },
+  );
+  indexPackages(join(folder, 'srv'));
+  writeFileSync(join(folder, 'etc/apt/sources.list'), 'deb [trusted=yes] file:/srv ./\n');
+}
+
+/** Makes a folder of packages one that apt takes them from. */
+function indexPackages(folder: string): void {
+  const stanzas = readdirSync(folder).map((name) => {
+    const file = join(folder, name);
+    const fields = execFileSync('dpkg-deb', ['--field', file], { encoding: 'utf8' });
+    const sum = createHash('sha256').update(readFileSync(file)).digest('hex');
+    return `${fields}Filename: ./${name}\nSize: ${statSync(file).size}\nSHA256: ${sum}\n\n`;
+  });
+  writeFileSync(join(folder, 'Packages'), stanzas.join(''));
 }
 
 export class Machine {
@@ -44,17 +77,6 @@ export class Machine {
       'etc/systemd/network/10-host0.network',
       `[Match]\nName=host0\n\n[Network]\nAddress=${addresses[name]}/24\nGateway=${router}\n`,
     );
-    this.write(
-      'usr/local/share/ca-certificates/tests.crt',
-      internet.authority.split(/(?<=-----END CERTIFICATE-----\n)/)[0] ?? '',
-    );
-    this.write(
-      'usr/local/share/ca-certificates/acme.crt',
-      internet.authority.split(/(?<=-----END CERTIFICATE-----\n)/)[1] ?? '',
-    );
-    for (const command of ['update-ca-certificates', 'systemctl enable systemd-networkd.service']) {
-      execFileSync('chroot', [this.root, 'sh', '-c', command], { env, stdio: 'pipe' });
-    }
     this.#boot(internet);
   }
 
@@ -109,7 +131,7 @@ export class Machine {
   /** Waits until systemd says that all of the machine has started. */
   async booted(): Promise<void> {
     await until(async () => {
-      const state = await this.run('systemctl is-system-running || true');
+      const state = await this.run('systemctl is-system-running --wait || true');
       if (state !== 'running\n') throw new Error(`${state}${await this.run('systemctl --failed')}`);
       return true;
     }, 60);

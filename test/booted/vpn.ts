@@ -3,10 +3,14 @@ import { addresses } from './internet.ts';
 import type { Machine } from './machine.ts';
 
 /** Of a machine whose kernel may have no ESP: charon itself seals the packets. */
-const strongswan = 'charon-systemd libcharon-extra-plugins libstrongswan-standard-plugins';
-const install = `apt-get install --yes --no-install-recommends ${strongswan}`;
+const ofNode = ['charon-systemd', 'libcharon-extra-plugins', 'libstrongswan-standard-plugins'];
+const ofClient = [...ofNode, 'libcharon-extauth-plugins', 'strongswan-swanctl'];
+const install = 'apt-get install --yes --no-install-recommends';
 
-/** Makes the node of a server offer `vpn-ikev2`, with this certificate. */
+/** Debian's packages that are installed here. */
+export const vpnPackages = ofClient;
+
+/** Makes the node of a server offer `vpn-ikev2`, with this certificate. Its health is known soon. */
 export async function serveVpn(
   control: Machine,
   node: Machine,
@@ -16,10 +20,11 @@ export async function serveVpn(
   node.write('etc/exitward/vpn.crt', certificate);
   node.write('etc/exitward/vpn.key', key);
   await node.run(`chmod 600 /etc/exitward/vpn.key
-    ${install}
+    ${install} ${ofNode.join(' ')}
     systemctl disable --now strongswan
     sysctl --quiet --write net.ipv4.ip_forward=1
     cat >> /etc/exitward/agent.env << 'END'
+EXITWARD_AGENT_HEALTH_SECONDS=2
 EXITWARD_AGENT_VPN_IPSEC=userspace
 EXITWARD_AGENT_TLS_CERT=/etc/exitward/vpn.crt
 EXITWARD_AGENT_TLS_KEY=/etc/exitward/vpn.key
@@ -36,7 +41,7 @@ export async function takeProfile(
   authority: string,
 ): Promise<void> {
   await client.run(`apt-get update
-    ${install} libcharon-extauth-plugins strongswan-swanctl
+    ${install} ${ofClient.join(' ')}
     cd /etc/strongswan.d/charon
     sed -i 's/load = no/load = yes/' kernel-libipsec.conf
     sed -i 's/^}/  fwmark = !0x42\\n}/' kernel-netlink.conf
