@@ -46,6 +46,7 @@ const hasCompiler = process.env.CI !== undefined || (process.platform === 'linux
 /** Tests of container images, and of the packages on booted Debians: as root, with what makes and runs them. CI installs it. */
 const machines = ['test/images.test.ts', 'test/booted/*.test.ts'];
 const machineTools = [
+  'ar',
   'buildah',
   'dnsmasq',
   'mmdebstrap',

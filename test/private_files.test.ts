@@ -5,7 +5,9 @@ import {
   chownSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -202,3 +204,20 @@ describe('the keys of a network', () => {
     loadSecrets(path, true);
   });
 });
+
+test.each(['server/bin/exitward.js', 'agent/bin/exitward-agent.js', 'client/bin/exw.js'])(
+  '%s keeps compiled code where its owner alone can write, and takes none from the folder that all share',
+  async (path) => {
+    const home = mkdtempSync(join(scratch, 'home-'));
+    const shared = mkdtempSync(join(scratch, 'shared-'));
+    const env = { HOME: home, TMPDIR: shared };
+    expect((await run(path, ['--help'], env)).code).toBe(0);
+    expect(readdirSync(shared)).toEqual([]);
+    const kept = statSync(join(home, '.cache/exitward'));
+    expect([kept.mode & 0o777, kept.uid]).toEqual([0o700, process.getuid?.()]);
+    expect(readdirSync(join(home, '.cache/exitward'))).toHaveLength(1);
+    // One that names no folder that can be made is no reason to stop.
+    expect((await run(path, ['--help'], { ...env, HOME: '/dev/null' })).code).toBe(0);
+    expect((await run(path, ['--help'], { ...env, XDG_CACHE_HOME: '/dev/null/x' })).code).toBe(0);
+  },
+);
