@@ -1,6 +1,6 @@
 // The console at `/`: files that the build made, served to browsers under a strict content policy.
 import { existsSync, readdirSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
@@ -87,8 +87,10 @@ function ownHeaders(name: string): Record<string, string> {
 
 /** Paths below the folder, with slashes; none where nothing was built. Compressed ones stand behind theirs. */
 function builtFiles(): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !/\.(?:br|gz)$/.test(entry.name) && !entry.isDirectory())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
+  return ['', 'assets/'].flatMap((below) => {
+    if (!existsSync(join(folder, below))) return [];
+    return readdirSync(join(folder, below), { withFileTypes: true })
+      .filter((entry) => !/\.(?:br|gz)$/.test(entry.name) && !entry.isDirectory())
+      .map(({ name }) => `${below}${name}`);
+  });
 }
