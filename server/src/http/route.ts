@@ -1,8 +1,8 @@
 // A route in few words: its schema from what it takes and answers, its response from what its handler returns.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { errors, NoContent } from './fields.ts';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
-import type { Static, TSchema } from './schemas.ts';
 
 /** The method of a route and its path. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;

@@ -1,7 +1,5 @@
-// Builds schemas: plain JSON Schema with the static types of TypeBox, of which nothing is loaded: its hundreds of files were a quarter of a start.
+// Builds schemas: plain JSON Schema with the static types of TypeBox, of which nothing is loaded: its hundreds of files would cost each start.
 import type { TSchema, Type as TypeBox } from 'typebox';
-
-export type { Static, TObject, TSchema } from 'typebox';
 
 type Options = Readonly<Record<string, unknown>>;
 type Properties = Readonly<Record<string, object>>;

@@ -1,11 +1,11 @@
 // Adds the routes of /v0: a read, whose response can be cached, or a change, which is one transaction.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { requireValid } from '../../http/errors.ts';
 import { type IdPath, idOf } from '../../http/fields.ts';
 import { knownAddress } from '../../http/own_address.ts';
 import { type Endpoint, type Route, type RouteRequest, schemaOf } from '../../http/route.ts';
-import type { TSchema } from '../../http/schemas.ts';
 import type { V0Config } from './checks.ts';
 import type { AccountContext } from './context.ts';
 import type { Freshness } from './response_cache.ts';

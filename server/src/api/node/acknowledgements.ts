@@ -1,9 +1,9 @@
 // POST /node/acks: the revision up to which a node has applied every change.
 import type { FastifyInstance } from 'fastify';
+import type { Static } from 'typebox';
 import type { Context } from '../../context.ts';
 import { errors, Integer, NoContent, Strict, Text } from '../../http/fields.ts';
 import { sendNothing } from '../../http/responses.ts';
-import type { Static } from '../../http/schemas.ts';
 import { acknowledge } from '../../nodes/nodes.ts';
 import { actorOf, tags, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';

@@ -1,10 +1,10 @@
 // An inventory as a document, in JSON or CSV: written from the network; read and checked whole, every fault named.
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
+import type { TSchema } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import { ApiError, badRequest } from '../../errors.ts';
 import { parseHostname } from '../../hostname.ts';
-import type { TSchema } from '../../http/schemas.ts';
 import { faultsIn } from '../../http/validation.ts';
 import {
   type Inventory,

@@ -1,7 +1,7 @@
 // Adds a route of /admin, for operators alone.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Static, TSchema } from 'typebox';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
-import type { Static, TSchema } from '../../http/schemas.ts';
 
 interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends Route<Params, Body, Query> {
