@@ -104,6 +104,7 @@ class SqliteDatabase implements Database {
       connection.exec('rollback');
       // One is kept. None that has met an error: it may believe what the disk does not hold.
       if (!this.#spare && !this.#isClosed) {
+        connection.exec('pragma shrink_memory');
         this.#spare = connection;
         connection = undefined;
       }
