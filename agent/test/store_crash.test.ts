@@ -1,11 +1,11 @@
 // Crashes: wherever the agent is killed and whatever the disk then holds, what was acknowledged is there, and nothing that was not told.
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
@@ -35,10 +35,6 @@ function folder(): string {
   return dir;
 }
 
-/** Keeps what Node made of the sources: the process starts many times. */
-const compiled = join(tmpdir(), `exitward-compiled-${process.pid}`);
-afterAll(() => rmSync(compiled, { recursive: true, force: true }));
-
 /** How many of the calls were acknowledged, and, when it was not killed, what changed the disk. */
 function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; calls: string }> {
   const [preload, program] = [
@@ -47,7 +43,7 @@ function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; ca
   ].map((url) => fileURLToPath(url));
   const args = ['--import', preload as string, program as string, dir];
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, CRASH_AT: at, NODE_COMPILE_CACHE: compiled };
+    const env = { ...process.env, ...bareEnvironment, CRASH_AT: at };
     execFile(process.execPath, args, { env }, (error, stdout, stderr) => {
       if (error && error.signal !== 'SIGKILL') reject(new Error(stderr));
       const acknowledged = stdout.match(/^acknowledged \d+$/gm)?.length ?? 0;

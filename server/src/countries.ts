@@ -1,6 +1,5 @@
 // The names of countries, for those who search by them.
 
-const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
 
 /** The lower-case names of all codes, made when they are first asked for. */
@@ -8,12 +7,17 @@ let known: Array<[code: string, name: string]> | undefined;
 
 /** The ISO 3166-1 codes of the countries whose English name holds the text. */
 export function countriesNamed(text: string): string[] {
-  known ??= letters.flatMap((first) =>
+  known ??= allNames();
+  const wanted = text.toLowerCase();
+  return known.flatMap(([code, name]) => (name.includes(wanted) ? code : []));
+}
+
+function allNames(): Array<[code: string, name: string]> {
+  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+  return letters.flatMap((first) =>
     letters.flatMap((second): Array<[string, string]> => {
       const name = names.of(first + second)?.toLowerCase();
       return name === undefined ? [] : [[first + second, name]];
     }),
   );
-  const wanted = text.toLowerCase();
-  return known.flatMap(([code, name]) => (name.includes(wanted) ? code : []));
 }

@@ -1,6 +1,6 @@
 // Geo-IP databases, MMDB files that the operator names: read, checked, asked, and read again when they change.
 import { readFile, stat } from 'node:fs/promises';
-import { Reader, type Response } from 'maxmind';
+import type { Reader, Response } from 'maxmind';
 import type { Logger } from 'pino';
 import { SettingsFault } from './config.ts';
 
@@ -82,7 +82,9 @@ const separator_bytes = 16;
  * A reader of these bytes. Errors: an Error that says what is wrong with them. A file that is half
  * written or half overwritten is recognised: the metadata at its end must fit the search tree at its start.
  */
-function readMmdb(bytes: Buffer): Mmdb {
+async function readMmdb(bytes: Buffer): Promise<Mmdb> {
+  // Loaded where there are such files.
+  const { Reader } = await import('maxmind');
   if (bytes.subarray(0, 2).equals(gzipMark)) throw new Error('is compressed; unpack it first');
   const end = bytes.lastIndexOf(metadataMark);
   if (end < 0) throw new Error('is no MMDB file, or not a whole one');
@@ -144,7 +146,7 @@ class GeoipDatabase {
       const bytes = await readFile(this.source.file);
       if ((await this.#signature()) !== signature) return false;
       this.#evaluated = signature;
-      this.#reader = readMmdb(bytes);
+      this.#reader = await readMmdb(bytes);
       this.fault = null;
       return true;
     } catch (error) {

@@ -38,7 +38,8 @@ const open = [
   'post /console/session',
 ];
 /** The files of the console hold nothing of anybody's. */
-const isPage = (path: string) => /^\/((assets\/)?[\w.-]+\.(js|css|svg|md|woff2))?$/.test(path);
+const isPage = (path: string) =>
+  /^\/(assets\/\{name\}|[\w.-]+\.(js|css|svg|md|woff2))?$/.test(path);
 
 function statusOf(base: string, method: string, path: string): Promise<number> {
   return new Promise((resolve, reject) => {

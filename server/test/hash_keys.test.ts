@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, describe, expect, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
+import { openDatabase } from '../src/db/open.ts';
 import {
   activateHashKey,
   hashesToRenew,
@@ -263,8 +265,9 @@ eachDatabase((database) => {
   test(
     'by the command line: an interrupted one is taken up, an older keys file is refused, and the list tells what is under way',
     async () => {
+      const url = await database.emptyUrl();
       const cli = new CommandLine();
-      cli.env = { ...cli.env, EXITWARD_DATABASE_URL: await database.emptyUrl() };
+      cli.env = { ...cli.env, EXITWARD_DATABASE_URL: url };
       const file = join(cli.data_dir, 'keys.json');
       try {
         const unknown = await cli.run('keys', 'rotate', '--hash');
@@ -327,9 +330,12 @@ eachDatabase((database) => {
         ]);
         writeFileSync(file, newer, { mode: 0o600 });
         await cli.serve();
-        // Each look is a process.
-        const patience = { interval: 1000, timeout: 40_000 };
-        await expect.poll(async () => (await list()).state, patience).toBe('in use');
+        // Beside the server: each look by the command line would be a process.
+        const db = await openDatabase(url, { clock: systemClock });
+        const patience = { interval: 200, timeout: 40_000 };
+        await expect.poll(() => hashesToRenew(db, 2), patience).toBe(0);
+        await db.close();
+        expect((await list()).state).toBe('in use');
         expect(text).toMatch(/^ewo_/);
         const shown = await fetch(`${cli.env.EXITWARD_ADMIN_URL}/admin/status`, {
           headers: { authorization: `Bearer ${text}` },

@@ -85,9 +85,11 @@ export class Tables {
 
   /** The records of each server, by its id. */
   read(): Map<number, NodeRecord[]> {
+    this.#db.exec('begin');
     const rows = Object.fromEntries(
       this.#queries.map(([name, query]) => [name, query.all()]),
     ) as unknown as Rows;
+    this.#db.exec('rollback');
     return new Map(
       rows.servers.map((server) => [
         server.id,

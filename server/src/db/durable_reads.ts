@@ -52,8 +52,9 @@ export class DurableReads {
 
   /** Reads from the durable view: at once where it is known to be durable, else when it is. Errors: the engine's. */
   read<T>(work: (reader: Connection) => T): T | Promise<T> {
-    this.#look();
-    if (!this.#settling) this.#pin();
+    // A view that is taken now is looked at by that.
+    if (this.#isPinned || this.#settling) this.#look();
+    else this.#pin();
     const settling = this.#settling;
     if (!settling) return work(this.#reader);
     return new Promise<T>((resolve, reject) => {
@@ -125,11 +126,7 @@ export class DurableReads {
   #look(): void {
     if (this.#hasLooked) return;
     const seen = this.#probe();
-    this.#hasLooked = true;
-    setImmediate(() => {
-      this.#hasLooked = false;
-      this.#free();
-    });
+    this.#looked();
     if (!this.#settling) {
       if (seen !== this.#known) this.#settle(seen, []);
     } else if (seen !== this.#settling.seen && !this.#settling.isLate) {
@@ -138,21 +135,31 @@ export class DurableReads {
     }
   }
 
+  #looked(): void {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    setImmediate(() => {
+      this.#hasLooked = false;
+      this.#free();
+    });
+  }
+
   /** Pins a view, where none is; one that may show what is not yet on the disk is waited for. */
   #pin(): void {
     if (this.#isPinned) return;
-    this.#openView();
-    // After the view: what it shows of others is counted now.
-    const seen = this.#probe();
+    const seen = this.#openView();
+    this.#looked();
     if (seen !== this.#known) this.#settle(seen, []);
   }
 
-  #openView(): void {
+  /** Answers the probe's value: after the view, so that what it shows of others is counted. */
+  #openView(): number {
     this.#unpin();
     this.#reader.change('begin');
     this.#isPinned = true;
     try {
       this.#reader.row('select 1 from sqlite_schema limit 1');
+      return this.#probe();
     } catch (error) {
       this.#unpin();
       throw error;

@@ -69,37 +69,49 @@ const migrations: Migration[] = [
 export const newestSchema = migrations.at(-1)?.id ?? 0;
 
 /**
- * Runs the migrations that are missing, each in a transaction of its own, and returns their names.
- * Several processes may call it at once. Errors: a plain Error when the database is newer than this program.
+ * Runs the migrations that are missing, each in a transaction of its own, on an empty database all in one, and returns
+ * their names. Several processes may call it at once. Errors: a plain Error when the database is newer than this program.
  */
 export async function migrate(db: Database): Promise<string[]> {
   await db.script([
     'create table if not exists migrations (id bigint primary key, name text not null)',
   ]);
   const ran: string[] = [];
-  for (const migration of migrations) {
-    const version = await schemaVersion(db);
-    if (version > newestSchema) {
-      throw new Error(
-        `The database has schema ${version}; this program knows ${newestSchema}. Start the newer Exitward.`,
-      );
-    }
-    if (version >= migration.id) continue;
+  let version = await knownVersion(db);
+  while (version < newestSchema) {
+    const missing = migrations.filter(({ id }) => id > version);
+    const next = version === 0 ? missing : missing.slice(0, 1);
     try {
-      await db.script([
-        `insert into migrations (id, name) values (${migration.id}, '${migration.name}')`,
-        ...migration.statements(db.engine),
-        ...(migration.id === 1
-          ? [`insert into network (id, epoch, revision) values (1, '${randomUUID()}', 1)`]
-          : []),
-      ]);
-      ran.push(migration.name);
+      await db.script(next.flatMap((migration) => statementsOf(migration, db.engine)));
+      ran.push(...next.map(({ name }) => name));
+      version = next.at(-1)?.id ?? version;
     } catch (error) {
       // Another process was first: its row stands now. Anything else is a fault.
-      if ((await schemaVersion(db)) < migration.id) throw error;
+      const before = version;
+      version = await knownVersion(db);
+      if (version === before) throw error;
     }
   }
   return ran;
+}
+
+function statementsOf({ id, name, statements }: Migration, engine: Engine): string[] {
+  return [
+    `insert into migrations (id, name) values (${id}, '${name}')`,
+    ...statements(engine),
+    ...(id === 1
+      ? [`insert into network (id, epoch, revision) values (1, '${randomUUID()}', 1)`]
+      : []),
+  ];
+}
+
+/** Errors: a plain Error when the database is newer than this program. */
+async function knownVersion(db: Database): Promise<number> {
+  const version = await schemaVersion(db);
+  if (version <= newestSchema) return version;
+  throw new Error(
+    `The database has schema ${version}; this program knows ${newestSchema}. Start the newer Exitward.`,
+  );
 }
 
 /** The number of the newest migration that this database has; 0 when it is empty. */

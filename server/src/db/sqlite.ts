@@ -39,6 +39,9 @@ class SqliteDatabase implements Database {
   readonly #groups: GroupWriter;
   readonly #checkpoints: Checkpoints;
   readonly #listeners = new Listeners(() => this.#lookForOthers());
+  /** A connection that no snapshot has now: it has read the schema and prepared its statements. */
+  #spare: Connection | undefined;
+  #isClosed = false;
 
   constructor(file: string, options: DatabaseOptions) {
     this.#file = file;
@@ -90,13 +93,22 @@ class SqliteDatabase implements Database {
   }
 
   async snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-    let connection: Connection | undefined;
+    let connection = this.#spare;
+    this.#spare = undefined;
     try {
-      connection = new Connection(this.#file, 'read');
+      connection ??= new Connection(this.#file, 'read');
       connection.exec('begin');
       connection.row('select 1 from sqlite_schema limit 1');
       await this.#wal.sync();
-      return await read(connection);
+      const result = await read(connection);
+      connection.exec('rollback');
+      // One is kept. None that has met an error: it may believe what the disk does not hold.
+      if (!this.#spare && !this.#isClosed) {
+        connection.exec('pragma shrink_memory');
+        this.#spare = connection;
+        connection = undefined;
+      }
+      return result;
     } catch (error) {
       throw isStorageFault(marked(error)) ? storageFault(error) : error;
     } finally {
@@ -179,6 +191,8 @@ class SqliteDatabase implements Database {
     this.#listeners.close();
     await this.#checkpoints.close();
     await this.#wal.close();
+    this.#isClosed = true;
+    this.#spare?.close();
     this.#reads.close();
     // The last connection that closes folds the log: pages that may not be on the disk must not go into the database.
     if (!this.#wal.isUnsure) this.#connection.close();

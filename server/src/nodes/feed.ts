@@ -237,7 +237,9 @@ export class Feed {
       for (const server_id of serversChanged) {
         await this.#cutRevoked(Array.from(this.#streams.get(server_id) ?? []));
       }
-      if (changes.length === page) await setImmediate();
+      // A commit meanwhile has woken it again.
+      if (changes.length < page) return;
+      await setImmediate();
     }
   }
 

@@ -10,7 +10,6 @@ import type { Secrets } from '../secrets.ts';
 import { requireUserOfProxies } from '../users/users.ts';
 import { sharedKey, vpnPassword, vpnServices } from '../vpn_password.ts';
 import { type ProfileFile, profileFiles, type ServerProfile } from './files.ts';
-import { signed } from './signed.ts';
 
 export interface VpnProfile {
   login: string;
@@ -123,11 +122,10 @@ async function encoded(
   signer: Certificate | undefined,
   now: number,
 ): Promise<EncodedFile> {
-  const der =
-    file.format === 'apple' && signer
-      ? await signed(Buffer.from(file.content), signer, now)
-      : undefined;
-  return der
-    ? { ...file, encoding: 'base64', content: der.toString('base64') }
-    : { ...file, encoding: 'utf-8' };
+  const plain = { ...file, encoding: 'utf-8' } as const;
+  if (file.format !== 'apple' || !signer) return plain;
+  // Its libraries are loaded where something is to be signed.
+  const { signed } = await import('./signed.ts');
+  const der = await signed(Buffer.from(file.content), signer, now);
+  return der ? { ...file, encoding: 'base64', content: der.toString('base64') } : plain;
 }
