@@ -1,8 +1,8 @@
 // What a schema check found, in words for people: the field, and what was expected of it.
 import { Ajv } from 'ajv';
+import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import { Integer, Name, Strict, schemaError, Text } from '../src/http/fields.ts';
-import { Type } from '../src/http/schemas.ts';
 
 const Body = Strict({
   name: Type.Optional(Name('A name.')),

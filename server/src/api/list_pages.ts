@@ -1,10 +1,9 @@
 // The pages of lists over HTTP: what a query may ask for, and the Link and the counts of a response.
 import type { FastifyReply } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { invalidField } from '../errors.ts';
 import { OneOf, Text } from '../http/fields.ts';
 import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
-import { Type } from '../http/schemas.ts';
 import {
   type ListPage,
   type PageAsked,

@@ -4,10 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { Type } from 'typebox';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
 import { type Own, ownedByLog } from '../owner.ts';
-import { Type } from './schemas.ts';
 
 const heartbeat_seconds = 15;
 export const most_per_owner = 16;

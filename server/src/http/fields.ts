@@ -1,8 +1,6 @@
 // The fields of the wire: one schema for each kind of value, in the spec's words.
-
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
-import { Type } from './schemas.ts';
 
 declare module 'fastify' {
   /** The words that the OpenAPI document shows of a route beside its shapes. */

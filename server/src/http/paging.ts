@@ -1,7 +1,7 @@
 // Lists that come in pages: `?limit=` and where to go on, answered with a Link to the next page.
 import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
 import { invalidField } from '../errors.ts';
-import { Type } from './schemas.ts';
 
 const usual = '100';
 const most = 1000;

@@ -1,5 +1,6 @@
 // /v0/contract/ip-authlist, and the earlier variant's /v0/contract/whitelist: one list, two paths.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import {
   type AuthlistEntry,
   type AuthlistRules,
@@ -18,7 +19,6 @@ import type { Reader } from '../../db/database.ts';
 import { restoredCap } from '../../hourly.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
-import { Type } from '../../http/schemas.ts';
 import type { Part } from '../lists.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';

@@ -1,8 +1,8 @@
 // GET /v0 and GET /v0/contract.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { periodAt } from '../../periods.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import type { AccountContext } from './context.ts';

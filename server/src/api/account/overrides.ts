@@ -1,8 +1,8 @@
 // /v0/contract/overrides: custom DNS entries, the same in both variants.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import type { Reader } from '../../db/database.ts';
 import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   changeOverride,
   createOverride,

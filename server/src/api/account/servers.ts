@@ -1,6 +1,6 @@
 // GET /v0/servers and /v0/contract/servers: the network, and the servers of a contract, per variant.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
 import {
   type ContractServer,
@@ -10,7 +10,6 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { type ExitIpRow, listServers, type Server, type Service } from '../../servers/servers.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';

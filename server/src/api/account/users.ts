@@ -1,9 +1,9 @@
 // GET /v0/users and POST /v0/users/token: current variant only.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { createProxyToken, type User, userSlices } from '../../users/users.ts';
 import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';

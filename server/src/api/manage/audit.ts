@@ -1,5 +1,5 @@
 // …/audit: who changed what in an account.
-import { Type } from '../../http/schemas.ts';
+import { Type } from 'typebox';
 import { AccountAuditQuery, AuditEntry, audit_description, auditPage } from '../operator/audit.ts';
 import type { Mount } from './mount.ts';
 

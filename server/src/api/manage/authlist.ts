@@ -1,5 +1,6 @@
 // …/authlist: the IP authlist of an account; whole for admins and operators, one's own entries for who has the proxy flag alone.
 import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
   type AuthlistEntry,
@@ -35,7 +36,6 @@ import {
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { earliest } from '../account/response_cache.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';

@@ -1,9 +1,8 @@
 // …/contract: how an account stands.
-
+import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { earlierPeriods, periodAt } from '../../periods.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { periodUsage } from '../../usage/usage.ts';

@@ -1,8 +1,7 @@
 // …/entries: a few entries of the authlist and of custom DNS by a part of them, for who knows what it is, and not where.
-
+import { Type } from 'typebox';
 import { entrySlices } from '../../authlist/authlist.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { overrideSlices } from '../../overrides/overrides.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';

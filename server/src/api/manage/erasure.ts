@@ -1,10 +1,10 @@
 // …/users/{user}/erase: a person is taken out of the records; the operator's alone.
 import { setImmediate as turn } from 'node:timers/promises';
+import { Type } from 'typebox';
 import { pseudonymise } from '../../audit.ts';
 import { forgetEntriesOf } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { forgetAdder } from '../../overrides/overrides.ts';
 import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
 import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';

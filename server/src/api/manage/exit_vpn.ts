@@ -1,7 +1,7 @@
 // The VPN services of an exit IP, as pages and operators see them; the account interface does not tell them.
 import { isIPv4 } from 'node:net';
+import { Type } from 'typebox';
 import { OneOf, Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import type { VpnHealth } from '../../nodes/nodes.ts';
 import type { HealthStatus, Server, Service } from '../../servers/servers.ts';
 import { ExitIp } from '../account/servers.ts';

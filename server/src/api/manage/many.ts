@@ -1,5 +1,5 @@
 // …/authlist and …/overrides, many entries at once: removed, given other expiries, or added from lines that were pasted; all or none.
-
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
   type Asking,
@@ -12,7 +12,6 @@ import {
 import type { Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { checkExpiry, ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
 import type { Mount } from './mount.ts';

@@ -1,11 +1,9 @@
 // …/users, many at once: given or denied what they may do, or signed out; all or none.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { endSessionsOf } from '../../sign_in/sign_in.ts';
 import { requireUsers, type User } from '../../users/users.ts';
 import { Changed, Ids, mostAtOnce, rejectRepeated } from './many.ts';

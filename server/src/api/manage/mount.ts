@@ -1,10 +1,9 @@
 // Adds a route of this folder for one audience: at /console/… for people, at /admin/accounts/{account}/… for operators.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Static, TObject, TSchema } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { Lists, type Part } from '../lists.ts';
 import { LongReads } from '../long_reads.ts';
 import { AccountPath } from '../operator/checks.ts';

@@ -1,6 +1,5 @@
 // …/network: the servers of the network as the account sees them, in pages too, and the places where they are.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import {
   keptLimits,
@@ -15,7 +14,6 @@ import {
 import { countriesNamed } from '../../countries.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Location, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import type { PageAsked } from '../../list_pages.ts';
 import { periodAt } from '../../periods.ts';
 import { listServers, serversOnScheme, services } from '../../servers/servers.ts';

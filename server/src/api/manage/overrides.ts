@@ -1,5 +1,5 @@
 // …/overrides: the custom DNS entries of an account, and which nodes have applied them.
-
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import {
@@ -15,7 +15,6 @@ import {
 } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { nodesOfServer } from '../../nodes/nodes.ts';
 import {
   changeOverride,

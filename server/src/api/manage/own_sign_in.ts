@@ -1,9 +1,8 @@
 // /console/sessions, /console/password, /console/second-factor: how a person's own sign-in is changed.
-
+import { Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
 import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   beginSecondFactor,
   changePassword,

@@ -1,9 +1,8 @@
 // /console/proxy-tokens: proxy access tokens, made by people for themselves, and by admins for others.
-
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { createProxyToken } from '../../users/users.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';

@@ -1,6 +1,5 @@
 // …/servers: the servers of the contract, all, in pages or one, and who puts them on it, also many at once.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
   addContractServers,
@@ -15,7 +14,6 @@ import { forbidden, notFound } from '../../errors.ts';
 import { HourlyCap } from '../../hourly.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { requireServer } from '../../servers/servers.ts';

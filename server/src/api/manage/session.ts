@@ -1,10 +1,9 @@
 // /console and /console/session: what this server is, signing in and out.
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { addRoute, created, type Endpoint, type Route } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   acceptInvite,
   describeSession,

@@ -1,9 +1,7 @@
 // …/users/{user}: how admins and operators let users sign in to the console, and take it back.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Integer, Strict } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   createInvite,
   createSignInLink,

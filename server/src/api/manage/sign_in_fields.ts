@@ -1,7 +1,6 @@
 // The fields of signing in, as /console and /admin send and take them.
-
+import { Type } from 'typebox';
 import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   max_password_length,
   min_password_length,

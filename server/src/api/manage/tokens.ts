@@ -1,6 +1,5 @@
 // …/tokens: the API tokens that open an account.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import {
   type ApiToken,
@@ -18,7 +17,6 @@ import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { checkExpiry, Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { Ids, Revoked } from './many.ts';
 import type { Mount } from './mount.ts';

@@ -1,12 +1,10 @@
 // …/usage: how much traffic an account made, when, where, by whom.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { type Account, requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { hourOf, periodAt } from '../../periods.ts';
 import { addUp, nextHour, safeBytes, sumSlices } from '../../usage/usage.ts';
 import { LongReads } from '../long_reads.ts';

@@ -1,13 +1,11 @@
 // …/users: the users of an account, and how each signs in.
-
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   revokeSessions,
   signInFacts,

@@ -1,10 +1,9 @@
 // …/users/{user}/vpn-profile: what a user's devices need for the VPN of a server, or of all.
-
+import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';

@@ -1,6 +1,6 @@
 // POST /node/usage, last-used, health, faults and answers: the reports of a node.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
@@ -15,7 +15,6 @@ import {
   Text,
 } from '../../http/fields.ts';
 import { sendJson, sendNothing } from '../../http/responses.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   type Answer,
   answerQuestion,

@@ -1,8 +1,8 @@
 // GET /node/snapshot: everything that a server needs, as of one revision.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { errors } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { Snapshots } from '../../nodes/snapshot.ts';
 import { tags } from './checks.ts';
 

@@ -1,10 +1,9 @@
 // GET /node/changes: the change stream of a node, as server-sent events.
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import { errors, Strict, Text } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
 import { actorOf, tags, toldByAgent } from './checks.ts';

@@ -1,6 +1,7 @@
 // /admin/accounts: the operator creates accounts, changes their contracts, and sees how they stand.
 
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import {
   type Account,
   accountPageSlices,
@@ -21,7 +22,6 @@ import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { periodAt } from '../../periods.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodTotals } from '../../usage/usage.ts';

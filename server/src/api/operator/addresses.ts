@@ -1,12 +1,12 @@
 // /admin/addresses: what an address or a network is used for, in the whole network: authlist entries, custom DNS entries, exits.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { networkIn } from '../../address.ts';
 import { findClaims, proofState } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import { ipOrder } from '../../db/ip_order.ts';
 import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { findPointing } from '../../overrides/overrides.ts';
 import { findExits } from '../../servers/servers.ts';
 import { Proof } from '../manage/authlist.ts';

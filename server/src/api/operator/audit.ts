@@ -1,11 +1,10 @@
 // /admin/audit: who changed what, in all accounts and in the network.
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { limitIn, linkNext, PageQuery, wholeIn } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
 import type { NamedAuditRecord } from '../../operators/operators.ts';
 import { turnOf } from '../long_reads.ts';

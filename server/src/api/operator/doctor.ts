@@ -1,10 +1,10 @@
 // /admin/doctor: what this process finds when it looks at itself, its database and its nodes.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { runChecks } from '../../doctor/check.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
 import { OneOf, Strict } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
 import { version } from '../../version.ts';
 import { operatorRoute } from './route.ts';

@@ -1,11 +1,10 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   answer_seconds,
   answerOfNodes,

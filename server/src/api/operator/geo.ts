@@ -1,12 +1,12 @@
 // /admin/geo and /admin/geofeed.csv: where geo-IP providers see the exit IPs, and what to tell them.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
 import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';
 

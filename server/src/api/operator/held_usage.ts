@@ -1,9 +1,9 @@
 // /admin/held_usage: batches of usage beyond what their node can have carried, for an operator to judge.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
 import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { acceptHeldUsage, discardHeldUsage, listHeld } from '../../nodes/nodes.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';

@@ -1,11 +1,10 @@
 // /admin/history: traffic, connections, rejections, lag and faults over time, of the network, a server or a node.
 import type { FastifyInstance } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { history, longest_history_seconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';

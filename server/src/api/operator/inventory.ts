@@ -1,11 +1,10 @@
 // /admin/inventory: the whole network from one JSON or CSV document, all or nothing, and as one.
 import type { FastifyInstance, FastifySchema } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { badRequest, invalidField } from '../../errors.ts';
 import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
-import { Type } from '../../http/schemas.ts';
 import { faultsIn } from '../../http/validation.ts';
 import { carryOut } from '../../inventory/import.ts';
 import { planImport, summaryOf, writtenInventory } from '../../inventory/inventory.ts';

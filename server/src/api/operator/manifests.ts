@@ -1,11 +1,10 @@
 // /admin/manifests: a part of the network as one document declares it, applied all or nothing.
 import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { carryOut, type Planned, planManifest } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';

@@ -1,12 +1,11 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { acmeCodes } from '../../acme/problems.ts';
 import { networkVersion } from '../../changes.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import {
   findToken,

@@ -1,11 +1,10 @@
 // /admin/nodes and /admin/invites: which machines serve, how far behind they are, who may join.
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
 import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   changeNode,
   createInvite,

@@ -1,10 +1,10 @@
 // /admin/tokens: the tokens of operators.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, idOf, Name, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   createOperatorToken,
   listOperatorTokens,

@@ -1,11 +1,10 @@
 // /admin/port_schemes: which ports lead to a server's exit IPs, and with which service.
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import {
   createPortScheme,
   findPortScheme,

@@ -1,7 +1,6 @@
 // The fields that describe a server and an exit IP: a schema for each, and its rule in words.
-
+import { Type } from 'typebox';
 import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
-import { Type } from '../../http/schemas.ts';
 import { services } from '../../servers/servers.ts';
 
 export const serverFields = {

@@ -1,6 +1,6 @@
 // /admin/servers: a server of the network and its exit IPs.
 import type { FastifyInstance } from 'fastify';
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
@@ -10,7 +10,6 @@ import { parseHostname } from '../../hostname.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { Type } from '../../http/schemas.ts';
 import { vpnHealth } from '../../nodes/nodes.ts';
 import {
   changeServer,

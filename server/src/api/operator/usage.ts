@@ -1,10 +1,10 @@
 // /admin/usage: how much of its limit each account has used.
 import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
 import { pageOfAccounts } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { Type } from '../../http/schemas.ts';
 import { periodAt } from '../../periods.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { operatorRoute } from './route.ts';
