@@ -14,7 +14,10 @@ export function Time({ at, text }: { at: number; text: string }) {
 /** A time as its date, for lists in its order; how long ago it was is a glance away. */
 export function At({ at }: { at: number }) {
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={fromNow(Math.min(at, now.value), now.value)}>
+    <time
+      dateTime={new Date(at * 1000).toISOString()}
+      title={fromNow(Math.min(at, now.value), now.value)}
+    >
       {dateTime(at)}
     </time>
   );
