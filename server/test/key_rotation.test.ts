@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { addSigningKey } from '../src/secrets.ts';
 import { activateKey, listSigningKeys, prepareKey, revokeKey } from '../src/signing_keys.ts';
-import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
+import { bin, CommandLine, type Outcome, runCommand } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
@@ -121,7 +121,7 @@ eachDatabase((database) => {
         }
         const second = await ServerProcess.start(other);
         const env = { EXITWARD_DATABASE_URL: url, EXITWARD_DATA_DIR: first.data_dir };
-        const run = (...args: string[]) => runNode([bin, 'keys', ...args], env);
+        const run = (...args: string[]) => runCommand(['keys', ...args], env);
         const list = async () => JSON.parse((await run('list', '--json')).stdout);
         const made = await run('rotate', '--json');
         const { kid } = JSON.parse(made.stdout);
