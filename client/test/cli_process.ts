@@ -1,4 +1,4 @@
-// Runs the real command line in processes of its own, as a shell would, with a home of their own.
+// Runs the real command line as a shell would, with a home of its own: in processes, or one after another in one of them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Runs the real command line in processes of its own, as a shell would, and a real server for it to talk to.
+// Runs the real command line as a shell would, in processes or one after another in one, and a real server for it to talk to.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
