@@ -36,23 +36,40 @@ export function followReferences(document: Document, value: unknown): unknown {
 
 interface Found {
   path: string;
+  parts: string[];
   methods: Record<string, Operation>;
 }
 
+/** A document as it is looked up, with the validators that were needed: compiling them takes seconds. */
+interface Documented {
+  paths: Found[];
+  ajv: Ajv2020;
+  compiled: Map<string, ValidateFunction>;
+}
+
+const documented = new WeakMap<Document, Documented>();
+
+function lookedUp(document: Document): Documented {
+  const paths = Object.entries(document.paths).map(([path, item]) => ({
+    path,
+    parts: path.split('/'),
+    methods: followReferences(document, item) as Record<string, Operation>,
+  }));
+  const ajv = new Ajv2020({ strict: true, strictRequired: false });
+  const made = { paths, ajv, compiled: new Map<string, ValidateFunction>() };
+  documented.set(document, made);
+  return made;
+}
+
 export class ContractChecker {
-  readonly #paths: Found[];
+  readonly #documented: Documented;
   readonly #forbidden: RegExp;
-  readonly #ajv = new Ajv2020({ strict: true, strictRequired: false });
-  readonly #compiled = new Map<string, ValidateFunction>();
   /** How often each operation gave each status. */
   readonly seen = new Map<string, number>();
 
   /** `forbidden`: texts that no answer may hold. */
   constructor(document: Document, forbidden: string[]) {
-    this.#paths = Object.entries(document.paths).map(([path, item]) => ({
-      path,
-      methods: followReferences(document, item) as Record<string, Operation>,
-    }));
+    this.#documented = documented.get(document) ?? lookedUp(document);
     const escaped = forbidden.map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     // Besides: stack traces, the names of what is beneath, and files of the machine.
     this.#forbidden = new RegExp(
@@ -113,7 +130,7 @@ export class ContractChecker {
     const validate = answer && this.#validatorOf(`${place} ${status}`, answer);
     if (validate && !validate(value)) {
       faults.push(
-        `not the documented shape: ${this.#ajv.errorsText(validate.errors)}: ${body.slice(0, 200)}`,
+        `not the documented shape: ${this.#documented.ajv.errorsText(validate.errors)}: ${body.slice(0, 200)}`,
       );
     }
     return faults;
@@ -162,13 +179,14 @@ export class ContractChecker {
   }
 
   #validatorOf(place: string, answer: Answer): ValidateFunction | undefined {
-    const known = this.#compiled.get(place);
+    const { ajv, compiled } = this.#documented;
+    const known = compiled.get(place);
     if (known) return known;
     const schema = answer.content?.['application/json']?.schema;
     if (!schema) return undefined;
-    const compiled = this.#ajv.compile(schema);
-    this.#compiled.set(place, compiled);
-    return compiled;
+    const validate = ajv.compile(schema);
+    compiled.set(place, validate);
+    return validate;
   }
 
   /** The path of the document that a target names, read as the router reads it. */
@@ -180,15 +198,13 @@ export class ContractChecker {
     } catch {
       return undefined;
     }
-    return this.#paths.find((one) => {
-      const wanted = one.path.split('/');
-      return (
+    return this.#documented.paths.find(
+      ({ parts: wanted }) =>
         wanted.length === parts.length &&
         wanted.every((part, at) =>
           part.startsWith('{') ? (parts[at] ?? '').length <= 512 : part === parts[at],
-        )
-      );
-    });
+        ),
+    );
   }
 }
 

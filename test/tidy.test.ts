@@ -764,6 +764,18 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: "Node's HTTP comes from node_http.ts, without the client of fetch",
+    check: (files) =>
+      inPrograms(files).flatMap((file) =>
+        findLines(file, /^import (?!type\b).* from 'node:http';/, 'loads the client of fetch'),
+      ),
+    bad: [
+      source('app.ts', "import http from 'node:http';"),
+      agentSource('link/http.ts', "import { type IncomingMessage, request } from 'node:http';"),
+    ],
+    good: [source('app.ts', "import type { Server } from 'node:http';")],
+  },
+  {
     name: 'whole files are written durably: temporary file, fsync, rename, fsync of the folder',
     check: (files) =>
       inPrograms(files)

@@ -5,7 +5,6 @@ import { existsSync, mkdirSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 
 const needed = 24;
 

@@ -2,12 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, linkSync, rmSync, statSync } from 'node:fs';
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createListener, type Server as Listener } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from './clock.ts';
@@ -16,6 +11,7 @@ import type { ExitHealth } from './health/health.ts';
 import type { VpnReport } from './health/vpn_health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { Answer } from './link/questions.ts';
+import { createServer, request as httpRequest } from './node_http.ts';
 import type { LoginQuestion, Position, QuestionValue } from './policy/records.ts';
 
 export interface Status {

@@ -1,12 +1,13 @@
 // Metrics: the counts of the agent about its node, in Prometheus' format, on a listener of its own.
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import type { ListenAddress } from './config.ts';
 import type { EngineCounts } from './engine.ts';
 import type { Status } from './local.ts';
+import { createServer } from './node_http.ts';
 import { authorities, bucket_seconds, type DecisionCounts } from './policy/decision_tally.ts';
 import { allReasons } from './policy/denials.ts';
 import type { Listener } from './policy/policy.ts';

@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 
 // A checkout runs its source; the published package holds it as JavaScript, which older Nodes run, too.
 const isBuilt = !existsSync(new URL('../src', import.meta.url));

@@ -235,10 +235,11 @@ test('completion says nothing and ends where the service is silent, and keeps th
   await once(silent, 'listening');
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   const other = CommandLine.of(url, 'ewa_secret');
-  const { stdout, stderr } = await other.run('complete', 'authlist', 'add', '--user', '');
+  // In processes of their own, which they kill.
+  const { stdout, stderr } = await other.start('complete', 'authlist', 'add', '--user', '').ended();
   expect([stdout, stderr]).toEqual(['', '']);
   const pipe = new CommandLine({ EXW_URL: url, EXW_TOKEN_FILE: '/dev/stdin' });
-  expect((await pipe.run('complete', 'dns', 'add', '')).stdout).toBe('');
+  expect((await pipe.start('complete', 'dns', 'add', '').ended()).stdout).toBe('');
   silent.close();
   other.clean();
   pipe.clean();

@@ -1,4 +1,4 @@
-// Runs the real command line in processes of its own, as a shell would, with a home of their own.
+// Runs the real command line as a shell would, with a home of its own: in processes, or one after another in one of them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,14 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { CommandHost, type Outcome } from '../../test/command_host.ts';
+
+export type { Outcome };
 
 export const bin = fileURLToPath(new URL('../bin/exw.js', import.meta.url));
 
-export interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+const host = new CommandHost(bin);
 
 /** A process, with what it has said so far. */
 export class Started {
@@ -57,8 +56,10 @@ export class CommandLine {
   start(...args: string[]): Started {
     return new Started(process.execPath, [bin, ...args], this.env);
   }
+  /** Beside another one, and where it runs programs, in a process of its own. */
   run(...args: string[]): Promise<Outcome> {
-    return this.start(...args).ended();
+    if (host.isBusy || args[0] === 'run') return this.start(...args).ended();
+    return host.run({ args, env: this.env });
   }
   /** Runs it with a text on standard input. */
   runWith(input: string, ...args: string[]): Promise<Outcome> {

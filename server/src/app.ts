@@ -1,5 +1,5 @@
 // Puts the audiences together: one app for each listener, with the parts that it serves.
-import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { addressInNetworks } from './address.ts';
@@ -32,6 +32,7 @@ import {
 import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
+import { createServer } from './node_http.ts';
 
 /** The audiences that an app serves. */
 export interface Parts {
@@ -185,11 +186,7 @@ function inTurn(connections: Connections, handle: RequestListener): RequestListe
 }
 
 /** The HTTP(S) server of an app. */
-function listener(
-  handle: RequestListener,
-  request_seconds: number,
-  { tls }: AppOptions,
-): http.Server {
+function listener(handle: RequestListener, request_seconds: number, { tls }: AppOptions): Server {
   const limits = {
     requestTimeout: request_seconds * 1000,
     headersTimeout: request_seconds * 800,
@@ -202,8 +199,8 @@ function listener(
     ? (https.createServer(
         { ...limits, handshakeTimeout: limits.headersTimeout, ...tls },
         handle,
-      ) as unknown as http.Server)
-    : http.createServer(limits, handle);
+      ) as unknown as Server)
+    : createServer(limits, handle);
   server.keepAliveTimeout = 72_000;
   // An expectation that we do not know may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', handle);

@@ -1,8 +1,9 @@
 // Metrics: the counts of the server about itself, in Prometheus' format, on a listener of its own.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { BackupStatus } from './backups/schedule.ts';
+import { createServer } from './node_http.ts';
 import { version } from './version.ts';
 
 export class Metrics {

@@ -2,7 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
+import { bin, CommandLine, type Outcome, runCommand, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { basic } from './harness.ts';
 
@@ -423,7 +423,7 @@ describe('against a running server', () => {
   test('the operator token comes from the environment or a file, never from the command line, and is not repeated', async () => {
     const wrong = `ewo_${'x'.repeat(36)}`;
     const run = (env: Record<string, string | undefined>) =>
-      runNode([bin, 'status'], { ...cli.env, ...env });
+      runCommand(['status'], { ...cli.env, ...env });
     const refused = await run({ EXITWARD_ADMIN_TOKEN: wrong });
     expectFailure(refused, /operator token was not recognised/);
     expect(refused.stderr).not.toContain(wrong);
@@ -439,7 +439,7 @@ describe('against a running server', () => {
   });
 
   test('a server that does not run, or is none, is told in one sentence', async () => {
-    const run = (url: string) => runNode([bin, 'status'], { ...cli.env, EXITWARD_ADMIN_URL: url });
+    const run = (url: string) => runCommand(['status'], { ...cli.env, EXITWARD_ADMIN_URL: url });
     expectFailure(
       await run('http://127.0.0.1:9'),
       /^exitward: No Exitward server answers at http:\/\/127.0.0.1:9 .*\n$/,
@@ -452,7 +452,7 @@ describe('against a running server', () => {
 
   test('the operator token goes to another machine by https alone, unless told otherwise', async () => {
     const run = (url: string, insecure = '') =>
-      runNode([bin, 'status'], {
+      runCommand(['status'], {
         ...cli.env,
         EXITWARD_ADMIN_URL: url,
         EXITWARD_ADMIN_INSECURE: insecure,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bin, runNode } from './cli_process.ts';
+import { runCommand } from './cli_process.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-apply-'));
@@ -22,7 +22,7 @@ afterAll(async () => {
 function apply(text: string, ...more: string[]) {
   writeFileSync(file, text);
   const env = { EXITWARD_ADMIN_URL: t.running.admin_url, EXITWARD_ADMIN_TOKEN: t.admin_token };
-  return runNode([bin, 'apply', '-f', file, ...more], env);
+  return runCommand(['apply', '-f', file, ...more], env);
 }
 
 const network = `manifest: net

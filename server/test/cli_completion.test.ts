@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bin, runNode } from './cli_process.ts';
+import { bin, runCommand, runNode } from './cli_process.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-completion-'));
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const completed = async (...words: string[]) =>
-  (await runNode([bin, 'complete', '--', ...words], env)).stdout.split('\n').filter(Boolean);
+  (await runCommand(['complete', '--', ...words], env)).stdout.split('\n').filter(Boolean);
 
 test.each([
   [['acc'], ['account']],
@@ -53,6 +53,7 @@ test('a server that is silent or away has no words, and says nothing of the toke
   for (const port of [(silent.address() as AddressInfo).port, 9]) {
     const url = `http://127.0.0.1:${port}`;
     const away = { EXITWARD_ADMIN_URL: url, EXITWARD_ADMIN_TOKEN: 'ewo_secret' };
+    // In a process of its own, which it kills.
     const { stdout, stderr } = await runNode([bin, 'complete', '--', 'account', 'show', ''], away);
     expect([stdout, stderr]).toEqual(['', '']);
   }

@@ -1,19 +1,18 @@
-// Runs the real command line in processes of its own, as a shell would, and a real server for it to talk to.
+// Runs the real command line as a shell would, in processes or one after another in one, and a real server for it to talk to.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { CommandHost, type Outcome } from '../../test/command_host.ts';
 import type { Environment } from '../src/config.ts';
 
 export const bin = fileURLToPath(new URL('../bin/exitward.js', import.meta.url));
 
-export interface Outcome {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
+const host = new CommandHost(bin);
+
+export type { Outcome };
 
 /** Runs Node with these arguments and nothing of our environment but the path; resolves when it has ended. */
 export function runNode(args: string[], env: Environment, input?: string): Promise<Outcome> {
@@ -24,6 +23,12 @@ export function runNode(args: string[], env: Environment, input?: string): Promi
   // One that reads nothing may have ended before all of it was taken.
   child.stdin?.on('error', () => {}).end(input);
   return outcomeOf(child);
+}
+
+/** Runs a command: beside another one, and as a server, in a process of its own. */
+export function runCommand(args: string[], env: Environment): Promise<Outcome> {
+  if (host.isBusy || args[0] === 'serve') return runNode([bin, ...args], env);
+  return host.run({ args, env: withPath(env) });
 }
 
 function withPath(env: Environment): NodeJS.ProcessEnv {
@@ -65,7 +70,7 @@ export class CommandLine {
   }
 
   run(...args: string[]): Promise<Outcome> {
-    return runNode([bin, ...args], this.env);
+    return runCommand(args, this.env);
   }
   /** Runs it with a text on standard input. */
   runWith(input: string, ...args: string[]): Promise<Outcome> {

@@ -9,7 +9,7 @@ import { systemClock } from '../src/clock.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { addSigningKey } from '../src/secrets.ts';
 import { activateKey, listSigningKeys, prepareKey, revokeKey } from '../src/signing_keys.ts';
-import { bin, CommandLine, type Outcome, runNode } from './cli_process.ts';
+import { bin, CommandLine, type Outcome, runCommand } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
@@ -124,7 +124,7 @@ eachDatabase((database) => {
         }
         const second = await ServerProcess.start(other);
         const env = { EXITWARD_DATABASE_URL: url, EXITWARD_DATA_DIR: first.data_dir };
-        const run = (...args: string[]) => runNode([bin, 'keys', ...args], env);
+        const run = (...args: string[]) => runCommand(['keys', ...args], env);
         const list = async () => JSON.parse((await run('list', '--json')).stdout);
         const made = await run('rotate', '--json');
         const { kid } = JSON.parse(made.stdout);

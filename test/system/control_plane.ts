@@ -1,7 +1,7 @@
 // The control plane as a process on a SQLite file: killed, started again where it was, and cut off by a relay.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../server/src/config.ts';
-import { bin, type Outcome, runNode } from '../../server/test/cli_process.ts';
+import { type Outcome, runCommand } from '../../server/test/cli_process.ts';
 import { basic, TestClient } from '../../server/test/harness.ts';
 import { Relay } from '../../server/test/relay.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
@@ -73,7 +73,7 @@ export class ControlPlaneProcess {
   /** `exitward`, as the operator on this machine. Errors: when it fails. */
   async command(...args: string[]): Promise<Outcome> {
     const env = { ...this.#env, EXITWARD_ADMIN_URL: this.#server.admin_url };
-    const outcome = await runNode([bin, ...args], env);
+    const outcome = await runCommand([...args], env);
     if (outcome.code !== 0) throw new Error(`exitward ${args.join(' ')}: ${outcome.stderr}`);
     return outcome;
   }

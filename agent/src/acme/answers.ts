@@ -1,6 +1,5 @@
 // Answers to the challenges of a certificate authority, on listeners that are there or on one that is open while it asks.
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
 import type { Server } from 'node:net';
 import {
   createSecureContext,
@@ -8,6 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { createServer as createHttpServer } from '../node_http.ts';
 import { AcmeError } from './problems.ts';
 import type { Challenge } from './protocol.ts';
 import { selfSigned } from './x509.ts';

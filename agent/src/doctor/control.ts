@@ -1,7 +1,7 @@
 // The way to the control plane, a step at a time: name, connection, certificate, answer; and what its clock says of ours.
 import { execFile } from 'node:child_process';
 import { promises as dns } from 'node:dns';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import type { Clock } from '../clock.ts';
 import { ControlTime } from '../health/control_time.ts';
 import { askEcho, destinationOf } from '../health/echo.ts';
+import { request as httpRequest } from '../node_http.ts';
 import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
 import { ownAddresses } from './ports.ts';
 

@@ -1,13 +1,8 @@
 // Plain HTTP: a request is sent on over a connection of its own, and its response comes back as it is.
-import {
-  type ClientRequest,
-  request as createRequest,
-  type IncomingMessage,
-  type InformationEvent,
-  type ServerResponse,
-} from 'node:http';
+import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
+import { request as createRequest } from '../node_http.ts';
 import { ignore, type Own } from '../owner.ts';
 import { admit, type Context } from './admit.ts';
 import type { Connection, Exchange } from './connections.ts';

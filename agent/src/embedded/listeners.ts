@@ -1,5 +1,5 @@
 // The ports that the policy says: opened and closed as it changes, each by itself, and the certificate of those with TLS.
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -7,6 +7,7 @@ import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Fault } from '../faults.ts';
+import { createServer } from '../node_http.ts';
 import type { Listener } from '../policy/policy.ts';
 import { keepAlive } from './dial.ts';
 

@@ -1,9 +1,10 @@
 // Asks the echo which address it sees: straight from this machine, or through a proxy.
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { canonicalAddress, freshLoopback } from '../address.ts';
+import { request as httpRequest } from '../node_http.ts';
 
 /** A port of the proxy on this machine, and the credentials to ask with. */
 export interface ProxyPort {

@@ -1,6 +1,7 @@
 // One request of the control plane's node interface: sent, its response read in time and size, its errors told apart.
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, request as httpRequest } from '../node_http.ts';
 import { version } from '../version.ts';
 import { ControlError } from './control_error.ts';
 
@@ -15,12 +16,12 @@ interface Sending {
   body: string | undefined;
   signal: AbortSignal | undefined;
   response_seconds: number;
-  agent: HttpAgent;
+  agent: Agent;
 }
 
-export function newAgent(url: string): HttpAgent {
-  const Agent = isHttps(url) ? HttpsAgent : HttpAgent;
-  return new Agent({ keepAlive: true });
+export function newAgent(url: string): Agent {
+  const AgentOf = isHttps(url) ? HttpsAgent : HttpAgent;
+  return new AgentOf({ keepAlive: true });
 }
 
 function isHttps(url: string): boolean {
