@@ -125,7 +125,6 @@ const longest = [
   'test/console_looks.e2e.test.ts',
   'test/console_reading.e2e.test.ts',
   'test/console_address.e2e.test.ts',
-  'client/test/cli.test.ts',
   'test/fuzz.test.ts',
   'test/hostile/fuzz_proxy.test.ts',
   'test/powercut/powercut.test.ts',
