@@ -99,7 +99,7 @@ const slow = [
   'agent/test/{decide,journal,policy,replica,store_crash}.test.ts',
   'client/test/{examples,retries}.test.ts',
   'server/test/{admin_inventory,caching,console_events,console_flags,console_late_body}.test.ts',
-  'server/test/{doors,durability,explain,faults,geofeed,nodes,nodes_limits,nodes_pace}.test.ts',
+  'server/test/{doctor,doors,durability,explain,faults,geofeed,nodes,nodes_limits,nodes_pace}.test.ts',
   'server/test/{observability,postgres_checks,postgres_failover,secrets,sign_in,sign_in_cli,sign_in_endings,sign_in_throttle,start}.test.ts',
   'test/cli_kits.test.ts',
 ];
