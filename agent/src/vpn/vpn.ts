@@ -203,6 +203,7 @@ export class Vpn {
   async #untilFree(address: string): Promise<void> {
     const { clock } = this.#options;
     const until = clock.steady() + address_seconds;
+    this.#sessions?.noteReuse(address);
     while (this.#sessions?.isFree(address) === false && clock.steady() < until) {
       await clock.sleep(0.1);
     }
