@@ -42,7 +42,13 @@ export class L2tpClient {
       [
         ...['noauth', `name ${login}`, `password "${password}"`, 'refuse-eap', 'noccp', 'noipv6'],
         ...refused.map((one) => `refuse-${one}`),
-        ...['mtu 1400', 'mru 1400', 'nodefaultroute', `logfile ${at('log')}`],
+        ...[
+          'mtu 1400',
+          'mru 1400',
+          'nodefaultroute',
+          'lcp-max-terminate 1',
+          `logfile ${at('log')}`,
+        ],
       ].join('\n'),
     );
     writeFileSync(
