@@ -42,7 +42,13 @@ export class L2tpClient {
       [
         ...['noauth', `name ${login}`, `password "${password}"`, 'refuse-eap', 'noccp', 'noipv6'],
         ...refused.map((one) => `refuse-${one}`),
-        ...['mtu 1400', 'mru 1400', 'nodefaultroute', `logfile ${at('log')}`],
+        ...[
+          'mtu 1400',
+          'mru 1400',
+          'nodefaultroute',
+          'lcp-max-terminate 1',
+          `logfile ${at('log')}`,
+        ],
       ].join('\n'),
     );
     writeFileSync(
@@ -63,8 +69,8 @@ export class L2tpClient {
       return address !== undefined;
     });
     // All but the tunnel itself.
-    this.#run('route', 'replace', exit, 'via', this.#client.gateway);
-    this.#run('route', 'replace', 'default', 'dev', this.device());
+    const ways = [`${exit} via ${this.#client.gateway}`, `default dev ${this.device()}`];
+    this.#world.ip(this.#name, ...ways.map((way) => `route replace ${way}`));
     return address ?? '';
   }
 
@@ -72,7 +78,7 @@ export class L2tpClient {
     this.#daemon?.kill('SIGTERM');
     this.#daemon = undefined;
     await this.#until(() => this.#devices().length === 0);
-    this.#run('route', 'replace', 'default', 'via', this.#client.gateway);
+    this.#world.ip(this.#name, `route replace default via ${this.#client.gateway}`);
     await this.#client.disconnect();
   }
 
@@ -88,12 +94,7 @@ export class L2tpClient {
   }
 
   #devices(): string[] {
-    const links = this.#run('-brief', 'link', 'show', 'type', 'ppp');
-    return links.split('\n').flatMap((line) => line.split(' ')[0] || []);
-  }
-
-  #run(...args: string[]): string {
-    return this.#world.run(this.#name, 'ip', ...args);
+    return Array.from(this.#client.devices().matchAll(/^ *(ppp\d+):/gm), ([, name = '']) => name);
   }
 
   async #until(holds: () => boolean): Promise<void> {

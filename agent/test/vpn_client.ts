@@ -98,6 +98,11 @@ export class VpnClient {
     });
   }
 
+  /** The table of its devices, with their counts. It costs no process, and may be read often. */
+  devices(): string {
+    return readFileSync(`/proc/${this.#child?.pid}/net/dev`, 'utf8');
+  }
+
   /** The node's end of its cable. */
   get gateway(): string {
     return `198.18.${this.#name.replace('client', '')}.1`;

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
 import { parseNetworks } from '../src/address.ts';
 import type { Traffic } from '../src/engine.ts';
-import { type Rules, revocationOf } from '../src/policy/decide.ts';
+import { type Allowed, type Rules, revocationOf } from '../src/policy/decide.ts';
 import { decideLogin } from '../src/policy/logins.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { rangeOf } from '../src/vpn/pool.ts';
-import { type Tunnel, VpnSessions } from '../src/vpn/sessions.ts';
+import { type Tunnel, type VpnSession, VpnSessions } from '../src/vpn/sessions.ts';
 import { vpnPassword } from '../src/vpn_password.ts';
 import { FakeKernel } from './fake_kernel.ts';
 import { contractRecord, userRecord } from './node_records.ts';
@@ -34,6 +34,17 @@ const rules: Rules = {
 };
 const contract = (account: number, change: object = {}) =>
   contractRecord(account, { expiry: noon + 1000, ...change });
+
+const records: NodeRecord[] = [
+  {
+    kind: 'server',
+    value: {
+      ...{ name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key },
+      ...{ port_schemes: [], exit_ips: [{ ip: exit_ip, port_base: 0 }] },
+    },
+  },
+  ...accounts.flatMap((account) => [contract(account), userRecord(account)]),
+];
 
 /** Resolves when all has gone as far as it can. */
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -70,13 +81,7 @@ class Life {
     this.#random = random;
     this.#kernel.pause = () => new Promise((resolve) => this.#waiting.push(resolve));
     this.#sessions = new VpnSessions(this.#options());
-    const server = { name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key };
-    const exit_ips = [{ ip: exit_ip, port_base: 0 }];
-    this.#policy.apply({ kind: 'server', value: { ...server, port_schemes: [], exit_ips } });
-    for (const account of accounts) {
-      this.#policy.apply(contract(account));
-      this.#policy.apply(userRecord(account));
-    }
+    for (const record of records) this.#policy.apply(record);
   }
 
   #options() {
@@ -151,7 +156,9 @@ class Life {
   /** xl2tpd gives an address to one client at a time. */
   loginByPpp(): void {
     const given = this.#random.one(ppp);
-    if (!this.#tunnels.has(given)) this.login(given);
+    if (this.#tunnels.has(given)) return;
+    this.#sessions.noteReuse(given);
+    this.login(given);
   }
 
   transfer(): void {
@@ -306,8 +313,11 @@ class Life {
     const { up, down } = this.#billed.get(connection) ?? { up: 0, down: 0 };
     const due = this.#due.get(connection) ?? { up: 0, down: 0 };
     const least = this.#lost.get(connection) ?? due;
-    expect([connection, up >= least.up, down >= least.down]).toEqual([connection, true, true]);
-    expect([connection, up <= due.up, down <= due.down]).toEqual([connection, true, true]);
+    const isEnough = up >= least.up && down >= least.down;
+    const isTooMuch = up > due.up || down > due.down;
+    // Looked at after each step: making an assertion of it costs as much as all else.
+    if (isEnough && !isTooMuch) return;
+    expect.fail(`${connection}: ${JSON.stringify({ billed: { up, down }, least, due })}`);
   }
 
   /** Nothing is open that may not be, once all is done; and nothing is open, kept or unbilled once all have left. */
@@ -374,3 +384,29 @@ test(`whatever happens in whatever order, no session is open that may not be, an
     }
   }
 }, 120_000);
+
+test('an address of PPP that is given out anew is free once its bytes are told, though no look saw the tunnel before', async () => {
+  const policy = new Policy();
+  for (const record of records) policy.apply(record);
+  const clock = { now: () => noon, steady: () => noon, sleep: settled };
+  const kernel = new FakeKernel();
+  const sessions = new VpnSessions({ pool, kernel, rules, policy: () => policy, clock });
+  const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
+  const [given = ''] = ppp;
+  const login = () => sessions.open({ verdict: 'allow', authority, exit_ip } as Allowed, given);
+  const first = (await login()) as VpnSession;
+  sessions.noteTunnels(new Map());
+  let { finished, cursor } = await sessions.poll([]);
+  expect([finished, sessions.isFree(given)], 'it may be about to get its tunnel').toEqual([
+    [],
+    false,
+  ]);
+  sessions.noteReuse(given);
+  const told: string[] = [];
+  for (let polls = 0; polls < 3; polls += 1) {
+    ({ finished, cursor } = await sessions.poll(cursor));
+    told.push(...finished.map(({ connection }) => connection));
+  }
+  expect([told, sessions.isFree(given)]).toEqual([[first.connection], true]);
+  expect(await login()).toMatchObject({ address: given, is_open: true });
+});

@@ -40,17 +40,17 @@ export class VpnWorld {
   #revision = 1;
 
   async start(clients: number): Promise<void> {
-    for (const name of names) this.#make(name);
+    const clientNames = Array.from({ length: clients }, (_, index) => `client${index + 1}`);
+    this.#make([...names, ...clientNames]);
     this.#link('node', 'beyond', [...exits], [origin, privateIp]);
     // As each machine on the Internet has one: the kernel's policies apply to packets that are routed.
-    this.run('node', 'ip', 'route', 'add', 'default', 'dev', 'to-beyond');
+    this.ip('node', 'route add default dev to-beyond');
     this.run('node', 'sysctl', '-qw', 'net.ipv4.ip_forward=1');
     await this.spawnReady('beyond', [process.execPath, '-e', originProgram]);
-    for (let at = 1; at <= clients; at += 1) {
-      const name = `client${at}`;
-      this.#make(name);
-      this.#link(name, 'node', [client_address(at)], [`198.18.${at}.1`]);
-      this.run(name, 'ip', 'route', 'add', 'default', 'via', `198.18.${at}.1`);
+    for (const [index, name] of clientNames.entries()) {
+      const gateway = `198.18.${index + 1}.1`;
+      this.#link(name, 'node', [client_address(index + 1)], [gateway]);
+      this.ip(name, `route add default via ${gateway}`);
       const client = new VpnClient(this, name, this.#certificate.cert);
       this.#clients.push(client);
       await client.start();
@@ -112,13 +112,14 @@ export class VpnWorld {
 
   /** Switches IPv6 on or off, everywhere or but on the node. The node may have a way to go for it, and forward it. */
   setIpv6(on: boolean, { node = on, route = false, forwards = false } = {}): void {
-    const set = (name: string, setting: string, value: boolean) =>
-      this.run(name, 'sysctl', '-qw', `net.ipv6.conf.${setting}=${Number(value)}`);
     const wanted = { node, client1: on, beyond: on };
     for (const [name, isOn] of Object.entries(wanted)) {
-      for (const devices of ['default', 'all']) set(name, `${devices}.disable_ipv6`, !isOn);
+      const settings = ['default', 'all'].map(
+        (devices) => `${devices}.disable_ipv6=${Number(!isOn)}`,
+      );
+      if (name === 'node') settings.push(`all.forwarding=${Number(forwards)}`);
+      this.run(name, 'sysctl', '-qw', ...settings.map((one) => `net.ipv6.conf.${one}`));
     }
-    set('node', 'all.forwarding', forwards);
     if (on && route) this.run('node', 'ip', '-6', 'route', 'add', 'default', 'dev', 'to-beyond');
   }
 
@@ -142,6 +143,12 @@ export class VpnWorld {
   run(name: string, ...command: string[]): string {
     const args = ['netns', 'exec', this.nameOf(name), ...command];
     return execFileSync('ip', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+  }
+
+  /** Has one process do commands of `ip` in a namespace. */
+  ip(name: string, ...commands: string[]): void {
+    const args = ['-netns', this.nameOf(name), '-batch', '-'];
+    execFileSync('ip', args, { input: commands.join('\n') });
   }
 
   nameOf(name: string): string {
@@ -180,32 +187,28 @@ export class VpnWorld {
     return child;
   }
 
-  #make(name: string): void {
-    execFileSync('ip', ['netns', 'add', this.nameOf(name)]);
-    this.run(name, 'ip', 'link', 'set', 'lo', 'up');
-    // Its devices would send packets of their own.
-    this.run(name, 'sysctl', '-qw', 'net.ipv6.conf.default.disable_ipv6=1');
+  #make(made: string[]): void {
+    const commands = made.flatMap((name) => [
+      `netns add ${this.nameOf(name)}`,
+      // Its devices would send packets of their own.
+      `netns exec ${this.nameOf(name)} sysctl -qw net.ipv6.conf.default.disable_ipv6=1`,
+    ]);
+    execFileSync('ip', ['-batch', '-'], { input: commands.join('\n') });
+    for (const name of made) this.ip(name, 'link set lo up');
   }
 
   /** A cable between two, each with its addresses; the routes go to what the other has. */
   #link(one: string, other: string, here: string[], there: string[]): void {
     const [left, right] = [`to-${other}`, `to-${one}`];
-    const peer = ['type', 'veth', 'peer', 'name', right, 'netns', this.nameOf(other)];
-    this.run(one, 'ip', 'link', 'add', left, ...peer);
-    for (const [name, link, own] of [
-      [one, left, here],
-      [other, right, there],
-    ] as const) {
+    const end = (link: string, own: string[], beyond: string[]) => [
       // One packet each, as on a wire: merged ones share the bytes of one header (docs/vpn.md).
-      this.run(name, 'ip', 'link', 'set', link, 'gso_max_segs', '1', 'gro_max_size', '1', 'up');
-      for (const ip of own) this.run(name, 'ip', 'address', 'add', `${ip}/32`, 'dev', link);
-    }
-    for (const [name, link, beyond] of [
-      [one, left, there],
-      [other, right, here],
-    ] as const) {
-      for (const ip of beyond) this.run(name, 'ip', 'route', 'add', ip, 'dev', link);
-    }
+      `link set ${link} gso_max_segs 1 gro_max_size 1 up`,
+      ...own.map((ip) => `address add ${ip}/32 dev ${link}`),
+      ...beyond.map((ip) => `route add ${ip} dev ${link}`),
+    ];
+    const cable = `link add ${left} type veth peer name ${right} netns ${this.nameOf(other)}`;
+    this.ip(one, cable, ...end(left, here, there));
+    this.ip(other, ...end(right, there, here));
   }
 }
 

@@ -178,6 +178,12 @@ export class VpnSessions {
     });
   }
 
+  /** A login for an address that was given out anew: the client who had it before has its tunnel behind it, though no look saw one. */
+  noteReuse(address: string): void {
+    const session = this.#byAddress.get(address);
+    if (session) this.#built.add(session.connection);
+  }
+
   /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
   noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;

@@ -203,6 +203,7 @@ export class Vpn {
   async #untilFree(address: string): Promise<void> {
     const { clock } = this.#options;
     const until = clock.steady() + address_seconds;
+    this.#sessions?.noteReuse(address);
     while (this.#sessions?.isFree(address) === false && clock.steady() < until) {
       await clock.sleep(0.1);
     }
@@ -214,7 +215,7 @@ export class Vpn {
   async #guard(): Promise<void> {
     try {
       if (!this.#sessions && !this.#isNeeded) return;
-      await this.#enforce();
+      await this.#enforce(true);
       await this.#closeRevoked();
       this.#note('firewall', undefined);
     } catch (error) {
@@ -222,13 +223,18 @@ export class Vpn {
     }
   }
 
-  /** Has the rules of now in force, and returns what they are for. Without them clients are held back from nothing. */
-  #enforce(): Promise<Offer> {
+  /**
+   * Has the rules of now in force, and returns what they are for. Without them clients are held back from nothing. `isLook`: the kernel
+   * is asked whether it has them still.
+   */
+  #enforce(isLook = false): Promise<Offer> {
     return this.#enforcing.run(async () => {
       const sessions = await this.#takeOver();
       const offer = this.#offer();
-      await sessions.restore(() => nft(offer.rules));
-      if (this.#rules !== offer.rules) await nft(offer.rules);
+      const isNew = this.#rules !== offer.rules;
+      // Ahead of new rules: with those in force it is not seen that others were lost.
+      if (isNew || isLook) await sessions.restore(() => nft(offer.rules));
+      if (isNew) await nft(offer.rules);
       this.#rules = offer.rules;
       return offer;
     });
