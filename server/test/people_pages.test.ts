@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a record of the API
 type Row = any;
@@ -134,7 +134,11 @@ eachDatabase((database) => {
     path.startsWith('/users') ? alice.get(path) : t.operator.get(path);
   const change = async (row: Row, at: number) => {
     const { status, text } = row.flags
-      ? await alice.patch('/users', { users: [{ id: row.id, active: at % 2 === 0 }] })
+      ? await alice.patch('/users', {
+          users: [{ id: row.id, active: at % 2 === 0 }],
+          // Whoever is an admin again.
+          password: passwordOf('alice'),
+        })
       : await t.operator.patch('/accounts', {
           accounts: [{ account: row.name, suspended: at % 2 === 0, expiry: t.now() + at * day }],
         });
