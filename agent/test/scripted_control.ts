@@ -10,6 +10,8 @@ export interface Rejection {
   /** JSON, unless it is a text. */
   body?: object | string;
   headers?: Record<string, string>;
+  /** So often; always when nothing is said. */
+  times?: number;
 }
 
 interface Answered {
@@ -110,7 +112,8 @@ export class ScriptedControl {
     const time = new Date(Date.now() + this.ahead_seconds * 1000);
     response.setHeader('date', time.toUTCString());
     const rejection = this.rejections.get(asked);
-    if (rejection) {
+    if (rejection?.times !== undefined) rejection.times -= 1;
+    if (rejection && (rejection.times ?? 0) >= 0) {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;
       response.writeHead(status, headers);
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
