@@ -130,11 +130,12 @@ export class Machine {
 
   /** Waits until systemd says that all of the machine has started. */
   async booted(): Promise<void> {
+    // Asked while systemd begins to listen, it may never hear of the end: it is asked again.
     await until(async () => {
-      const state = await this.run('systemctl is-system-running --wait || true');
+      const state = await this.run('timeout 10 systemctl is-system-running --wait || true');
       if (state !== 'running\n') throw new Error(`${state}${await this.run('systemctl --failed')}`);
       return true;
-    }, 60);
+    }, 120);
   }
 
   async reboot(): Promise<void> {
