@@ -26,6 +26,8 @@ export function makeDebian(folder: string, internet: Internet, wanted: readonly 
       '--essential-hook=echo "path-exclude=/usr/share/ca-certificates/*" > "$1/etc/dpkg/dpkg.cfg.d/tests"',
       `--essential-hook=copy-in ${internet.authorities} /usr/local/share`,
       '--customize-hook=chroot "$1" systemctl enable systemd-networkd.service',
+      // It makes networks of the kernel's command line, which is the host's; where it fails the machine is degraded.
+      '--customize-hook=chroot "$1" systemctl mask systemd-network-generator.service',
       // systemd would run them all with each package that brings a service, for units that no container has.
       '--customize-hook=rm "$1"/lib/systemd/system-generators/*',
       `--customize-hook=${apt} clean && ${apt} ${fetched}`,
