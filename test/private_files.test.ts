@@ -214,10 +214,12 @@ test.each(['server/bin/exitward.js', 'agent/bin/exitward-agent.js', 'client/bin/
     expect((await run(path, ['--help'], env)).code).toBe(0);
     expect(readdirSync(shared)).toEqual([]);
     const kept = statSync(join(home, '.cache/exitward'));
-    expect([kept.mode & 0o777, kept.uid]).toEqual([0o700, process.getuid?.()]);
+    expect([kept.mode & 0o022, kept.uid]).toEqual([0, process.getuid?.()]);
     expect(readdirSync(join(home, '.cache/exitward'))).toHaveLength(1);
     // One that names no folder that can be made is no reason to stop.
     expect((await run(path, ['--help'], { ...env, HOME: '/dev/null' })).code).toBe(0);
+    expect((await run(path, ['--help'], { TMPDIR: shared })).code).toBe(0);
     expect((await run(path, ['--help'], { ...env, XDG_CACHE_HOME: '/dev/null/x' })).code).toBe(0);
+    expect(readdirSync(shared)).toEqual([]);
   },
 );
