@@ -103,7 +103,7 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
     },
   );
 
-  test('the control: what is too wide, cut off, covered or too small is found', async () => {
+  test('the control: what is too wide, cut off, covered, too small or nameless is found', async () => {
     await operator.go(paths.operator.tokens);
     await operator.page.evaluate(`(() => {
       const box = document.querySelector('main').appendChild(document.createElement('div'));
@@ -130,5 +130,12 @@ describe('the pages of a large network', { timeout: 240_000 }, () => {
     ]) {
       expect(found).toContain(fault);
     }
+    // A row of many alike that is not like them.
+    await operator.go(paths.operator.servers);
+    await operator.page.locator('tbody tr').nth(80).waitFor();
+    await operator.page.evaluate(
+      `document.querySelectorAll('tbody tr')[80].lastElementChild.append(document.createElement('button'))`,
+    );
+    expect((await faultsByAxe(operator)).join('\n')).toMatch(/^button-name, light/);
   });
 });
