@@ -148,6 +148,7 @@ eachDatabase((database) => {
       );
       expect(writes).toBe('/var/lib/exitward');
       expect(await inside("stat -c '%a %u' /var/lib/exitward/keys.json")).toBe('600 10001');
+      expect(await inside('ls -A /var/lib/exitward')).not.toContain('cache');
     });
 
     test('a new container on the same volume goes on where the one before was stopped', async () => {
