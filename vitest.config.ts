@@ -104,6 +104,9 @@ const slow = [
   'test/cli_kits.test.ts',
 ];
 
+/** Long tries of chance that need no more than Node: CI begins them while it installs what the others need. */
+const chance = ['test/{simulation,model,fuzz}.test.ts', 'server/test/durability.test.ts'];
+
 const repository = ['test/tidy.test.ts'];
 
 /** The files that take longest. They begin first, so that no core is idle while the last of them runs. */
@@ -192,10 +195,10 @@ export default defineConfig(({ mode }) => {
             })
           : project('server', {
               include: ['server/test/**/*.test.ts', 'test/**/*.test.ts'],
-              exclude: [...repository, ...squid, ...browser, ...ports, ...leftOut],
-              provide: { databases: ['SQLite', 'PostgreSQL'] },
-              globalSetup: ['server/test/postgres.ts'],
+              exclude: [...repository, ...squid, ...browser, ...ports, ...chance, ...leftOut],
+              ...bothDatabases,
             }),
+        ...(isQuick ? [] : [project('chance', { include: chance, ...bothDatabases })]),
         ...(hasBrowser && !isQuick
           ? [
               project('browser', {
@@ -229,6 +232,11 @@ export default defineConfig(({ mode }) => {
     },
   };
 });
+
+const bothDatabases = {
+  provide: { databases: ['SQLite', 'PostgreSQL'] },
+  globalSetup: ['server/test/postgres.ts'],
+};
 
 /** After all others, and one file at a time. */
 const apart = { maxWorkers: 1, sequence: { groupOrder: 1 } };

@@ -32,7 +32,7 @@ const later = `
   .trim()
   .split(/\s+/);
 
-const longest_seconds = 900;
+const longest_seconds = 1500;
 
 /** Runs a script as root in a machine of its own; returns what it printed, and its exit code. Errors: it does not end. */
 export async function runInMachine(script: string): Promise<{ code: number; told: string }> {
@@ -41,7 +41,9 @@ export async function runInMachine(script: string): Promise<{ code: number; told
   try {
     const initrd = join(dir, 'initrd.gz');
     writeFileSync(initrd, initramfs(kernel, script));
-    const child = spawn('qemu-system-x86_64', [
+    // Its clients run out of time where it gets none: what computes beside it gives way, if the right to say so is had.
+    const child = spawn('nice', [
+      ...['-n', '-10', 'qemu-system-x86_64'],
       ...'-accel tcg -cpu max -m 1024 -nodefaults -display none -serial stdio -no-reboot'.split(
         ' ',
       ),

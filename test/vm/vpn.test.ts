@@ -16,7 +16,7 @@ beforeAll(async () => {
     cd ${root} && exec node ${program}
   `);
   told = machine.told;
-}, 1_000_000);
+}, 1_600_000);
 
 test.each(Array.from(names, ([, name = '']) => name))('%s', (name) => {
   const said = told.match(/^(not )?ok .*$/gm) ?? [];
