@@ -1,10 +1,12 @@
 // Exitward for a measurement: fills a fresh database when asked, serves it, and prints where and with which tokens.
 //   node bench/server.ts ACCOUNTS ENTRIES [SERVERS NODES PEOPLE]   (0 0: serves what is there)
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ResponseCache } from '../server/src/api/account/response_cache.ts';
+import { networkPosition } from '../server/src/changes.ts';
 import { serve } from '../server/src/main.ts';
-import { createInvite, joinNode, networkPosition } from '../server/src/nodes/nodes.ts';
+import { createInvite, joinNode } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
 import { bench, fillNetwork, fillPeople } from './network.ts';
 

@@ -80,7 +80,7 @@ beforeAll(async () => {
     await podman('load', '--quiet', '--input', archive);
     rmSync(archive);
   }
-}, 600_000);
+}, 1_500_000);
 
 afterAll(async () => {
   await podman('rm', '--force', '--all', '--time', '0');

@@ -50,7 +50,7 @@ beforeAll(async () => {
     ([name, version]) => `${name}@npm:${architectureOfNode}@${version}`,
   );
   await run('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', ...packages]);
-}, 240_000);
+}, 600_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function commit(message: string): void {
@@ -154,7 +154,7 @@ describe('a dry run', () => {
       mkdirSync(join(folder, name));
       execFileSync('tar', ['-xzf', join(out, name), '-C', join(folder, name)]);
     }
-  }, 300_000);
+  }, 900_000);
 
   test('makes all packages and the list of components, with checksums that hold, and no tag', () => {
     const named = sums
@@ -244,7 +244,7 @@ describe('a dry run', () => {
     const again = await release('--dry-run');
     expect([again.code, again.said]).toEqual([1, expect.stringMatching(/is tagged already/)]);
     expect(existsSync(join(out, 'SHA256SUMS'))).toBe(true);
-  }, 300_000);
+  }, 900_000);
 });
 
 test('each command of a checkout says in one sentence which Node it needs, on an older one', async () => {

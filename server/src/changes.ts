@@ -32,6 +32,18 @@ export interface LoggedChange extends Change {
   at: number;
 }
 
+export interface Position {
+  epoch: string;
+  revision: number;
+}
+
+/** Where the history of changes stands. */
+export async function networkPosition(db: Reader): Promise<Position> {
+  const row = await db.one<Position>('select epoch, revision from network');
+  if (!row) throw new Error('The database has no network row.');
+  return row;
+}
+
 /** The account id under which the versions of the network itself stand: servers, exit IPs, health. Accounts count from 1. */
 export const networkVersion = 0;
 

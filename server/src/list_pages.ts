@@ -4,7 +4,7 @@ import type { Reader, Value } from './db/database.ts';
 import type { Ids } from './db/slices.ts';
 
 /** As many rows are looked at in one turn of the event loop. */
-export const sliceOfPage = 10_000;
+const sliceOfPage = 10_000;
 
 /** A place in a sorted list: behind the row that has this sort value and id. */
 export interface Place {
@@ -28,8 +28,8 @@ interface Condition {
 
 /** A list in SQL. `$1` and `$2` are the ids of a slice; the values of the conditions come after them. */
 export interface ListSql {
-  /** Of `sliceOfPage` rows each. */
-  slices: AsyncIterable<Ids>;
+  /** The slices of its ids, of so many rows each. */
+  slices: (rows: number) => AsyncIterable<Ids>;
   /** The name of a row of the list's table in all of it. */
   row: string;
   /** Behind `from`: the list's table, with those that conditions and sort look at. */
@@ -81,7 +81,7 @@ export async function* pageSlices<R>(
       where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
   const countStatement = `select count(*) as total, count(case when ${asked?.sql ?? '1 = 1'} then 1 end) as found
     from ${from} where ${onList}`;
-  for await (const { isLast, ...ids } of slices) {
+  for await (const { isLast, ...ids } of slices(sliceOfPage)) {
     const values = [ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
     // Only a first page tells the numbers: the next ones need not look at all rows for them.
     const counted = after ? undefined : await db.one<Counts>(countStatement, values);

@@ -19,14 +19,6 @@ import {
   writeRanges,
 } from './removed_ranges.ts';
 
-const kept_seconds = 7 * 86_400;
-/** As many removals of a list can be undone: with the next one the oldest becomes final. */
-const mostUndoable = 20;
-/** As many ranges does a list fall into; a removal that would make more leaves none of before that can be undone. */
-const mostRanges = 100;
-/** As many entries of a removal as gave way are kept; further ones do not come back. */
-const mostKept = 200;
-
 /** A removal that can still be undone. */
 export interface Removal {
   removal_id: number;
@@ -48,6 +40,14 @@ export interface Restored {
   restored: number;
   left_out: number;
 }
+
+const kept_seconds = 7 * 86_400;
+/** As many removals of a list can be undone: with the next one the oldest becomes final. */
+const mostUndoable = 20;
+/** As many ranges does a list fall into; a removal that would make more leaves none of before that can be undone. */
+const mostRanges = 100;
+/** As many entries of a removal as gave way are kept; further ones do not come back. */
+const mostKept = 200;
 
 /** The words of each list: in the log of changes, in the audit log, and in a message. */
 const words = {

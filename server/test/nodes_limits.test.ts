@@ -1,6 +1,6 @@
 // The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are not read.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bumpVersion } from '../src/changes.ts';
+import { bumpVersion, networkPosition } from '../src/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
@@ -39,7 +39,7 @@ eachDatabase((database) => {
   /** Writes changes that concern another server. */
   const strangeChanges = (count: number) =>
     t.write(async (tx: Transaction) => {
-      const { revision } = await log.networkPosition(tx);
+      const { revision } = await networkPosition(tx);
       for (let at = 0; at < count; at += 1000) {
         await tx.insertMany(
           'changes',
@@ -118,13 +118,13 @@ eachDatabase((database) => {
     const { db } = t.running.ctx;
     await node.snapshot();
     await node.ack();
-    const before = await log.networkPosition(db);
+    const before = await networkPosition(db);
     for (let times = 0; times < 4; times += 1) {
       await t.pass(45);
       expect(await node.ack()).toBe(204);
       expect(await store.findById(db, node.id)).toMatchObject({ live: 1, seen_at: t.now() });
     }
-    expect(await log.networkPosition(db)).toEqual(before);
+    expect(await networkPosition(db)).toEqual(before);
     await t.pass(46);
     expect((await store.findById(db, node.id))?.live).toBe(0);
   });
@@ -183,7 +183,7 @@ eachDatabase((database) => {
     const feed = new Feed(t.running.ctx, { stalled_seconds: 0.1 });
     const answer = await unreadAnswer();
     try {
-      const { epoch, revision } = await log.networkPosition(db);
+      const { epoch, revision } = await networkPosition(db);
       answer.response.write(Buffer.alloc(32 * megabyte));
       feed.open(
         (await store.findById(db, node.id)) as store.NodeRow,
@@ -285,7 +285,7 @@ eachDatabase((database) => {
     await t.server('marks');
     const nodes = [await t.node('marks'), await t.node('marks')] as const;
     for (let count = 0; count < 40; count++) await t.write((tx) => bumpVersion(tx, 0));
-    const { epoch, revision } = await log.networkPosition(db);
+    const { epoch, revision } = await networkPosition(db);
     const [one, other] = nodes.map(({ id }) => id) as [number, number];
     const acknowledgeBoth = (revisions: [number, number]) =>
       t.write(async (tx) => {

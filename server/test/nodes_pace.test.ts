@@ -1,10 +1,9 @@
 // How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
-import type { ChangeKind, LoggedChange } from '../src/changes.ts';
+import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
-import * as log from '../src/nodes/log_store.ts';
 import { NodeStream } from '../src/nodes/node_stream.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import * as store from '../src/nodes/store.ts';
@@ -74,7 +73,7 @@ eachDatabase((database) => {
     of: { kind: ChangeKind; account_id?: number; record_id?: number } = { kind: 'server' },
   ) =>
     t.write(async (tx: Transaction) => {
-      const { revision } = await log.networkPosition(tx);
+      const { revision } = await networkPosition(tx);
       for (let at = 0; at < count; at += 1000) {
         await tx.insertMany(
           'changes',
@@ -130,7 +129,7 @@ eachDatabase((database) => {
     timeout: long,
   }, async () => {
     const { node, row, built } = await scene();
-    const before = (await log.networkPosition(t.running.ctx.db)).revision;
+    const before = (await networkPosition(t.running.ctx.db)).revision;
     const changes = 1000;
     const last = await logChanges(row.id, changes, longUser(built));
     const told = await stream(node);
@@ -185,7 +184,7 @@ eachDatabase((database) => {
       told.read();
       await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
       told.pause();
-      const before = (await log.networkPosition(t.running.ctx.db)).revision;
+      const before = (await networkPosition(t.running.ctx.db)).revision;
       const changes = 1200;
       for (let at = 0; at < 4; at += 1) {
         await logChanges(row.id, changes / 4, longUser(built));

@@ -1,13 +1,7 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /** Bytes of the running billing period; doubles, which cannot overflow, up to what JSON can tell exactly. */
@@ -59,7 +53,7 @@ export function accountPageSlices(
     and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
   const isAsked = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
-    slices: idSlices(db, 'accounts', sliceOfPage),
+    slices: (rows: number) => idSlices(db, 'accounts', rows),
     row: 'a',
     from: 'accounts a',
     columns: 'a.*',

@@ -1,13 +1,7 @@
 // The SQL of pages of an account's API tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
 /** The orders of a page; a token that does not expire comes behind all that do. */
@@ -53,7 +47,7 @@ export function tokenPageSlices(
     and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
   const isAsked = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
-    slices: idSlices(db, 'api_tokens', sliceOfPage, account_id),
+    slices: (rows: number) => idSlices(db, 'api_tokens', rows, account_id),
     row: 't',
     from: 'api_tokens t',
     columns: 't.*',

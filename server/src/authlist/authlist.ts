@@ -356,11 +356,15 @@ export async function removeEntry(
   await requireWritable(tx, account_id, any_contract);
   requireMatch(before);
   await removeRow(tx, before);
-  await audit(tx, {
-    account_id,
+  await auditRemoval(tx, before);
+}
+
+export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promise<void> {
+  return audit(tx, {
+    account_id: entry.account_id,
     action: 'authlist.remove',
-    target: `authlist/${before.id}`,
-    before: shownInLog(before),
+    target: `authlist/${entry.id}`,
+    before: shownInLog(entry),
   });
 }
 

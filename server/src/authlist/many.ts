@@ -6,7 +6,7 @@ import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
 import { type Removed, recordChosen } from '../removals.ts';
-import { shownInLog } from './authlist.ts';
+import { auditRemoval } from './authlist.ts';
 import * as store from './store.ts';
 
 /** The client's rights: whether also on a contract that takes no changes; and which entries are theirs. */
@@ -49,14 +49,8 @@ export async function removeEntries(
   );
   await countHeld(tx, account_id, 'authlist', -entries.length);
   for await (const entry of inTurns(entries)) {
-    const { id } = entry;
-    await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
-    await audit(tx, {
-      account_id,
-      action: 'authlist.remove',
-      target: `authlist/${id}`,
-      before: shownInLog(entry),
-    });
+    await recordChange(tx, { kind: 'authlist', account_id, record_id: entry.id });
+    await auditRemoval(tx, entry);
   }
   const rows = entries.map(({ user: _, active: __, proxy: ___, ...row }) => row);
   const removal_id = await recordChosen(tx, account_id, 'authlist', rows);

@@ -1,12 +1,6 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import { liveSlices } from '../removed_ranges.ts';
 import type { AuthlistEntry } from './store.ts';
 
@@ -65,7 +59,7 @@ export function entryPageSlices(
   const isAsked = search !== '' || user !== '' || state !== undefined || ends_before > 0;
   const [sort, join] = sorts[page.sort];
   const sql = {
-    slices: liveSlices(db, 'authlist', account_id, sliceOfPage),
+    slices: (rows: number) => liveSlices(db, 'authlist', account_id, rows),
     row: 'a',
     from: `authlist a ${join}`,
     joins: `${users} ${uses}`,

@@ -21,10 +21,6 @@ import {
 import { newProof } from './proofs.ts';
 import * as store from './store.ts';
 
-/** As many addresses are added at once. */
-const mostAtOnce = 1000;
-const longestNote = 200;
-
 /** A line that is neither blank nor a comment, from 1. */
 export interface PastedLine {
   line: number;
@@ -44,6 +40,10 @@ export interface LineOutcome {
   code?: ErrorCode;
   message?: string;
 }
+
+/** As many addresses are added at once. */
+const mostAtOnce = 1000;
+const longestNote = 200;
 
 /** Errors: 400 for no line at all, and for more than may be added at once. */
 export function pastedLines(text: string): PastedLine[] {

@@ -232,8 +232,9 @@ export async function listContractServers(
   const account = await requireAccount(db, account_id);
   const rows = await store.serversOfContract(db, account_id, names);
   const ids = names && rows.map(({ id }) => id);
-  const exits = await store.exitIpsOfContract(db, account_id, ids);
-  const geo = detail.geostatus ? await geoStatusesOfContract(db, account_id, ids) : [];
+  const of = { account_id, server_ids: ids };
+  const exits = await store.exitIpsOfContract(db, of);
+  const geo = detail.geostatus ? await geoStatusesOfContract(db, of) : [];
   const exitsOf = Map.groupBy(exits, (exit) => exit.server_id);
   const geoOf = Map.groupBy(geo, (status) => status.ip);
   const period = periodAt(account.start, now);

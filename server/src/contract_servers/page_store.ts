@@ -2,13 +2,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>
@@ -154,7 +148,7 @@ export function serverPageSlices(
   const [sort, join] = sorts[page.sort];
   const values = valuesOf(of);
   const list = {
-    slices: idSlices(db, 'servers', sliceOfPage),
+    slices: (rows: number) => idSlices(db, 'servers', rows),
     row: 's',
     from: `servers s cross join ${asSeen} ${view === 'contract' ? '' : 'left'} join ${contract} ${join}`,
     joins: `cross join ${asSeen} left join ${contract}`,

@@ -1,7 +1,8 @@
 // The SQL of contract servers.
 import type { Reader, Transaction } from '../db/database.ts';
-import { idCondition, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
+import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
+import { type OfContract, ofContract } from '../of_contract.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
 export interface ContractServerRow {
@@ -43,17 +44,12 @@ export function serversOfContract(
   );
 }
 
-/** Of these servers of the contract, or of all. */
-export function exitIpsOfContract(
-  db: Reader,
-  account_id: number,
-  server_ids?: readonly number[],
-): Promise<ExitIpRow[]> {
-  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
+export function exitIpsOfContract(db: Reader, of: OfContract): Promise<ExitIpRow[]> {
+  const { sql, values } = ofContract(of);
   return db.all(
     `select e.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     where c.account_id = $1 and ${sql} order by e.server_id, e.port_base`,
-    [account_id, ...ids],
+     where ${sql} order by e.server_id, e.port_base`,
+    values,
   );
 }
 

@@ -46,12 +46,6 @@ export function comparePlaces(
   return { status: (distance_km ?? 0) > near_km ? 'warn' : 'ok', distance_km };
 }
 
-const checker: Actor = { kind: 'system', name: 'geo check', address: '', request_id: '' };
-/** Exit IPs in a transaction: other writers never wait long. */
-const batch = 500;
-/** After so long a status is written again, so that its time shows that it still holds. */
-const refreshed_seconds = 86_400;
-
 export interface GeoCounts {
   provider: string;
   ok: number;
@@ -70,6 +64,12 @@ interface Plan {
   gone: GeoStatus[];
   counts: GeoCounts[];
 }
+
+const checker: Actor = { kind: 'system', name: 'geo check', address: '', request_id: '' };
+/** Exit IPs in a transaction: other writers never wait long. */
+const batch = 500;
+/** After so long a status is written again, so that its time shows that it still holds. */
+const refreshed_seconds = 86_400;
 
 const noCounts = (provider: string): GeoCounts => ({
   provider,

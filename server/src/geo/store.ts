@@ -1,6 +1,7 @@
 // The SQL of geo-IP statuses.
+
 import type { Reader, Transaction } from '../db/database.ts';
-import { idCondition } from '../db/one_of.ts';
+import { type OfContract, ofContract } from '../of_contract.ts';
 
 export interface GeoStatusRow {
   ip: string;
@@ -47,17 +48,12 @@ export function geoStatusesOfServer(db: Reader, server_id: number): Promise<GeoS
   );
 }
 
-/** Of these servers of the contract, or of all. */
-export function geoStatusesOfContract(
-  db: Reader,
-  account_id: number,
-  server_ids?: readonly number[],
-): Promise<GeoStatusRow[]> {
-  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
+export function geoStatusesOfContract(db: Reader, of: OfContract): Promise<GeoStatusRow[]> {
+  const { sql, values } = ofContract(of);
   return db.all(
     `select g.* from contract_servers c join exit_ips e on e.server_id = c.server_id
-     join geo_statuses g on g.ip = e.ip where c.account_id = $1 and ${sql} order by g.provider`,
-    [account_id, ...ids],
+     join geo_statuses g on g.ip = e.ip where ${sql} order by g.provider`,
+    values,
   );
 }
 

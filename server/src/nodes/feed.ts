@@ -2,7 +2,7 @@
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import type { LoggedChange } from '../changes.ts';
+import { type LoggedChange, networkPosition, type Position } from '../changes.ts';
 import type { Context } from '../context.ts';
 import { type Own, ownedByLog } from '../owner.ts';
 import { mostStalled_seconds } from './backpressure.ts';
@@ -48,7 +48,7 @@ export class Feed {
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
   /** The last revision that was handed out, and its history; undefined until a first stream opens. */
-  #handedOut: log.Position | undefined;
+  #handedOut: Position | undefined;
   #reading = false;
   #readAgain = false;
   #retry: NodeJS.Timeout | undefined;
@@ -78,7 +78,7 @@ export class Feed {
    */
   async reaches(epoch: string, revision: number): Promise<boolean> {
     const { db } = this.#ctx;
-    const now = await log.networkPosition(db);
+    const now = await networkPosition(db);
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now;
     if (!(await this.#tellsAll(revision, now.revision))) return false;
@@ -142,7 +142,7 @@ export class Feed {
       await stream.untilRead();
       if (!stream.open) return;
       stream.missed = false;
-      const { epoch, revision } = await log.networkPosition(this.#ctx.db);
+      const { epoch, revision } = await networkPosition(this.#ctx.db);
       if (epoch !== stream.epoch) return stream.close();
       const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
       const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
@@ -244,7 +244,7 @@ export class Feed {
   }
 
   /** Goes on in a new history: nodes of the old one connect again, and hear that they need a snapshot. */
-  #startOver(position: log.Position): void {
+  #startOver(position: Position): void {
     this.#handedOut = position;
     for (const stream of this.#all()) if (stream.epoch !== position.epoch) stream.cut();
   }

@@ -151,11 +151,10 @@ export async function history(
   now: number,
 ): Promise<{ step: number; points: HistoryPoint[] }> {
   const step = widthOf(from, to, now);
-  const first = from - (from % step);
-  const kept = Math.min(step, hour_seconds);
+  const span = { step: Math.min(step, hour_seconds), from: from - (from % step), to, width: step };
   const [points, rejections] = await Promise.all([
-    store.pointsOf(db, whose, kept, step, first, to),
-    store.rejectionsOf(db, whose, kept, step, first, to),
+    store.pointsOf(db, whose, span),
+    store.rejectionsOf(db, whose, span),
   ]);
   const found = new Map<number, HistoryPoint>();
   for (const { at, up, down, samples, connections, ...peaks } of points) {

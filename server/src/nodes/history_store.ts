@@ -131,15 +131,16 @@ const placed = ({ node_id = 0, server_id }: Whose, ...rest: number[]) => [
   ...rest,
 ];
 
-/** The steps in from <= at < to, `width` seconds in one, in order; those without anything are left out. */
-export function pointsOf(
-  db: Reader,
-  whose: Whose,
-  step: number,
-  width: number,
-  from: number,
-  to: number,
-) {
+/** Steps that are kept, in from <= at < to, and how many seconds of them become one. */
+interface Span {
+  step: number;
+  from: number;
+  to: number;
+  width: number;
+}
+
+/** In order; what has nothing is left out. */
+export function pointsOf(db: Reader, whose: Whose, { step, from, to, width }: Span) {
   const sum = (column: string) => `sum(cast(${column} as double precision)) as ${column}`;
   return db.all<Point>(
     `select at - at % ${width} as at, ${[...summed.map(sum), ...peaks.map((column) => `max(${column}) as ${column}`)]}
@@ -150,14 +151,7 @@ export function pointsOf(
 }
 
 /** As `pointsOf`. */
-export function rejectionsOf(
-  db: Reader,
-  whose: Whose,
-  step: number,
-  width: number,
-  from: number,
-  to: number,
-) {
+export function rejectionsOf(db: Reader, whose: Whose, { step, from, to, width }: Span) {
   return db.all<Rejections>(
     `select at - at % ${width} as at, reason, sum(cast(count as double precision)) as count
      from node_rejections where node_id ${nodesOf(whose)} and step = $2 and at >= $3 and at < $4

@@ -1,18 +1,6 @@
 // The SQL of the log of changes, as nodes follow it: by server, from a revision on.
-import type { LoggedChange } from '../changes.ts';
+import { type LoggedChange, networkPosition } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
-
-export interface Position {
-  epoch: string;
-  revision: number;
-}
-
-/** Where the history of changes stands. */
-export async function networkPosition(db: Reader): Promise<Position> {
-  const row = await db.one<Position>('select epoch, revision from network');
-  if (!row) throw new Error('The database has no network row.');
-  return row;
-}
 
 /** The first revision that is still in the log; undefined when it is empty. */
 export async function oldestChange(db: Reader): Promise<number | undefined> {

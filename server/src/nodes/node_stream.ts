@@ -1,8 +1,7 @@
 // The open stream of one node: live as long as it reads fast enough, else at its pace.
 import type { Writable } from 'node:stream';
-import type { LoggedChange } from '../changes.ts';
+import type { LoggedChange, Position } from '../changes.ts';
 import { untilRead } from './backpressure.ts';
-import type * as log from './log_store.ts';
 import type { Node } from './nodes.ts';
 import { isLong, type NodeRecord } from './records.ts';
 
@@ -28,7 +27,7 @@ export class NodeStream {
   constructor(
     node: Node,
     response: Writable,
-    { epoch, revision }: log.Position,
+    { epoch, revision }: Position,
     stalled_seconds: number,
   ) {
     this.node = node;

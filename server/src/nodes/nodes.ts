@@ -1,6 +1,6 @@
 // Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
 import { audit } from '../audit.ts';
-import { bumpVersion, lastId, nextId, recordChange } from '../changes.ts';
+import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound, unauthorized } from '../errors.ts';
@@ -31,7 +31,7 @@ export {
   sampleNodes,
   type Whose,
 } from './history.ts';
-export { networkPosition, nodeLag, pruneChanges } from './log_store.ts';
+export { nodeLag, pruneChanges } from './log_store.ts';
 export type { Answer, LoginQuestion, Question } from './questions.ts';
 export {
   answer_seconds,
@@ -54,7 +54,7 @@ async function nodesChanged(tx: Transaction): Promise<void> {
 /** Numbers that rise: `revision` with any change of a record, `nodes` with each change of a node. */
 export async function networkMarks(db: Reader): Promise<{ revision: number; nodes: number }> {
   const [{ revision }, nodes] = await Promise.all([
-    log.networkPosition(db),
+    networkPosition(db),
     lastId(db, 0, nodesVersion),
   ]);
   return { revision, nodes };
@@ -237,7 +237,7 @@ export async function acknowledge(
 
 /** Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot. */
 export async function requireHistory(db: Reader, epoch: string, revision: number): Promise<void> {
-  const now = await log.networkPosition(db);
+  const now = await networkPosition(db);
   if (epoch === now.epoch && revision <= now.revision) return;
   throw conflict(
     'The history of changes is another one now (a backup was restored, or the database failed over); take a new snapshot.',

@@ -1,7 +1,9 @@
 // The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
+
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
+import { type OfContract, ofContract } from '../of_contract.ts';
 import type { Hashes } from '../secrets.ts';
 import type { NodeFault } from './faults.ts';
 
@@ -219,18 +221,13 @@ export function nodeCounts(db: Reader, only?: readonly number[]): Promise<NodeSt
   );
 }
 
-/** Of these servers of the contract, or of all. */
-export function nodesOfContract(
-  db: Reader,
-  account_id: number,
-  server_ids?: readonly number[],
-): Promise<NodeCounts[]> {
-  const { sql, ids } = idCondition('c.server_id', server_ids, 2);
+export function nodesOfContract(db: Reader, of: OfContract): Promise<NodeCounts[]> {
+  const { sql, values } = ofContract(of);
   return db.all(
     `select n.server_id, count(*) as nodes, sum(n.live) as live_nodes
      from contract_servers c join nodes n on n.server_id = c.server_id
-     where c.account_id = $1 and n.revoked_at is null and ${sql} group by n.server_id`,
-    [account_id, ...ids],
+     where n.revoked_at is null and ${sql} group by n.server_id`,
+    values,
   );
 }
 

@@ -1,6 +1,8 @@
 // The SQL of the VPN's health: the services that each node last told of, by exit.
+
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
+import type { OfContract } from '../of_contract.ts';
 
 export interface VpnHealthRow {
   node_id: number;
@@ -32,9 +34,7 @@ export type ToldByNode = {
 } & (Omit<VpnHealthRow, 'node_id'> | { ip: null });
 
 /** A server, or those of a contract: all, or these. */
-export type OfServers =
-  | { server_id: number }
-  | { account_id: number; server_ids?: readonly number[] | undefined };
+export type OfServers = { server_id: number } | OfContract;
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
 export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Promise<ToldByNode[]> {

@@ -1,6 +1,6 @@
 // Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
 import { audit } from '../audit.ts';
-import { bumpVersion, networkVersion, nextId } from '../changes.ts';
+import { bumpVersion, networkPosition, networkVersion, nextId } from '../changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { inTurns } from '../db/slices.ts';
@@ -23,6 +23,7 @@ export type { NamedAuditRecord } from './store.ts';
 export {
   findOperator,
   findToken,
+  isInMaintenance,
   listOperatorTokens,
   markOperatorTokensUsed,
 } from './store.ts';
@@ -162,7 +163,7 @@ function makeTokenFile(file: string): string {
 
 /** Turns maintenance on or off: while it is on, /v0 answers 503. */
 export async function setMaintenance(tx: Transaction, on: boolean): Promise<void> {
-  const before = (await store.network(tx)).maintenance === 1;
+  const before = await store.isInMaintenance(tx);
   if (before === on) return;
   await store.setMaintenance(tx, on);
   await bumpVersion(tx, networkVersion);
@@ -175,19 +176,17 @@ export async function setMaintenance(tx: Transaction, on: boolean): Promise<void
   });
 }
 
-export async function isInMaintenance(db: Database): Promise<boolean> {
-  return (await store.network(db)).maintenance === 1;
-}
-
 /** How the network and this server stand. Errors: 503 when the database does not answer. */
 export async function networkStatus(db: Database, now: number) {
   const [
-    { epoch, revision, maintenance },
+    position,
+    maintenance,
     schema,
     { nodes, live_nodes, has_users, has_usage, ...counts },
     lagging_nodes,
   ] = await Promise.all([
-    store.network(db),
+    networkPosition(db),
+    store.isInMaintenance(db),
     schemaVersion(db),
     store.counts(db),
     store.laggingNodes(db),
@@ -195,8 +194,8 @@ export async function networkStatus(db: Database, now: number) {
   return {
     version,
     now,
-    maintenance: maintenance === 1,
-    database: { engine: db.engine, schema, epoch, revision, answers: true },
+    maintenance,
+    database: { engine: db.engine, schema, ...position, answers: true },
     ...counts,
     nodes: { all: nodes, live: live_nodes, lagging: lagging_nodes },
     has_users: has_users > 0,

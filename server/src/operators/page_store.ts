@@ -1,13 +1,7 @@
 // The SQL of pages of operator tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
 /** The orders of a page. */
@@ -40,7 +34,7 @@ export function operatorTokenPageSlices(
 ): AsyncGenerator<PageSlice<OperatorTokenRow>, void, void> {
   const found = "($3 = '' or lower(t.name) like $3 escape '\\')";
   const sql = {
-    slices: idSlices(db, 'admin_tokens', sliceOfPage),
+    slices: (rows: number) => idSlices(db, 'admin_tokens', rows),
     row: 't',
     from: 'admin_tokens t',
     columns: 't.*',

@@ -51,16 +51,9 @@ export async function markOperatorTokensUsed(tx: Transaction, uses: readonly Use
   );
 }
 
-export interface NetworkRow {
-  epoch: string;
-  revision: number;
-  maintenance: number;
-}
-
-export async function network(db: Reader): Promise<NetworkRow> {
-  const row = await db.one<NetworkRow>('select epoch, revision, maintenance from network');
-  if (!row) throw new Error('The database has no network row.');
-  return row;
+export async function isInMaintenance(db: Reader): Promise<boolean> {
+  const row = await db.one<{ maintenance: number }>('select maintenance from network');
+  return row?.maintenance === 1;
 }
 
 export function setMaintenance(tx: Transaction, on: boolean): Promise<number> {

@@ -7,6 +7,7 @@ import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
 import { type Removed, recordChosen } from '../removals.ts';
 import {
+  auditRemoval,
   endOverride,
   giveWay,
   hostnameTaken,
@@ -50,12 +51,7 @@ export async function removeOverrides(
   await countHeld(tx, account_id, 'overrides', -entries.length);
   for await (const entry of inTurns(entries)) {
     await overrideChanged(tx, entry);
-    await audit(tx, {
-      account_id,
-      action: 'override.remove',
-      target: `overrides/${entry.id}`,
-      before: shownInLog(entry),
-    });
+    await auditRemoval(tx, entry);
   }
   const removal_id = await recordChosen(tx, account_id, 'overrides', entries.map(toRow));
   return { entries: entries.length, removal_id };

@@ -361,11 +361,15 @@ export async function removeOverride(
   await requireWritable(tx, account_id, any_contract);
   requireMatch(before);
   await removeRow(tx, before);
-  await audit(tx, {
-    account_id,
+  await auditRemoval(tx, before);
+}
+
+export function auditRemoval(tx: Transaction, entry: store.Override): Promise<void> {
+  return audit(tx, {
+    account_id: entry.account_id,
     action: 'override.remove',
-    target: `overrides/${before.id}`,
-    before: shownInLog(before),
+    target: `overrides/${entry.id}`,
+    before: shownInLog(entry),
   });
 }
 

@@ -1,12 +1,6 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import { liveSlices } from '../removed_ranges.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
@@ -56,7 +50,7 @@ export function pageSlicesOf(
   const values = [now, containing(search), server, ends_before];
   const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
-    slices: liveSlices(db, 'overrides', account_id, sliceOfPage),
+    slices: (rows: number) => liveSlices(db, 'overrides', account_id, rows),
     row: 'o',
     from: `overrides o ${state || sort === 'server' ? joins : ''}`,
     columns,

@@ -1,14 +1,6 @@
 // The password-hash queue: two hashes are made at a time in this process, and all who wait take turns.
 import { unavailable } from '../errors.ts';
 
-const most_at_work = 2;
-/** So many wait who are known, and as many others. */
-const most_waiting = 30;
-const most_waiting_of_one_prefix = 4;
-/** The known go first; behind so many of them comes one of the others. */
-const most_known_in_a_row = 3;
-const most_remembered = 10_000;
-
 /** The place of one who waits. */
 export interface Place {
   /** The address prefix that the visitor comes from. */
@@ -25,6 +17,13 @@ interface Waiting {
   sendAway: (error: Error) => void;
 }
 
+const most_at_work = 2;
+/** So many wait who are known, and as many others. */
+const most_waiting = 30;
+const most_waiting_of_one_prefix = 4;
+/** The known go first; behind so many of them comes one of the others. */
+const most_known_in_a_row = 3;
+const most_remembered = 10_000;
 let atWork = 0;
 let knownInARow = 0;
 const known: Waiting[] = [];

@@ -1,13 +1,7 @@
 // The SQL of pages of the users of an account, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  containing,
-  type PageAsked,
-  type PageSlice,
-  pageSlices,
-  sliceOfPage,
-} from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
 import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
@@ -63,7 +57,7 @@ export function userPageSlices(
   const asked = [found, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
   const isAsked = search !== '' || asked.length > 1;
   const sql = {
-    slices: idSlices(db, 'users', sliceOfPage, account_id),
+    slices: (rows: number) => idSlices(db, 'users', rows, account_id),
     row: 'u',
     from: `users u ${join}`,
     columns: 'u.*',

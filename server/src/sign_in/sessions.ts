@@ -10,11 +10,6 @@ import { changeSignIn } from './store.ts';
 
 export { markSessionsSeen } from './session_store.ts';
 
-const longest_seconds = 30 * 86_400;
-export const idle_seconds = 7 * 86_400;
-const most_per_user = 50;
-const longest_browser = 200;
-
 /** The person who is signed in, as of this request. */
 export interface Person {
   account_id: number;
@@ -33,6 +28,10 @@ export interface NewSession {
   lifetime_seconds: number;
 }
 
+const longest_seconds = 30 * 86_400;
+export const idle_seconds = 7 * 86_400;
+const most_per_user = 50;
+const longest_browser = 200;
 const token_format = /^[A-Za-z0-9_-]{43}$/;
 
 /**

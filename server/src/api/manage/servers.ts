@@ -91,11 +91,11 @@ async function ownServers(
   names?: string[],
 ) {
   const { account, servers } = await listContractServers(db, account_id, names, everything, now);
-  const server_ids = names && servers.map(({ server }) => server.id);
+  const of = { account_id, server_ids: names && servers.map(({ server }) => server.id) };
   const [schemes, counts, vpn] = await Promise.all([
     listPortSchemes(db),
-    nodesOfContract(db, account_id, server_ids),
-    vpnHealth(db, { account_id, server_ids }, health_stale_seconds, now),
+    nodesOfContract(db, of),
+    vpnHealth(db, of, health_stale_seconds, now),
   ]);
   const bases = schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [];
   const portsOf = (port_base: number) =>
