@@ -250,9 +250,9 @@ function project(name: string, own: object) {
     maxWorkers: 3,
     // Patience, for a machine that is busy with something else: what takes longer has stopped.
     setupFiles: 'test/seeded.ts',
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 360_000,
+    expect: { poll: { timeout: 90_000 } },
   } as const;
   return { test: { ...shared, name, ...own } };
 }

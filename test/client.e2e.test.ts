@@ -34,7 +34,7 @@ async function startSite(library: string, api: string): Promise<Server> {
   return site;
 }
 
-describe('the client library in a browser', { timeout: 120_000 }, () => {
+describe('the client library in a browser', { timeout: 360_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-client-page-'));
   let t: TestApp;
   let site: Server;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 30_000 };
+const patience = { timeout: 100_000 };
 
 /** The view as people see it: its fields, its rows, the open dialog, and the place on the page. A form's proposal of a time begins now. */
 const look = ({ page }: Visit): Promise<unknown> =>
@@ -69,7 +69,7 @@ async function expectKept(visit: Visit, path: string): Promise<void> {
   await expect.poll(() => look(visit), patience).toEqual({ ...(before as object), scroll: 0 });
 }
 
-describe('the address of a page of an account', { timeout: 120_000 }, () => {
+describe('the address of a page of an account', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {
@@ -189,7 +189,7 @@ describe('the address of a page of an account', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the address of a page of the operator', { timeout: 120_000 }, () => {
+describe('the address of a page of the operator', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

@@ -5,7 +5,7 @@ import { account, Console, everything } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 
-describe('finding things', { timeout: 120_000 }, () => {
+describe('finding things', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   let operator: Visit;

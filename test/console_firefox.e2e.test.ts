@@ -10,7 +10,7 @@ import type { Visit } from './console/visit.ts';
 
 const note = 'Zürich, „Büro“';
 
-describe('the console in Firefox', { timeout: 120_000 }, () => {
+describe('the console in Firefox', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   const folder = mkdtempSync(join(tmpdir(), 'exitward-firefox-'));

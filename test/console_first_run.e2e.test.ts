@@ -10,7 +10,7 @@ import { buildConsole } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import { Visit } from './console/visit.ts';
 
-const patience = { timeout: 30_000 };
+const patience = { timeout: 100_000 };
 const server = {
   name: 'fra1',
   hostname: 'fra1.example.net',
@@ -22,7 +22,7 @@ const server = {
   services: ['proxy'],
 };
 
-describe('a new network in the console', { timeout: 120_000 }, () => {
+describe('a new network in the console', { timeout: 360_000 }, () => {
   let folder: string;
   let t: TestApp;
   let browser: Browser;

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-describe('a form of the console', { timeout: 120_000 }, () => {
+describe('a form of the console', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

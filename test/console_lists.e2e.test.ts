@@ -4,9 +4,9 @@ import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 import { throughProxy } from './demo_process.ts';
 
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 
-describe('the lists of an account in the console', { timeout: 120_000 }, () => {
+describe('the lists of an account in the console', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

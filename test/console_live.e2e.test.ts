@@ -4,10 +4,10 @@ import { account, Console, everything } from './console/console.ts';
 import { expectAccessible, expectFitsPhone } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 30_000 };
+const patience = { timeout: 100_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
-describe('an open page of the console', { timeout: 120_000 }, () => {
+describe('an open page of the console', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

@@ -97,7 +97,7 @@ const pages: Array<
   ['/nowhere', 'Nothing here', []],
 ];
 
-describe('the looks of the console', { timeout: 120_000 }, () => {
+describe('the looks of the console', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

@@ -14,7 +14,7 @@ const most_bytes = 100_000;
 
 const server = 'us-0001';
 
-describe('the pages of a large network', { timeout: 240_000 }, () => {
+describe('the pages of a large network', { timeout: 600_000 }, () => {
   let t: Console;
   let visit: Visit;
   let operator: Visit;

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 20_000 };
+const patience = { timeout: 100_000 };
 
-describe('long lists of users and accounts', { timeout: 120_000 }, () => {
+describe('long lists of users and accounts', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   let operator: Visit;

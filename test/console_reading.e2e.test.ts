@@ -42,7 +42,7 @@ class Traffic {
   }
 }
 
-describe('the requests of the console', { timeout: 120_000 }, () => {
+describe('the requests of the console', { timeout: 360_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-reading-'));
   let t: TestApp;
   let acme: BuiltAccount;

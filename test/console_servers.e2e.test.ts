@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 
-describe('servers and usage in the console', { timeout: 120_000 }, () => {
+describe('servers and usage in the console', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   beforeAll(async () => {

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 
-describe('signing in to the console', { timeout: 120_000 }, () => {
+describe('signing in to the console', { timeout: 360_000 }, () => {
   let t: Console;
   beforeAll(async () => {
     t = await Console.start();

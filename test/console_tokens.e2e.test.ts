@@ -4,9 +4,9 @@ import { account, Console, everything } from './console/console.ts';
 import { expectAccessible } from './console/looking.ts';
 import type { Visit } from './console/visit.ts';
 
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 
-describe('tokens', { timeout: 120_000 }, () => {
+describe('tokens', { timeout: 360_000 }, () => {
   let t: Console;
   let visit: Visit;
   let operator: Visit;

@@ -17,7 +17,7 @@ async function startSite(): Promise<Server> {
   return site;
 }
 
-describe('a page of another site', { timeout: 120_000 }, () => {
+describe('a page of another site', { timeout: 360_000 }, () => {
   let t: Console;
   let site: Server;
   let victim: Visit;

@@ -38,7 +38,7 @@ async function api({ base_url, accounts }: Facts, path: string, body?: unknown) 
 }
 
 /** Other tests have the processors, too. */
-const patience = { timeout: 40_000 };
+const patience = { timeout: 100_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 describe('npm start', () => {

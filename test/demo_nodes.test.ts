@@ -44,7 +44,7 @@ describe('the life of the demo', () => {
 describe('the nodes of npm start', () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'exitward-demo-nodes-'));
   const listen: [string, string] = ['127.0.0.1:0', '127.0.0.1:0'];
-  const patience = { timeout: 40_000 };
+  const patience = { timeout: 100_000 };
   let base: number;
   let demo: Demo;
   let facts: Facts;

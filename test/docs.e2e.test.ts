@@ -8,7 +8,7 @@ import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
 import { connectBrowser } from './browser.ts';
 
-describe('the page at /docs', { timeout: 120_000 }, () => {
+describe('the page at /docs', { timeout: 360_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-docs-'));
   let t: TestApp;
   let account: BuiltAccount;

@@ -65,7 +65,7 @@ async function live(of: readonly number[], core = 0, vpn: VpnConduct = 'sound'):
 }
 
 describe('the simulated network', () => {
-  test('the same seed gives the same life, to the last event', { timeout: 120_000 }, async () => {
+  test('the same seed gives the same life, to the last event', { timeout: 360_000 }, async () => {
     // One of five has a VPN.
     const few = seeds.slice(0, 5);
     const [lives, again] = await Promise.all([live(few), live(few, 1)]);

@@ -54,7 +54,7 @@ export class Terminal {
     return (await this.#tmux('capture-pane', '-p', ...more)).stdout;
   }
   async shows(what: RegExp): Promise<void> {
-    await expect.poll(() => this.screen('-N'), { timeout: 40_000 }).toMatch(what);
+    await expect.poll(() => this.screen('-N'), { timeout: 100_000 }).toMatch(what);
   }
   async close(): Promise<void> {
     await this.#tmux('kill-server').catch(() => undefined);

@@ -13,7 +13,7 @@ import { until } from './waiting.ts';
 const thisProgram = fileURLToPath(new URL('serve.ts', import.meta.url));
 /** As the shipped program has it: a young generation of another size is other memory than is measured. */
 const flag = '--max-semi-space-size=8';
-const start_milliseconds = 60_000;
+const start_milliseconds = 180_000;
 
 /** How a process ended, and what it said. */
 export interface Ended {

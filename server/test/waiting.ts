@@ -17,7 +17,7 @@ const pauseAfter = (look_milliseconds: number, waited_milliseconds: number) =>
  */
 export async function until<T>(
   find: () => T | Promise<T>,
-  seconds = 30,
+  seconds = 90,
   otherwise = () => `it did not come to hold: ${find}`,
 ): Promise<Exclude<T, false | undefined>> {
   const ending = new AbortController();

@@ -8,7 +8,7 @@ import type {
 } from 'playwright-core';
 
 /** Chromium is slow while other tests run. */
-const patience_milliseconds = 40_000;
+const patience_milliseconds = 100_000;
 
 /** Breaches of the content policy become errors on the console, those of Trusted Types too. */
 const tellBreaches = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>

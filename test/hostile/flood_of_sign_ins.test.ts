@@ -65,7 +65,7 @@ eachDatabase((database) => {
   }
 
   test('from 72 addresses stops neither a known device nor a session, and a new device for a bounded number of tries', {
-    timeout: 240_000,
+    timeout: 600_000,
   }, async () => {
     let isOver = false;
     const attack = flood(() => isOver);

@@ -63,7 +63,7 @@ function lives<Mark>(
     });
 
     for (const [what, without, of, cutsOf] of controls[name]) {
-      test(`control: ${what} is seen`, { timeout: 240_000 }, async () => {
+      test(`control: ${what} is seen`, { timeout: 600_000 }, async () => {
         const trace = without(recorded, (path) => of.test(path));
         const places = cutsOf(trace);
         const faults: string[] = [];

@@ -68,7 +68,7 @@ function greet({ headers }: IncomingMessage, socket: Socket): void {
 }
 
 export function browsingTests(engine: EngineName): void {
-  describe(`a browser behind a proxy (${engine})`, { timeout: 120_000 }, () => {
+  describe(`a browser behind a proxy (${engine})`, { timeout: 360_000 }, () => {
     let world: World;
     let node: Node;
     let customer: Customer;

@@ -25,7 +25,7 @@ const byTls = { credentials: alice, port: t.tlsBase + 2, hasTls: true };
 const byOverride = { credentials: alice, port: t.overridePort };
 
 export function clientTests(engine: string, start: StartNode): void {
-  describe(`foreign clients (${engine})`, { timeout: 120_000 }, () => {
+  describe(`foreign clients (${engine})`, { timeout: 360_000 }, () => {
     let dir: string;
     let site: Site;
     let node: ProxyNode;
