@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { callForPage, type Given, type ListPage, type ResponseOf } from './api.ts';
 import { asShown } from './reading.ts';
 
-type Paged =
+export type Paged =
   | 'admin_list_accounts'
   | 'admin_list_usage'
   | 'admin_list_servers'
@@ -18,8 +18,8 @@ type Paged =
   | 'console_list_overrides'
   | 'console_list_tokens'
   | 'console_list_users';
-type Query<K extends Paged> = NonNullable<Given<K>['query']>;
-type Row<K extends Paged> = ResponseOf<K>[number];
+export type Query<K extends Paged> = NonNullable<Given<K>['query']>;
+export type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
 
 export interface Pages<T> {
@@ -33,6 +33,8 @@ export interface Pages<T> {
   /** Whether the rows are those of the query before, until those of this one are here. */
   isOld: boolean;
   readMore: () => void;
+  /** Reads a long page for a file: the first one by {}, then as the one before says. */
+  readToSave: (next: Next, stop: AbortSignal) => Promise<ListPage<T>>;
 }
 
 /** How many there are, and those that were read. */
@@ -95,5 +97,6 @@ export function usePages<K extends Paged>(
     isReading: pages.isFetchingNextPage,
     isOld: pages.isPlaceholderData,
     readMore: () => void fetchNextPage(),
+    readToSave: (next, stop) => readPage(operation, { ...query, limit: 1000 }, next, base, stop),
   };
 }

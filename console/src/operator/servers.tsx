@@ -2,11 +2,11 @@
 import { Link, useLocation } from 'wouter-preact';
 import { useAddressState, useAddressStates } from '../address.ts';
 import type { Given } from '../api/api.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { paths } from '../paths.ts';
 import {
@@ -23,7 +23,6 @@ import {
   PagedTable,
   SearchField,
   SelectField,
-  useSelection,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { ManyServersBar } from './forms/many_servers.tsx';
@@ -32,7 +31,6 @@ import { NetworkMap } from './network_map.tsx';
 import { placesName } from './places.ts';
 import { exitStatuses, exitTones, type Server, serverGroups, serverState } from './states.ts';
 
-const rowsOfPage = 100;
 const sorts = ['name', 'title', 'ip_count', 'nodes'] as const;
 const healths = {
   crit: 'some crit',
@@ -109,10 +107,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
   const of = useServerFilters();
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...of.query };
-  const pages = usePages('admin_list_servers', { query, limit: rowsOfPage });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ name }) => name));
-  const chosen = rows.filter(({ name }) => selection.keys.has(name));
+  const { pages, rows, selection, chosen } = useList('admin_list_servers', 'name', query);
   return (
     <Loaded of={pages.rows} what="the servers">
       {() =>
@@ -130,14 +125,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               caption="Servers of the network"
               columns={columns}
               keyOf={({ name }) => name}
-              beside={
-                <ExportButtons
-                  name="servers"
-                  read={(next) => readPage('admin_list_servers', { ...query, limit: 1000 }, next)}
-                  header={exported}
-                  cells={cellsOf}
-                />
-              }
+              beside={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
               {...{ pages, rows, sorting, selection }}
             />
           </>
@@ -205,11 +193,11 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
   );
 }
 
-const exported = [
+const header = [
   ...['name', 'hostname', 'title', 'city', 'country', 'latitude', 'longitude', 'services'],
   ...['port_schemes', 'exit_ips', 'ok', 'warn', 'crit', 'unknown', 'nodes', 'live', 'added'],
 ];
-const cellsOf = (server: Server) => {
+const cells = (server: Server) => {
   const { name, hostname, title, city, latitude, longitude, exits, nodes } = server;
   return [
     ...[name, hostname, title, city, server.country, latitude, longitude],

@@ -1,9 +1,9 @@
 // The operators' own tokens: one for each person, as the audit log names them.
 import type { ResponseOf } from '../api/api.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { change } from '../api/reading.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { nameRule } from '../forms/name_rule.ts';
@@ -20,12 +20,10 @@ import {
   ShownOnce,
   TextField,
   textOf,
-  useSelection,
 } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
-const rowsOfPage = 100;
 const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
 const states = { used: 'Used', unused: 'Never used' };
 
@@ -33,9 +31,7 @@ export function TokensPage() {
   const filters = useListFilters(states, false);
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...filters.query };
-  const pages = usePages('admin_list_tokens', { query, limit: rowsOfPage });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
+  const { pages, rows, selection, chosen } = useList('admin_list_tokens', 'id', query);
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
@@ -63,7 +59,7 @@ export function TokensPage() {
                     one="operator token"
                     many="operator tokens"
                     revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
-                    {...{ rows, selection, open }}
+                    {...{ chosen, selection, open }}
                   >
                     Whoever uses one of them, by this console or by the command line, is refused at
                     once. They cannot be brought back. If yours is among them, you are signed out.
@@ -86,24 +82,7 @@ export function TokensPage() {
                     Revoke
                   </Button>
                 )}
-                beside={
-                  <ExportButtons
-                    name="operator-tokens"
-                    read={(next, stop) =>
-                      readPage(
-                        'admin_list_tokens',
-                        { ...query, limit: 1000 },
-                        next,
-                        undefined,
-                        stop,
-                      )
-                    }
-                    header={['id', 'operator', 'created', 'last_used']}
-                    cells={({ id, name, created_at, last_used_at }) => [
-                      ...[id, name, timeText(created_at), timeText(last_used_at)],
-                    ]}
-                  />
-                }
+                beside={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
               />
             </>
           )}
@@ -113,6 +92,11 @@ export function TokensPage() {
     </Page>
   );
 }
+
+const header = ['id', 'operator', 'created', 'last_used'];
+const cells = ({ id, name, created_at, last_used_at }: Token) => [
+  ...[id, name, timeText(created_at), timeText(last_used_at)],
+];
 
 const columns: Column<Token>[] = [
   {

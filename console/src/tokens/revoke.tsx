@@ -7,7 +7,7 @@ import { Button, ChosenBar, type Selection } from '../ui/ui.ts';
 interface RevokeBarProps {
   one: string;
   many: string;
-  rows: ReadonlyArray<{ id: number }>;
+  chosen: ReadonlyArray<{ id: number }>;
   selection: Selection;
   open: OpenDialog;
   revoke: (ids: number[]) => Promise<unknown>;
@@ -16,8 +16,8 @@ interface RevokeBarProps {
 }
 
 export function RevokeBar(props: RevokeBarProps) {
-  const { one, many, rows, selection, open, revoke, children } = props;
-  const ids = rows.map(({ id }) => id).filter((id) => selection.keys.has(id));
+  const { one, many, chosen, selection, open, revoke, children } = props;
+  const ids = chosen.map(({ id }) => id);
   const what = count(ids.length, one, many);
   const submit = async () => {
     await revoke(ids);
