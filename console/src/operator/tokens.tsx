@@ -1,14 +1,13 @@
 // The operators' own tokens: one for each person, as the audit log names them.
 import type { ResponseOf } from '../api/api.ts';
 import { change } from '../api/reading.ts';
+import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { nameRule } from '../forms/name_rule.ts';
-import { Since } from '../relative_time.tsx';
-import '../style/lists.css';
 import { RevokeBar } from '../tokens/revoke.tsx';
 import {
   Button,
@@ -17,6 +16,7 @@ import {
   Loaded,
   Page,
   PagedTable,
+  RowButton,
   ShownOnce,
   TextField,
   textOf,
@@ -74,13 +74,11 @@ export function TokensPage() {
                 keyOf={({ id }) => id}
                 nameOf={({ name }) => name}
                 actions={(token) => (
-                  <Button
-                    kind="quiet"
-                    aria-label={`Revoke ${token.name}`}
+                  <RowButton
+                    verb="Revoke"
+                    of={token.name}
                     onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
-                  >
-                    Revoke
-                  </Button>
+                  />
                 )}
                 beside={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
               />
@@ -103,18 +101,10 @@ const columns: Column<Token>[] = [
     heading: 'Operator',
     names: true,
     sort: 'name',
-    cell: ({ name }) => (
-      <span class="hostname" title={name}>
-        {name}
-      </span>
-    ),
+    cell: ({ name }) => <CutText of={name} />,
   },
-  { heading: 'Created', sort: 'created_at', cell: ({ created_at }) => <Since at={created_at} /> },
-  {
-    heading: 'Last used',
-    sort: 'last_used_at',
-    cell: ({ last_used_at }) => <Since at={last_used_at} />,
-  },
+  createdColumn,
+  lastUsedColumn,
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
