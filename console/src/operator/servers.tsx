@@ -9,6 +9,7 @@ import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { paths } from '../paths.ts';
+import { CountryField } from '../servers/country_field.tsx';
 import {
   Badge,
   Button,
@@ -139,9 +140,6 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
   const { text, setText, filters, change } = of;
   const places = useRead('admin_list_server_places', {}).data ?? [];
   const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
-  const lands = [...new Set(places.map((place) => place.country))]
-    .map((value) => ({ value, text: country(value) }))
-    .sort((one, other) => one.text.localeCompare(other.text));
   const field = (name: keyof typeof noFilters) => ({
     name,
     value: filters[name],
@@ -156,10 +154,10 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         value={text}
         onInput={setText}
       />
-      <SelectField
-        label="Country"
+      <CountryField
+        of={places.map((place) => place.country)}
+        all="All countries"
         {...field('country')}
-        options={[{ value: '', text: 'All countries' }, ...lands]}
       />
       <SelectField
         label="Service"

@@ -7,7 +7,7 @@ import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
-import { nameRule } from '../forms/name_rule.ts';
+import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
 import {
   Button,
@@ -18,7 +18,6 @@ import {
   PagedTable,
   RowButton,
   ShownOnce,
-  TextField,
   textOf,
 } from '../ui/ui.ts';
 
@@ -126,13 +125,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
       )}
       onClose={onClose}
     >
-      <TextField
-        label="Who will hold it"
-        name="name"
-        required
-        {...nameRule}
-        hint="The name that the audit log shows. Letters, digits and . _ @ -"
-      />
+      <NameField label="Who will hold it" hint="The name that the audit log shows." />
     </MakerDialog>
   );
 }

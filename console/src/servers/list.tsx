@@ -1,6 +1,5 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
 import { useScope } from '../api/scope.ts';
-import { country as countryName } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { useList } from '../forms/list.ts';
@@ -14,6 +13,7 @@ import {
   SearchField,
   SelectField,
 } from '../ui/ui.ts';
+import { CountryField } from './country_field.tsx';
 import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
 import { chosenName, countsOf, type ServerPlace } from './places.ts';
@@ -96,11 +96,7 @@ interface FilterFieldsProps {
 
 function FilterFields({ places, filters }: FilterFieldsProps) {
   const { view, change } = filters;
-  const codes = new Set(places.map(({ country }) => country));
-  if (filters.country) codes.add(filters.country);
-  const countries = [...codes]
-    .map((value) => ({ value, text: countryName(value) }))
-    .sort((one, other) => one.text.localeCompare(other.text, 'en'));
+  const codes = places.map(({ country }) => country);
   return (
     <search class="filters servers-filters">
       <SearchField
@@ -110,12 +106,11 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
         placeholder="Name, place or exit IP"
         onInput={filters.setText}
       />
-      <SelectField
-        label="Country"
-        name="country"
+      <CountryField
+        of={filters.country ? [...codes, filters.country] : codes}
+        all="Any"
         value={filters.country}
         onInput={(country) => change({ country })}
-        options={[{ value: '', text: 'Any' }, ...countries]}
       />
       <SelectField
         label="Service"
