@@ -8,7 +8,7 @@ import { Button, CheckField, Choice, Copy, Dialog, optionsIn, SelectField } from
 import { CountryField } from './country_field.tsx';
 import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
-import { TokenFields, useToken } from './token.tsx';
+import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx';
 
 const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
 /** Longer lists are downloaded: a page of thousands of lines helps nobody. */
@@ -26,7 +26,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const [service, setService] = useState('proxy');
   const [override, setOverride] = useState(false);
   const [all, setAll] = useState(false);
-  const [by, setBy] = useState<'address' | 'token'>('address');
+  const [by, setBy] = useState<SignInWay>('address');
   const [format, setFormat] = useState<Format>('place');
   // The first page tells how the list looks; the whole of it is read once it is wanted.
   const [wanted, setWanted] = useState<'first' | 'all' | 'file'>('first');
@@ -84,16 +84,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         checked={all}
         onChange={(event) => setAll(event.currentTarget.checked)}
       />
-      <Choice
-        label="Sign in to the proxy"
-        shown
-        value={by}
-        onChoose={setBy}
-        options={[
-          { value: 'address', text: 'By address' },
-          { value: 'token', text: 'By token' },
-        ]}
-      />
+      <SignInChoice value={by} onChoose={setBy} />
       {by === 'token' && <TokenFields of={token} />}
       <Choice
         label="Format"
