@@ -1,15 +1,13 @@
 // The chosen tokens of a list, of an account's or of operators, are revoked, all or none.
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
-import { Button, ChosenBar, type Selection } from '../ui/ui.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { ChosenInBar } from '../forms/list.ts';
+import { Button, ChosenBar } from '../ui/ui.ts';
 
-interface RevokeBarProps {
+interface RevokeBarProps extends ChosenInBar<{ id: number }> {
   one: string;
   many: string;
-  chosen: ReadonlyArray<{ id: number }>;
-  selection: Selection;
-  open: OpenDialog;
   revoke: (ids: number[]) => Promise<unknown>;
   /** The consequences. */
   children: ComponentChildren;
