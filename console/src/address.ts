@@ -66,6 +66,12 @@ export function useAddressState(name: string, standard = ''): [string, (value: s
   return [state[name] ?? standard, (value) => set({ [name]: value })];
 }
 
+/** The same as the field of that name takes it. */
+export function useAddressField(name: string, standard = '') {
+  const [value, onInput] = useAddressState(name, standard);
+  return { name, value, onInput };
+}
+
 /** The whole state of the view, for a way back to it. */
 export const useAddressSearch = () => parts(fragment.value).search;
 

@@ -54,7 +54,7 @@ export function AuditLog({ children, ...log }: Log & { children?: ComponentChild
                     Clear the filters
                   </Button>
                 )}
-                {records.length > 0 && <ExportLog log={log} query={query} />}
+                {records.length > 0 && <ExportLog name={log.name} of={pages} />}
               </div>
               {records.length === 0 ? (
                 <Empty title={isFiltering ? 'Nothing found.' : 'Nothing yet.'}>

@@ -1,10 +1,9 @@
 // The records that the filters let through as a file, all of them.
 import type { ResponseOf } from '../api/api.ts';
-import { readPage } from '../api/paging.ts';
+import type { Pages } from '../api/paging.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { now } from '../now.ts';
 import { isoDay } from '../usage/days.ts';
-import type { Log } from './audit_log.tsx';
 import { auditSentence } from './sentences.ts';
 
 type AnyRecord = ResponseOf<'admin_list_audit'>[number];
@@ -21,14 +20,17 @@ const cells = (record: AnyRecord) => [
   record.request_id,
 ];
 
-export function ExportLog({ log, query }: { log: Log; query: object }) {
-  const { operation, base, name } = log;
+interface ExportLogProps {
+  /** Of the account, or of the network. */
+  name: string;
+  of: Pages<AnyRecord>;
+}
+
+export function ExportLog({ name, of }: ExportLogProps) {
   return (
     <ExportButtons<AnyRecord>
       name={`exitward-audit-${name}-${isoDay(now.value)}`}
-      read={(next, stop) => readPage(operation, { ...query, limit: 1000 }, next, base, stop)}
-      header={header}
-      cells={cells}
+      {...{ of, header, cells }}
     />
   );
 }

@@ -1,7 +1,7 @@
 // The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-import { useAddressState, usePath } from '../address.ts';
+import { useAddressStates, usePath } from '../address.ts';
 import { addressOf } from '../paths.ts';
 import { useTyped } from '../typed.ts';
 import { DateField, optionsOf, SearchField, SelectField, TextField } from '../ui/ui.ts';
@@ -17,13 +17,11 @@ interface AuditQuery {
   account?: string;
 }
 
+const noFilters = { search: '', kind: '', actor: '', from: '', to: '', account: '' };
+
 export function useAuditFilters() {
-  const [search, setSearch] = useAddressState('search');
-  const [kind, setKind] = useAddressState('kind');
-  const [actor, setActor] = useAddressState('actor');
-  const [from, setFrom] = useAddressState('from');
-  const [to, setTo] = useAddressState('to');
-  const [account] = useAddressState('account');
+  const [values, change] = useAddressStates(noFilters);
+  const { search, kind, actor, from, to, account } = values;
   const since = localDay(from);
   const until = localDay(to, 1);
   const action = actionsOf(kind).join(',');
@@ -35,17 +33,9 @@ export function useAuditFilters() {
     ...(until !== undefined && { until: String(until) }),
     ...(account && { account }),
   };
-  const values = { search, kind, actor, from, to, account };
-  const set = {
-    search: setSearch,
-    kind: setKind,
-    actor: setActor,
-    from: setFrom,
-    to: setTo,
-  };
   const [path, navigate] = usePath();
   const clear = () => navigate(addressOf(path, {}), { replace: true });
-  return { values, set, query, clear, isFiltering: Object.values(values).some(Boolean) };
+  return { values, change, query, clear, isFiltering: Object.values(values).some(Boolean) };
 }
 
 interface AuditFiltersProps {
@@ -58,8 +48,13 @@ interface AuditFiltersProps {
 }
 
 export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersProps) {
-  const { values, set } = filters;
-  const [search, setSearch] = useTyped(values.search, set.search);
+  const { values, change } = filters;
+  const field = (name: keyof typeof noFilters) => ({
+    name,
+    value: values[name],
+    onInput: (value: string) => change({ [name]: value }),
+  });
+  const [search, setSearch] = useTyped(values.search, (search) => change({ search }));
   return (
     <div class="filters audit-filters">
       <SearchField
@@ -70,36 +65,18 @@ export function AuditFilters({ filters, kinds, actors, children }: AuditFiltersP
         value={search}
         onInput={setSearch}
       />
-      <SelectField
-        label="Kind"
-        name="kind"
-        value={values.kind}
-        options={optionsOf(kinds, 'Everything')}
-        onInput={set.kind}
-      />
+      <SelectField label="Kind" {...field('kind')} options={optionsOf(kinds, 'Everything')} />
       <NameField
         label="Who"
         name="actor"
         placeholder="Anybody"
         value={values.actor}
         names={actors}
-        onChoose={set.actor}
+        onChoose={(actor) => change({ actor })}
       />
       {children}
-      <DateField
-        label="From"
-        name="from"
-        max={values.to || undefined}
-        value={values.from}
-        onInput={set.from}
-      />
-      <DateField
-        label="To"
-        name="to"
-        min={values.from || undefined}
-        value={values.to}
-        onInput={set.to}
-      />
+      <DateField label="From" {...field('from')} max={values.to || undefined} />
+      <DateField label="To" {...field('to')} min={values.from || undefined} />
     </div>
   );
 }

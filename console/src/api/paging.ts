@@ -1,10 +1,11 @@
 // Lists that the server gives in pages: the pages read so far, kept up to date together.
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
+import type { ReadSoFar } from '../ui/ui.ts';
 import { callForPage, type Given, type ListPage, type ResponseOf } from './api.ts';
 import { asShown } from './reading.ts';
 
-type Paged =
+export type Paged =
   | 'admin_list_accounts'
   | 'admin_list_usage'
   | 'admin_list_servers'
@@ -18,21 +19,15 @@ type Paged =
   | 'console_list_overrides'
   | 'console_list_tokens'
   | 'console_list_users';
-type Query<K extends Paged> = NonNullable<Given<K>['query']>;
-type Row<K extends Paged> = ResponseOf<K>[number];
+export type Query<K extends Paged> = NonNullable<Given<K>['query']>;
+export type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
 
-export interface Pages<T> {
+export interface Pages<T> extends ReadSoFar {
   /** As `Loaded` takes them: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; isLoading: boolean; refetch: () => unknown };
-  /** How long the list is, and how many of it fit the query; of lists that tell. */
-  total: number;
-  found: number;
-  hasMore: boolean;
-  isReading: boolean;
-  /** Whether the rows are those of the query before, until those of this one are here. */
-  isOld: boolean;
-  readMore: () => void;
+  /** Reads a long page for a file: the first one by {}, then as the one before says. */
+  readToSave: (next: Next, stop: AbortSignal) => Promise<ListPage<T>>;
 }
 
 /** How many there are, and those that were read. */
@@ -95,5 +90,6 @@ export function usePages<K extends Paged>(
     isReading: pages.isFetchingNextPage,
     isOld: pages.isPlaceholderData,
     readMore: () => void fetchNextPage(),
+    readToSave: (next, stop) => readPage(operation, { ...query, limit: 1000 }, next, base, stop),
   };
 }

@@ -1,22 +1,21 @@
 // The IP authlist: which addresses need no password, for whom and until when.
 import { useAddressState } from '../address.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
-import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
+import { Button, Card, Empty, Loaded, Page } from '../ui/ui.ts';
 import { SuggestUser } from '../users/suggest_user.tsx';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { PasteAddresses } from './paste.tsx';
 import { AuthlistTable } from './table.tsx';
 
-const rowsOfPage = 100;
 const sorts = ['id', 'ip', 'user', 'expiry', 'last_used_at'] as const;
 const states = {
   proven: 'Proven',
@@ -32,10 +31,7 @@ export function AuthlistPage() {
   const [user, setUser] = useAddressState('user');
   const { sorting, query: order } = useSorting(sorts, '-id');
   const query = { ...order, ...filters.query, user };
-  const pages = usePages('console_list_authlist', { query, limit: rowsOfPage, base });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
-  const chosen = rows.filter((row) => selection.keys.has(row.id));
+  const { pages, rows, selection, chosen } = useList('console_list_authlist', 'id', query, base);
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <AuthlistForm onClose={close} />,
     'add-many': (close) => <PasteAddresses onClose={close} />,
@@ -96,28 +92,8 @@ export function AuthlistPage() {
                 </ListHead>
                 <ProofNote rows={rows} />
                 <AuthlistTable
-                  pages={pages}
-                  rows={rows}
-                  sorting={sorting}
-                  selection={selection}
-                  open={open}
-                  openLinked={openLinked}
-                  beside={
-                    <ExportButtons
-                      name="authlist"
-                      read={(next, stop) =>
-                        readPage(
-                          'console_list_authlist',
-                          { ...query, limit: 1000 },
-                          next,
-                          base,
-                          stop,
-                        )
-                      }
-                      header={exported}
-                      cells={cellsOf}
-                    />
-                  }
+                  {...{ pages, rows, sorting, selection, open, openLinked }}
+                  beside={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
                 />
               </>
             )
@@ -133,8 +109,8 @@ export function AuthlistPage() {
   );
 }
 
-const exported = ['address', 'user', 'note', 'expires', 'last_used', 'added_by', 'added_at'];
-const cellsOf = (entry: AuthlistEntry) => [
+const header = ['address', 'user', 'note', 'expires', 'last_used', 'added_by', 'added_at'];
+const cells = (entry: AuthlistEntry) => [
   ...[entry.ip, entry.user, entry.note, timeText(entry.expiry), timeText(entry.last_used_at)],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];

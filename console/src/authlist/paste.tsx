@@ -6,7 +6,7 @@ import { count } from '../format.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { NoteField } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Dialog, Field, Form, notify, textOf } from '../ui/ui.ts';
+import { Dialog, Form, LinesField, notify, textOf } from '../ui/ui.ts';
 import { UserField } from './form.tsx';
 
 type Outcome = AccountResponse<'add_addresses'>;
@@ -47,22 +47,13 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
           onSubmit={submit}
           onCancel={onClose}
         >
-          <Field
+          <LinesField
             label="Addresses"
             name="addresses"
             hint="One on each line, at most 1,000. What stands behind # on a line is the note of its entry."
-          >
-            {(given) => (
-              <textarea
-                {...given}
-                class="mono"
-                rows={9}
-                required
-                spellcheck={false}
-                placeholder={'203.0.113.7\n203.0.113.8  # office Berlin\n2001:db8::7'}
-              />
-            )}
-          </Field>
+            rows={9}
+            placeholder={'203.0.113.7\n203.0.113.8  # office Berlin\n2001:db8::7'}
+          />
           <UserField user={undefined} />
           <ExpiryField />
           <NoteField hint="For every line without a note of its own." />

@@ -2,20 +2,20 @@
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
+import { CutText, lastUsedColumn } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
 import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Since, Until } from '../relative_time.tsx';
-import '../style/lists.css';
+import { Until } from '../relative_time.tsx';
 import {
   Badge,
-  Button,
   type Column,
   IconButton,
   notify,
   notifyError,
   PagedTable,
   type PagedTableProps,
+  RowButton,
 } from '../ui/ui.ts';
 import { type AuthlistEntry, keysOf } from './form.tsx';
 
@@ -48,15 +48,13 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
       actions={(entry) => (
         <>
           {isOperator && entry.proof !== null && entry.proof !== 'proven' && (
-            <Button
-              kind="quiet"
+            <RowButton
+              verb="Prove"
+              of={entry.ip}
               icon="check"
               title={`Prove ${entry.ip}`}
-              aria-label={`Prove ${entry.ip}`}
               onClick={() => void prove(account, entry)}
-            >
-              Prove
-            </Button>
+            />
           )}
           <IconButton
             icon="edit"
@@ -81,11 +79,7 @@ const columns: Column<AuthlistEntry>[] = [
     heading: 'Address',
     names: true,
     sort: 'ip',
-    cell: ({ ip }) => (
-      <span class="mono address" title={ip}>
-        {ip}
-      </span>
-    ),
+    cell: ({ ip }) => <CutText of={ip} look="mono address" />,
   },
   {
     heading: 'User',
@@ -98,11 +92,7 @@ const columns: Column<AuthlistEntry>[] = [
     ),
   },
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
-  {
-    heading: 'Last used',
-    sort: 'last_used_at',
-    cell: ({ last_used_at }) => <Since at={last_used_at} />,
-  },
+  lastUsedColumn,
 ];
 /** One sign in a row at most: an unproven entry works, and one of a user who is not active has a sign already. */
 const proofColumn: Column<AuthlistEntry> = {

@@ -1,9 +1,8 @@
 // Lines over time, drawn by uPlot; the pointer tells the values at a time, and the label tells all in words.
-import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { day_seconds } from '../usage/days.ts';
-import { axisTime, drawnColor, useDarkness } from './drawn.ts';
+import { axisTime, drawnColor } from './drawn.ts';
+import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 
 export interface Line {
   name: string;
@@ -34,25 +33,12 @@ interface LineChartProps {
 const height_pixels = 200;
 
 export function LineChart({ label, of, value, time, isCount = false }: LineChartProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const [at, setAt] = useState<number>();
-  const darkness = useDarkness();
-  useEffect(() => {
-    const parent = box.current;
-    if (!parent) return;
+  const draw = (parent: HTMLElement, setAt: SetAt) => {
     const { times, lines } = of;
     const data: uPlot.AlignedData = [[...times], ...lines.map(({ values }) => [...values])];
-    const made = new uPlot(options(parent, of, value, isCount, setAt), data, parent);
-    const observer = new ResizeObserver(() => {
-      const width = parent.clientWidth;
-      if (width > 0 && width !== made.width) made.setSize({ width, height: height_pixels });
-    });
-    observer.observe(parent);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-    };
-  }, [of, darkness]);
+    return new uPlot(options(parent, of, value, isCount, setAt), data, parent);
+  };
+  const { box, at } = usePlot(draw, [of]);
   const shown = at === undefined ? undefined : of.times[at];
   return (
     <figure class="usage-chart">
@@ -87,21 +73,12 @@ function options(
   { times, lines }: Lines,
   value: (value: number) => string,
   isCount: boolean,
-  setAt: (at: number | undefined) => void,
+  setAt: SetAt,
 ): uPlot.Options {
-  const { fontSize, fontFamily } = getComputedStyle(box);
-  const axis = {
-    stroke: drawnColor(box, '--text-soft'),
-    font: `${fontSize} ${fontFamily}`,
-    grid: { stroke: drawnColor(box, '--line'), width: 1 },
-    ticks: { show: false },
-  };
+  const axis = axisOptions(box);
   const [first = 0, last = 1] = [times[0], times.at(-1)];
   return {
-    width: box.clientWidth,
-    height: height_pixels,
-    legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    ...plotOptions(box, height_pixels, setAt),
     scales: {
       // A single point stands in the middle.
       x: { time: false, range: first === last ? [first - 1, last + 1] : [first, last] },
@@ -133,6 +110,5 @@ function options(
         ...(isDashed && { dash: [5, 5] }),
       })),
     ],
-    hooks: { setCursor: [(plot) => setAt(plot.cursor.idx ?? undefined)] },
   };
 }

@@ -1,10 +1,9 @@
 // Days or hours as stacked bars, drawn by uPlot; pointer and arrow keys go from one to the next, and each is told in words.
-import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { day_seconds, type Part, part_seconds, writtenPart } from '../usage/days.ts';
-import { axisTime, drawnColor, useDarkness } from './drawn.ts';
+import { axisTime, drawnColor } from './drawn.ts';
+import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 
 export interface Series {
   name: string;
@@ -24,31 +23,9 @@ interface UsageChartProps {
 }
 
 export function UsageChart({ label, by, starts, series }: UsageChartProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot>();
-  const [at, setAt] = useState<number>();
-  const darkness = useDarkness();
-
-  useEffect(() => {
-    const parent = box.current;
-    if (!parent) return;
-    const made = new uPlot(
-      options(parent, by, starts, series, setAt),
-      stacked(starts, series),
-      parent,
-    );
-    plot.current = made;
-    const observer = new ResizeObserver(() => {
-      const width = parent.clientWidth;
-      if (width > 0 && width !== made.width) made.setSize({ width, height: height_pixels });
-    });
-    observer.observe(parent);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-      plot.current = undefined;
-    };
-  }, [by, starts, series, darkness]);
+  const draw = (parent: HTMLElement, setAt: SetAt) =>
+    new uPlot(options(parent, by, starts, series, setAt), stacked(starts, series), parent);
+  const { box, plot, at } = usePlot(draw, [by, starts, series]);
 
   const point = (index: number) => {
     const to = Math.max(0, Math.min(starts.length - 1, index));
@@ -145,24 +122,14 @@ function options(
   by: Part,
   starts: readonly number[],
   series: readonly Series[],
-  setAt: (at: number | undefined) => void,
+  setAt: SetAt,
 ): uPlot.Options {
-  const { fontSize, fontFamily } = getComputedStyle(box);
   const part = part_seconds[by];
   const paths = uPlot.paths.bars?.({ size: [0.72, 48] });
-  const axis = {
-    stroke: drawnColor(box, '--text-soft'),
-    font: `${fontSize} ${fontFamily}`,
-    grid: { stroke: drawnColor(box, '--line'), width: 1 },
-    ticks: { show: false },
-  };
+  const axis = axisOptions(box);
   const fills = series.map(({ color }, at) => drawnColor(box, colorOf(color ?? at))).reverse();
   return {
-    width: box.clientWidth,
-    height: height_pixels,
-    // The table beside the chart holds the numbers; the legend is our own.
-    legend: { show: false },
-    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    ...plotOptions(box, height_pixels, setAt),
     scales: {
       x: {
         time: false,
@@ -198,6 +165,5 @@ function options(
         ...(paths && { paths }),
       })),
     ],
-    hooks: { setCursor: [(plot) => setAt(plot.cursor.idx ?? undefined)] },
   };
 }

@@ -1,10 +1,10 @@
 // Custom DNS: which hostnames resolve to an address of the account's choice, where, and whether they do already.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
@@ -13,14 +13,13 @@ import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { useServerChoices } from '../servers/choices.ts';
-import { Button, Card, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
+import { Button, Card, Empty, Loaded, Page } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
 import { DnsTable } from './table.tsx';
 import { TryDns } from './try.tsx';
 
-const rowsOfPage = 100;
 const sorts = ['hostname', 'ip', 'server', 'expiry', 'id'] as const;
 const states = {
   current: 'All but expired',
@@ -36,10 +35,7 @@ export function DnsPage() {
   const [server, setServer] = useAddressState('server');
   const { sorting, query: order } = useSorting(sorts, 'hostname');
   const query = { ...order, ...filters.query, server };
-  const pages = usePages('console_list_overrides', { query, limit: rowsOfPage, base });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
-  const chosen = rows.filter((row) => selection.keys.has(row.id));
+  const { pages, rows, selection, chosen } = useList('console_list_overrides', 'id', query, base);
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <DnsForm onClose={close} changeOther={changeOther} />,
     change: (close, id) => (
@@ -96,28 +92,8 @@ export function DnsPage() {
                   <ServerFilter server={server} onInput={setServer} />
                 </ListHead>
                 <DnsTable
-                  pages={pages}
-                  rows={rows}
-                  sorting={sorting}
-                  selection={selection}
-                  open={open}
-                  openLinked={openLinked}
-                  beside={
-                    <ExportButtons
-                      name="custom-dns"
-                      read={(next, stop) =>
-                        readPage(
-                          'console_list_overrides',
-                          { ...query, limit: 1000 },
-                          next,
-                          base,
-                          stop,
-                        )
-                      }
-                      header={exported}
-                      cells={cellsOf}
-                    />
-                  }
+                  {...{ pages, rows, sorting, selection, open, openLinked }}
+                  beside={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
                 />
               </>
             )
@@ -133,10 +109,10 @@ export function DnsPage() {
   );
 }
 
-const exported = [
+const header = [
   ...['hostname', 'resolves_to', 'server', 'state', 'expires', 'note', 'added_by', 'added_at'],
 ];
-const cellsOf = (entry: DnsEntry) => [
+const cells = (entry: DnsEntry) => [
   ...[entry.hostname, entry.ip, entry.server, entry.status, timeText(entry.expiry), entry.note],
   ...[adderOf(entry), timeText(entry.added_at)],
 ];

@@ -1,11 +1,11 @@
 // The custom DNS entries as a table, with the actions on each, and the dialog that removes one.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { CutText } from '../forms/columns.tsx';
 import { FormDialog, type OpenDialog, type OpenLinked } from '../forms/form_dialog.tsx';
 import { addedColumn, noteColumn } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Until } from '../relative_time.tsx';
-import '../style/lists.css';
 import {
   Button,
   type Column,
@@ -13,6 +13,7 @@ import {
   notify,
   PagedTable,
   type PagedTableProps,
+  RowButton,
   Status,
 } from '../ui/ui.ts';
 import { awaited, type DnsEntry, isOver } from './entries.ts';
@@ -45,20 +46,12 @@ const columns: Column<DnsEntry>[] = [
     heading: 'Hostname',
     names: true,
     sort: 'hostname',
-    cell: ({ hostname }) => (
-      <span class="hostname" title={hostname}>
-        {hostname}
-      </span>
-    ),
+    cell: ({ hostname }) => <CutText of={hostname} />,
   },
   {
     heading: 'Resolves to',
     sort: 'ip',
-    cell: ({ ip }) => (
-      <span class="mono address" title={ip}>
-        {ip}
-      </span>
-    ),
+    cell: ({ ip }) => <CutText of={ip} look="mono address" />,
   },
   { heading: 'On server', sort: 'server', cell: ({ server }) => server },
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
@@ -98,14 +91,7 @@ function Actions({ entry, open, openLinked }: ActionsProps) {
         </Button>
       )}
       {isOver(entry) ? (
-        <Button
-          kind="quiet"
-          aria-label={`Revive ${name}`}
-          disabledReason={readOnlyReason}
-          onClick={change}
-        >
-          Revive
-        </Button>
+        <RowButton verb="Revive" of={name} disabledReason={readOnlyReason} onClick={change} />
       ) : (
         <>
           {!isOperator && (

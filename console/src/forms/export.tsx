@@ -1,6 +1,7 @@
 // A list as a file, as it is shown: all pages of the present filter and order, as CSV or as JSON. It tells how far it is, and can be stopped.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListPage } from '../api/api.ts';
+import type { Pages } from '../api/paging.ts';
 import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { csvLines, download } from '../csv.ts';
@@ -15,8 +16,7 @@ type Next = Record<string, string>;
 interface ExportProps<T> {
   /** Of the file, without its ending. */
   name: string;
-  /** Reads a page: the first one by {}, then as the one before says. */
-  read: (next: Next, stop: AbortSignal) => Promise<ListPage<T>>;
+  of: Pages<T>;
   header: readonly string[];
   cells: (row: T) => Array<string | number>;
 }
@@ -32,7 +32,7 @@ let runs = 0;
  * at a time. Errors: ApiError; when it is stopped.
  */
 async function partsOf<T>(
-  { read, header, cells }: ExportProps<T>,
+  { of, header, cells }: ExportProps<T>,
   format: Format,
   stop: AbortSignal,
   onRead: (rows: number, found: number) => void,
@@ -47,7 +47,7 @@ async function partsOf<T>(
     // The cache keeps nothing of it, but tries again when the server is away.
     const page: ListPage<T> = await queries.fetchQuery({
       queryKey: ['export', run, place],
-      queryFn: () => read(place, stop),
+      queryFn: () => of.readToSave(place, stop),
       gcTime: 0,
       staleTime: 0,
     });

@@ -3,30 +3,26 @@ import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count, dateTime } from '../format.ts';
 import { now } from '../now.ts';
-import { Button, ChosenBar, notify, type Selection } from '../ui/ui.ts';
+import { Button, ChosenBar, notify } from '../ui/ui.ts';
 import { ExpiryField, expiryOf } from './expiry_field.tsx';
-import { FormDialog, type OpenDialog } from './form_dialog.tsx';
+import { FormDialog } from './form_dialog.tsx';
+import type { ChosenInBar, ChosenInDialog } from './list.ts';
 import { type List, lists, undoRemoval } from './remove_all.tsx';
 import { undoBy } from './undo.ts';
 
-interface Chosen {
+interface Entry {
   id: number;
   expiry: number;
 }
 
-interface ManyProps {
+interface OfList {
   list: List;
-  chosen: readonly Chosen[];
-  selection: Selection;
-  onClose: () => void;
 }
 
-interface ManyBarProps extends Omit<ManyProps, 'onClose'> {
-  open: OpenDialog;
-}
+type ManyProps = OfList & ChosenInDialog<Entry>;
 
 /** The bar of a page whose rows are chosen. */
-export function ManyBar({ open, ...many }: ManyBarProps) {
+export function ManyBar({ open, ...many }: OfList & ChosenInBar<Entry>) {
   const { readOnlyReason } = useScope();
   return (
     <ChosenBar selection={many.selection}>
@@ -48,7 +44,7 @@ export function ManyBar({ open, ...many }: ManyBarProps) {
   );
 }
 
-const keysOf = (list: List, chosen: readonly Chosen[]) => chosen.map(({ id }) => `${list}/${id}`);
+const keysOf = (list: List, chosen: readonly Entry[]) => chosen.map(({ id }) => `${list}/${id}`);
 
 function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
   const scope = useScope();

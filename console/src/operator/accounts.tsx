@@ -1,9 +1,9 @@
 // Every account: how it stands with its contract, and a way to its page.
 import { Link, useLocation } from 'wouter-preact';
-import { readPage, usePages } from '../api/paging.ts';
 import { bytes, date, percent } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { now } from '../now.ts';
@@ -19,13 +19,11 @@ import {
   Meter,
   Page,
   PagedTable,
-  useSelection,
 } from '../ui/ui.ts';
 import { ManyAccountsBar } from './accounts_many.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountFilters, accountStates } from './states.ts';
 
-const rowsOfPage = 100;
 const sorts = ['name', 'plan', 'usage', 'expiry'] as const;
 
 export function AccountsPage() {
@@ -33,10 +31,7 @@ export function AccountsPage() {
   const filters = useListFilters(accountFilters);
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...filters.query };
-  const pages = usePages('admin_list_accounts', { query, limit: rowsOfPage });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ name }) => name));
-  const chosen = rows.filter(({ name }) => selection.keys.has(name));
+  const { pages, rows, selection, chosen } = useList('admin_list_accounts', 'name', query);
   const { dialog, open, openLinked } = useDialog({
     create: (close) => (
       <NewAccountDialog
@@ -80,16 +75,7 @@ export function AccountsPage() {
                   keyOf={({ name }) => name}
                   sorting={sorting}
                   selection={selection}
-                  beside={
-                    <ExportButtons
-                      name="accounts"
-                      read={(next) =>
-                        readPage('admin_list_accounts', { ...query, limit: 1000 }, next)
-                      }
-                      header={exported}
-                      cells={cellsOf}
-                    />
-                  }
+                  beside={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
                 />
               </>
             )
@@ -101,8 +87,8 @@ export function AccountsPage() {
   );
 }
 
-const exported = ['account', 'plan', 'usage_bytes', 'limit_bytes', 'contract_ends', 'suspended'];
-const cellsOf = ({ name, plan, period, limit_bytes, expiry, suspended }: Account) => [
+const header = ['account', 'plan', 'usage_bytes', 'limit_bytes', 'contract_ends', 'suspended'];
+const cells = ({ name, plan, period, limit_bytes, expiry, suspended }: Account) => [
   ...[name, plan, period.usage, limit_bytes, timeText(expiry), suspended ? 'yes' : 'no'],
 ];
 

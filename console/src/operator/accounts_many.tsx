@@ -2,23 +2,14 @@
 import { change } from '../api/reading.ts';
 import { count, dateTime } from '../format.ts';
 import { ExactExpiryField, expiryOf } from '../forms/expiry_field.tsx';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
 import { undoBy } from '../forms/undo.ts';
-import { Button, ChosenBar, notify, type Selection } from '../ui/ui.ts';
+import { Button, ChosenBar, notify } from '../ui/ui.ts';
 import type { Account } from './states.ts';
 
-interface ManyProps {
-  chosen: readonly Account[];
-  selection: Selection;
-  onClose: () => void;
-}
-
-interface ManyAccountsBarProps extends Omit<ManyProps, 'onClose'> {
-  open: OpenDialog;
-}
-
 /** The bar of a page whose accounts are chosen. */
-export function ManyAccountsBar({ open, ...many }: ManyAccountsBarProps) {
+export function ManyAccountsBar({ open, ...many }: ChosenInBar<Account>) {
   return (
     <ChosenBar selection={many.selection}>
       <Button onClick={() => open((close) => <ExtendContracts {...many} onClose={close} />)}>
@@ -45,7 +36,7 @@ type Terms = Partial<Pick<Account, 'suspended' | 'expiry'>>;
 
 /** Changes those who are not so yet. */
 async function changeMany(
-  { chosen, selection }: Omit<ManyProps, 'onClose'>,
+  { chosen, selection }: Chosen<Account>,
   to: Terms,
   before: (account: Account) => Terms,
   done: (what: string) => string,
@@ -68,7 +59,11 @@ async function changeMany(
   notify(done(countOf(changed)), undoBy(undo, { about }));
 }
 
-function SuspendMany({ suspended, onClose, ...many }: ManyProps & { suspended: boolean }) {
+function SuspendMany({
+  suspended,
+  onClose,
+  ...many
+}: ChosenInDialog<Account> & { suspended: boolean }) {
   const what = countOf(many.chosen);
   const verb = suspended ? `Suspend ${what}` : `Lift the suspension of ${what}`;
   return (
@@ -95,7 +90,7 @@ function SuspendMany({ suspended, onClose, ...many }: ManyProps & { suspended: b
   );
 }
 
-function ExtendContracts({ onClose, ...many }: ManyProps) {
+function ExtendContracts({ onClose, ...many }: ChosenInDialog<Account>) {
   const what = countOf(many.chosen);
   const latest = Math.max(...many.chosen.map(({ expiry }) => expiry));
   return (

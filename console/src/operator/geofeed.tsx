@@ -1,6 +1,6 @@
 // Geo-IP: where providers see the exit IPs, against where they are, and the geofeed that tells them.
 import { Link } from 'wouter-preact';
-import { useAddressState } from '../address.ts';
+import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
 import { callAsShown, change, useRead } from '../api/reading.ts';
@@ -83,8 +83,8 @@ function Feed({ status: { geofeed } }: { status: Status }) {
 }
 
 function Seen({ hasProviders }: { hasProviders: boolean }) {
-  const [state, setState] = useAddressState('status', 'crit');
-  const chosen = (state in states ? state : 'crit') as State;
+  const asked = useAddressField('status', 'crit');
+  const chosen = (asked.value in states ? asked.value : 'crit') as State;
   const query = chosen === '' ? {} : { status: chosen };
   const pages = usePages('admin_list_geo_statuses', { query });
   const check = async () => {
@@ -101,13 +101,7 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
       actions={hasProviders && <Button onClick={check}>Look them up now</Button>}
     >
       <div class="filters">
-        <SelectField
-          label="Seen"
-          name="status"
-          value={chosen}
-          options={optionsIn(states)}
-          onInput={setState}
-        />
+        <SelectField label="Seen" {...asked} value={chosen} options={optionsIn(states)} />
       </div>
       <Loaded of={pages.rows} what="where providers see the exit IPs">
         {(rows) =>

@@ -70,20 +70,20 @@ function accountsOf({ accounts, account_count }: Held): string {
 function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
   const { id, node } = batch;
   const what = `${bytes(batch.bytes)} of ${node}`;
+  const accept = async () => {
+    await change('admin_accept_held_usage', { path: { id } });
+    return `${what} is billed.`;
+  };
+  const discard = async () => {
+    await change('admin_remove_held_usage', { path: { id } });
+    return `${what} is thrown away.`;
+  };
   return (
     <>
       <Button
         onClick={() =>
           open((close) => (
-            <FormDialog
-              title={`Accept ${what}?`}
-              verb="Bill it"
-              onClose={close}
-              onSubmit={async () => {
-                await change('admin_accept_held_usage', { path: { id } });
-                return `${what} is billed.`;
-              }}
-            >
+            <FormDialog title={`Accept ${what}?`} verb="Bill it" onSubmit={accept} onClose={close}>
               <p>
                 <strong>It counts for {accountsOf(batch)}</strong>, in the hours that it names.
                 Limits act at once: an account that is over its limit then is refused.
@@ -100,11 +100,8 @@ function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {
             <FormDialog
               title={`Discard ${what}?`}
               verb="Discard it"
+              onSubmit={discard}
               onClose={close}
-              onSubmit={async () => {
-                await change('admin_remove_held_usage', { path: { id } });
-                return `${what} is thrown away.`;
-              }}
             >
               <p>It is never billed, and cannot be brought back. The audit log keeps its sums.</p>
             </FormDialog>

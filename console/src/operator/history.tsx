@@ -1,6 +1,6 @@
 // History: what the network, a server or a node carried, rejected and lacked over time; figures, and a chart of each.
 import { useMemo } from 'preact/hooks';
-import { useAddressState } from '../address.ts';
+import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
@@ -26,8 +26,8 @@ const step_seconds = 300;
 export function HistoryCard({ server, node }: { server?: string; node?: number }) {
   const isOfAll = server === undefined && node === undefined;
   const names = isOfAll ? spanNames : ofOne;
-  const [named, setSpan] = useAddressState('span', 'day');
-  const span = (named in names ? named : 'day') as Span;
+  const asked = useAddressField('span', 'day');
+  const span = (asked.value in names ? asked.value : 'day') as Span;
   const to = Math.floor(now.value / step_seconds + 1) * step_seconds;
   const of = server === undefined ? {} : { server };
   const history = useRead('admin_get_history', {
@@ -45,13 +45,7 @@ export function HistoryCard({ server, node }: { server?: string; node?: number }
       actions={
         <>
           <div class="split">
-            <SelectField
-              label="Span"
-              name="span"
-              value={span}
-              options={optionsIn(names)}
-              onInput={setSpan}
-            />
+            <SelectField label="Span" {...asked} value={span} options={optionsIn(names)} />
           </div>
           <Button
             icon="download"
@@ -168,6 +162,7 @@ function chartsOf(points: readonly Filled[]) {
         ]
       : []),
   ];
+  const ofCounts = { times, value: whole, isCount: true };
   return [
     {
       title: 'Throughput',
@@ -181,9 +176,7 @@ function chartsOf(points: readonly Filled[]) {
     },
     {
       title: 'Open connections',
-      times,
-      value: whole,
-      isCount: true,
+      ...ofCounts,
       lines: [
         line('At most', 2, ({ connections_peak }) => connections_peak),
         line('On average', 0, ({ connections }) => connections),
@@ -191,16 +184,12 @@ function chartsOf(points: readonly Filled[]) {
     },
     {
       title: 'Rejected connections, by reason',
-      times,
-      value: whole,
-      isCount: true,
+      ...ofCounts,
       lines: rejected.length > 0 ? rejected : [line('none', 0, () => 0)],
     },
     {
       title: 'Lag and faults',
-      times,
-      value: whole,
-      isCount: true,
+      ...ofCounts,
       lines: [
         line('Longest lag, seconds', 3, ({ lag_peak }) => lag_peak),
         line('Faults at a time', 5, ({ faults_peak }) => faults_peak),

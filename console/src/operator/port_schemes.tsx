@@ -4,18 +4,17 @@ import { invalidField, type ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { count } from '../format.ts';
 import { FormDialog, OfRecord, useDialog } from '../forms/form_dialog.tsx';
-import { nameRule } from '../forms/name_rule.ts';
+import { NameField } from '../forms/name_field.tsx';
 import { addressOf, paths } from '../paths.ts';
 import {
   Button,
   Card,
   type Column,
-  Field,
   IconButton,
+  LinesField,
   Loaded,
   Page,
   Table,
-  TextField,
   textOf,
 } from '../ui/ui.ts';
 
@@ -127,23 +126,14 @@ function basesOf(fields: FormData): Bases {
 
 function PortsField({ bases }: { bases?: Bases }) {
   return (
-    <Field
+    <LinesField
       label="Ports"
       name="bases"
       hint="On each line the port of port base 0 and its service, proxy or proxy-https. Override ports are 500 more."
-    >
-      {(given) => (
-        <textarea
-          {...given}
-          class="mono"
-          rows={4}
-          required
-          spellcheck={false}
-          defaultValue={bases && textOfBases(bases)}
-          placeholder={'20000 proxy\n22000 proxy-https'}
-        />
-      )}
-    </Field>
+      rows={4}
+      defaultValue={bases && textOfBases(bases)}
+      placeholder={'20000 proxy\n22000 proxy-https'}
+    />
   );
 }
 
@@ -161,7 +151,7 @@ function NewScheme({ onClose }: { onClose: () => void }) {
       }}
     >
       <p>No node opens a port of it until a server is given the scheme.</p>
-      <TextField label="Name" name="name" required {...nameRule} />
+      <NameField />
       <PortsField />
     </FormDialog>
   );

@@ -2,13 +2,14 @@
 import { Link, useLocation } from 'wouter-preact';
 import { useAddressState, useAddressStates } from '../address.ts';
 import type { Given } from '../api/api.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
 import { country } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { paths } from '../paths.ts';
+import { CountryField } from '../servers/country_field.tsx';
 import {
   Badge,
   Button,
@@ -23,7 +24,6 @@ import {
   PagedTable,
   SearchField,
   SelectField,
-  useSelection,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { ManyServersBar } from './forms/many_servers.tsx';
@@ -32,7 +32,6 @@ import { NetworkMap } from './network_map.tsx';
 import { placesName } from './places.ts';
 import { exitStatuses, exitTones, type Server, serverGroups, serverState } from './states.ts';
 
-const rowsOfPage = 100;
 const sorts = ['name', 'title', 'ip_count', 'nodes'] as const;
 const healths = {
   crit: 'some crit',
@@ -109,10 +108,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
   const of = useServerFilters();
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...of.query };
-  const pages = usePages('admin_list_servers', { query, limit: rowsOfPage });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ name }) => name));
-  const chosen = rows.filter(({ name }) => selection.keys.has(name));
+  const { pages, rows, selection, chosen } = useList('admin_list_servers', 'name', query);
   return (
     <Loaded of={pages.rows} what="the servers">
       {() =>
@@ -130,14 +126,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               caption="Servers of the network"
               columns={columns}
               keyOf={({ name }) => name}
-              beside={
-                <ExportButtons
-                  name="servers"
-                  read={(next) => readPage('admin_list_servers', { ...query, limit: 1000 }, next)}
-                  header={exported}
-                  cells={cellsOf}
-                />
-              }
+              beside={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
               {...{ pages, rows, sorting, selection }}
             />
           </>
@@ -151,9 +140,6 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
   const { text, setText, filters, change } = of;
   const places = useRead('admin_list_server_places', {}).data ?? [];
   const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
-  const lands = [...new Set(places.map((place) => place.country))]
-    .map((value) => ({ value, text: country(value) }))
-    .sort((one, other) => one.text.localeCompare(other.text));
   const field = (name: keyof typeof noFilters) => ({
     name,
     value: filters[name],
@@ -168,10 +154,10 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         value={text}
         onInput={setText}
       />
-      <SelectField
-        label="Country"
+      <CountryField
+        of={places.map((place) => place.country)}
+        all="All countries"
         {...field('country')}
-        options={[{ value: '', text: 'All countries' }, ...lands]}
       />
       <SelectField
         label="Service"
@@ -205,11 +191,11 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
   );
 }
 
-const exported = [
+const header = [
   ...['name', 'hostname', 'title', 'city', 'country', 'latitude', 'longitude', 'services'],
   ...['port_schemes', 'exit_ips', 'ok', 'warn', 'crit', 'unknown', 'nodes', 'live', 'added'],
 ];
-const cellsOf = (server: Server) => {
+const cells = (server: Server) => {
   const { name, hostname, title, city, latitude, longitude, exits, nodes } = server;
   return [
     ...[name, hostname, title, city, server.country, latitude, longitude],

@@ -1,14 +1,13 @@
 // The operators' own tokens: one for each person, as the audit log names them.
 import type { ResponseOf } from '../api/api.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { change } from '../api/reading.ts';
+import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
-import { nameRule } from '../forms/name_rule.ts';
-import { Since } from '../relative_time.tsx';
-import '../style/lists.css';
+import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
 import {
   Button,
@@ -17,15 +16,13 @@ import {
   Loaded,
   Page,
   PagedTable,
+  RowButton,
   ShownOnce,
-  TextField,
   textOf,
-  useSelection,
 } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
-const rowsOfPage = 100;
 const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
 const states = { used: 'Used', unused: 'Never used' };
 
@@ -33,9 +30,7 @@ export function TokensPage() {
   const filters = useListFilters(states, false);
   const { sorting, query: order } = useSorting(sorts, 'name');
   const query = { ...order, ...filters.query };
-  const pages = usePages('admin_list_tokens', { query, limit: rowsOfPage });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
+  const { pages, rows, selection, chosen } = useList('admin_list_tokens', 'id', query);
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
@@ -63,7 +58,7 @@ export function TokensPage() {
                     one="operator token"
                     many="operator tokens"
                     revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
-                    {...{ rows, selection, open }}
+                    {...{ chosen, selection, open }}
                   >
                     Whoever uses one of them, by this console or by the command line, is refused at
                     once. They cannot be brought back. If yours is among them, you are signed out.
@@ -78,32 +73,13 @@ export function TokensPage() {
                 keyOf={({ id }) => id}
                 nameOf={({ name }) => name}
                 actions={(token) => (
-                  <Button
-                    kind="quiet"
-                    aria-label={`Revoke ${token.name}`}
+                  <RowButton
+                    verb="Revoke"
+                    of={token.name}
                     onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
-                  >
-                    Revoke
-                  </Button>
-                )}
-                beside={
-                  <ExportButtons
-                    name="operator-tokens"
-                    read={(next, stop) =>
-                      readPage(
-                        'admin_list_tokens',
-                        { ...query, limit: 1000 },
-                        next,
-                        undefined,
-                        stop,
-                      )
-                    }
-                    header={['id', 'operator', 'created', 'last_used']}
-                    cells={({ id, name, created_at, last_used_at }) => [
-                      ...[id, name, timeText(created_at), timeText(last_used_at)],
-                    ]}
                   />
-                }
+                )}
+                beside={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
               />
             </>
           )}
@@ -114,23 +90,20 @@ export function TokensPage() {
   );
 }
 
+const header = ['id', 'operator', 'created', 'last_used'];
+const cells = ({ id, name, created_at, last_used_at }: Token) => [
+  ...[id, name, timeText(created_at), timeText(last_used_at)],
+];
+
 const columns: Column<Token>[] = [
   {
     heading: 'Operator',
     names: true,
     sort: 'name',
-    cell: ({ name }) => (
-      <span class="hostname" title={name}>
-        {name}
-      </span>
-    ),
+    cell: ({ name }) => <CutText of={name} />,
   },
-  { heading: 'Created', sort: 'created_at', cell: ({ created_at }) => <Since at={created_at} /> },
-  {
-    heading: 'Last used',
-    sort: 'last_used_at',
-    cell: ({ last_used_at }) => <Since at={last_used_at} />,
-  },
+  createdColumn,
+  lastUsedColumn,
 ];
 
 function NewToken({ onClose }: { onClose: () => void }) {
@@ -152,13 +125,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
       )}
       onClose={onClose}
     >
-      <TextField
-        label="Who will hold it"
-        name="name"
-        required
-        {...nameRule}
-        hint="The name that the audit log shows. Letters, digits and . _ @ -"
-      />
+      <NameField label="Who will hold it" hint="The name that the audit log shows." />
     </MakerDialog>
   );
 }

@@ -1,9 +1,8 @@
 // The list of servers with its filters: those on the contract, the others of the network, or all.
-import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
-import { country as countryName } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import {
   Button,
   Card,
@@ -13,15 +12,13 @@ import {
   optionsIn,
   SearchField,
   SelectField,
-  useSelection,
 } from '../ui/ui.ts';
+import { CountryField } from './country_field.tsx';
 import { type ServerFilters, type View, views } from './filters.ts';
 import { ManyServersBar } from './many.tsx';
 import { chosenName, countsOf, type ServerPlace } from './places.ts';
 import { type NetworkServer, services, stateFilters, summaryOf } from './rows.ts';
 import { ServersTable } from './table.tsx';
-
-const rowsOfPage = 100;
 
 interface ServerListProps {
   /** Undefined until they are read. */
@@ -33,10 +30,7 @@ export function ServerList({ places, filters }: ServerListProps) {
   const { flags, account, base } = useScope();
   const { dialog, open } = useDialog();
   const { view, query, change } = filters;
-  const pages = usePages('console_list_network', { query, limit: rowsOfPage, base });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ server }) => server));
-  const chosen = rows.filter(({ server }) => selection.keys.has(server));
+  const { pages, rows, selection, chosen } = useList('console_list_network', 'server', query, base);
   const counts = places && countsOf(places);
   return (
     <Card title="List of servers">
@@ -72,14 +66,7 @@ export function ServerList({ places, filters }: ServerListProps) {
                 view={view}
                 open={open}
                 beside={
-                  <ExportButtons
-                    name={`${account}-servers`}
-                    read={(next) =>
-                      readPage('console_list_network', { ...query, limit: 1000 }, next, base)
-                    }
-                    header={exported}
-                    cells={cellsOf}
-                  />
+                  <ExportButtons name={`${account}-servers`} of={pages} {...{ header, cells }} />
                 }
               />
             </>
@@ -91,11 +78,11 @@ export function ServerList({ places, filters }: ServerListProps) {
   );
 }
 
-const exported = [
+const header = [
   ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
   ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
 ];
-const cellsOf = ({ server, hostname, title, location, own, ...row }: NetworkServer) => [
+const cells = ({ server, hostname, title, location, own, ...row }: NetworkServer) => [
   ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
   ...[row.ip_count, own ? summaryOf(own).state : 'not on the contract'],
   ...[own?.current ?? '', own?.last_30_days ?? '', own?.limit_bytes ?? ''],
@@ -109,11 +96,7 @@ interface FilterFieldsProps {
 
 function FilterFields({ places, filters }: FilterFieldsProps) {
   const { view, change } = filters;
-  const codes = new Set(places.map(({ country }) => country));
-  if (filters.country) codes.add(filters.country);
-  const countries = [...codes]
-    .map((value) => ({ value, text: countryName(value) }))
-    .sort((one, other) => one.text.localeCompare(other.text, 'en'));
+  const codes = places.map(({ country }) => country);
   return (
     <search class="filters servers-filters">
       <SearchField
@@ -123,12 +106,11 @@ function FilterFields({ places, filters }: FilterFieldsProps) {
         placeholder="Name, place or exit IP"
         onInput={filters.setText}
       />
-      <SelectField
-        label="Country"
-        name="country"
+      <CountryField
+        of={filters.country ? [...codes, filters.country] : codes}
+        all="Any"
         value={filters.country}
         onInput={(country) => change({ country })}
-        options={[{ value: '', text: 'Any' }, ...countries]}
       />
       <SelectField
         label="Service"

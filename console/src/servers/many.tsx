@@ -3,19 +3,14 @@ import { changeIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { count } from '../format.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { ChosenInBar } from '../forms/list.ts';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, notifyError, type Selection } from '../ui/ui.ts';
 import type { NetworkServer } from './rows.ts';
 
 /** As many as the server takes at once. */
 const mostAtOnce = 1000;
-
-interface ManyProps {
-  chosen: readonly NetworkServer[];
-  selection: Selection;
-  open: OpenDialog;
-}
 
 const namesOf = (servers: readonly NetworkServer[]) => servers.map(({ server }) => server);
 const writtenCount = (names: readonly string[]) => count(names.length, 'server');
@@ -26,7 +21,7 @@ const take = (scope: Scope, servers: string[]) =>
   changeIn(scope, 'remove_servers', { body: { servers } });
 
 /** The bar of a page whose rows are chosen. */
-export function ManyServersBar({ chosen, selection, open }: ManyProps) {
+export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkServer>) {
   const scope = useScope();
   const { readOnlyReason } = scope;
   const added = namesOf(chosen.filter(({ can_add }) => can_add));

@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { download } from '../csv.ts';
-import { count, country as countryName } from '../format.ts';
+import { count } from '../format.ts';
 import { Button, CheckField, Choice, Copy, Dialog, optionsIn, SelectField } from '../ui/ui.ts';
+import { CountryField } from './country_field.tsx';
 import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
-import { TokenFields, useToken } from './token.tsx';
+import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx';
 
 const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
 /** Longer lists are downloaded: a page of thousands of lines helps nobody. */
@@ -25,7 +26,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const [service, setService] = useState('proxy');
   const [override, setOverride] = useState(false);
   const [all, setAll] = useState(false);
-  const [by, setBy] = useState<'address' | 'token'>('address');
+  const [by, setBy] = useState<SignInWay>('address');
   const [format, setFormat] = useState<Format>('place');
   // The first page tells how the list looks; the whole of it is read once it is wanted.
   const [wanted, setWanted] = useState<'first' | 'all' | 'file'>('first');
@@ -44,9 +45,6 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const lines = text.split('\n');
   const isLong = lines.length > shown_lines || !isWhole;
   const shown = (isLong ? [...lines.slice(0, shown_lines), '…'] : lines).join('\n');
-  const lands = [...new Set(places.filter(isOfContract).map((place) => place.country))]
-    .map((code) => ({ value: code, text: countryName(code) }))
-    .sort((one, other) => one.text.localeCompare(other.text));
   const file = `${account}-proxies${country && `-${country.toLowerCase()}`}.${format === 'csv' ? 'csv' : 'txt'}`;
   const save = () => download(file, text, format === 'csv' ? undefined : 'text/plain');
   useEffect(() => {
@@ -60,12 +58,11 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   return (
     <Dialog title="Proxy list" onClose={onClose} look="wide">
       <div class="fields">
-        <SelectField
-          label="Country"
-          name="country"
+        <CountryField
+          of={places.filter(isOfContract).map((place) => place.country)}
+          all="All countries"
           value={country}
           onInput={setCountry}
-          options={[{ value: '', text: 'All countries' }, ...lands]}
         />
         <SelectField
           label="Service"
@@ -87,16 +84,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         checked={all}
         onChange={(event) => setAll(event.currentTarget.checked)}
       />
-      <Choice
-        label="Sign in to the proxy"
-        shown
-        value={by}
-        onChoose={setBy}
-        options={[
-          { value: 'address', text: 'By address' },
-          { value: 'token', text: 'By token' },
-        ]}
-      />
+      <SignInChoice value={by} onChoose={setBy} />
       {by === 'token' && <TokenFields of={token} />}
       <Choice
         label="Format"

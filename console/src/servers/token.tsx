@@ -1,10 +1,10 @@
-// Signing in to a proxy by token: whose, and one made on the spot, which the settings hold while the page stands.
+// Signing in to a proxy: by address or by token; whose, and one made on the spot, which the settings hold while the page stands.
 import { useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
-import { Copy, Form, SelectField, textOf } from '../ui/ui.ts';
+import { Choice, Copy, Form, SelectField, textOf } from '../ui/ui.ts';
 import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
 import { tokenPlace } from './settings.ts';
 
@@ -28,6 +28,27 @@ export function useToken(wanted: boolean) {
     keep: (token: ProxyToken) => setTokens({ ...tokens, [token.user]: token }),
     credentials: { user: user || 'USER', token: made?.token ?? tokenPlace },
   };
+}
+
+export type SignInWay = 'address' | 'token';
+
+interface SignInChoiceProps {
+  value: SignInWay;
+  onChoose: (way: SignInWay) => void;
+}
+
+export function SignInChoice(props: SignInChoiceProps) {
+  return (
+    <Choice
+      label="Sign in to the proxy"
+      shown
+      options={[
+        { value: 'address', text: 'By address' },
+        { value: 'token', text: 'By token' },
+      ]}
+      {...props}
+    />
+  );
 }
 
 const { hour, day, week, month, year } = lifetimes;

@@ -20,7 +20,7 @@ import {
 import type { Through } from './curl.ts';
 import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
 import { type Program, programs } from './settings.ts';
-import { TokenFields, useToken } from './token.tsx';
+import { SignInChoice, TokenFields, useToken } from './token.tsx';
 
 const proxyNames: Record<string, string> = {
   proxy: 'HTTP proxy',
@@ -102,16 +102,7 @@ export function ReadySettings({ server }: { server: OwnServer }) {
         hint={`Connects to the override port, ${chosen.override_port}.`}
       />
       <div class="stack">
-        <Choice
-          label="Sign in to the proxy"
-          shown
-          value={by}
-          onChoose={(by) => change({ by })}
-          options={[
-            { value: 'address', text: 'By address' },
-            { value: 'token', text: 'By token' },
-          ]}
-        />
+        <SignInChoice value={by} onChoose={(by) => change({ by })} />
         {by === 'address' ? <OwnAddress /> : <TokenFields of={token} />}
       </div>
       <div class="stack-tight">

@@ -1,17 +1,16 @@
 // API tokens: what programs sign requests to the account API with.
-import { readPage, usePages } from '../api/paging.ts';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
-import { Button, Card, Copy, Empty, Loaded, Page, useSelection } from '../ui/ui.ts';
+import { Button, Card, Copy, Empty, Loaded, Page } from '../ui/ui.ts';
 import { type ApiToken, curlWith, NewApiTokenDialog } from './form.tsx';
 import { RevokeBar } from './revoke.tsx';
 import { TokenTable } from './table.tsx';
 
-const rowsOfPage = 100;
 const sorts = ['id', 'name', 'created_at', 'expiry', 'last_used_at'] as const;
 const states = { active: 'Active', expired: 'Expired', unused: 'Never used' };
 
@@ -21,9 +20,7 @@ export function TokensPage() {
   const filters = useListFilters(states);
   const { sorting, query: order } = useSorting(sorts, '-id');
   const query = { ...order, ...filters.query };
-  const pages = usePages('console_list_tokens', { query, limit: rowsOfPage, base });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
+  const { pages, rows, selection, chosen } = useList('console_list_tokens', 'id', query, base);
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
@@ -57,7 +54,7 @@ export function TokensPage() {
                     <RevokeBar
                       one="API token"
                       many="API tokens"
-                      {...{ rows, selection, open, revoke }}
+                      {...{ chosen, selection, open, revoke }}
                     >
                       Requests with them get 401 at once. They cannot be brought back; programs that
                       use them need others.
@@ -66,16 +63,7 @@ export function TokensPage() {
                 />
                 <TokenTable
                   {...{ pages, rows, sorting, selection, open }}
-                  beside={
-                    <ExportButtons
-                      name="api-tokens"
-                      read={(next, stop) =>
-                        readPage('console_list_tokens', { ...query, limit: 1000 }, next, base, stop)
-                      }
-                      header={exported}
-                      cells={cellsOf}
-                    />
-                  }
+                  beside={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
                 />
                 {rows.some(({ viewable }) => !viewable) && (
                   <p class="note">
@@ -94,8 +82,8 @@ export function TokensPage() {
   );
 }
 
-const exported = ['id', 'name', 'access', 'expires', 'created', 'last_used'];
-const cellsOf = ({ id, name, read_only, expiry, created_at, last_used_at }: ApiToken) => [
+const header = ['id', 'name', 'access', 'expires', 'created', 'last_used'];
+const cells = ({ id, name, read_only, expiry, created_at, last_used_at }: ApiToken) => [
   ...[id, name, read_only ? 'read-only' : 'full'],
   ...[expiry, created_at, last_used_at].map(timeText),
 ];

@@ -1,23 +1,21 @@
 // The chosen tokens of a list, of an account's or of operators, are revoked, all or none.
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
-import { Button, ChosenBar, type Selection } from '../ui/ui.ts';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { ChosenInBar } from '../forms/list.ts';
+import { Button, ChosenBar } from '../ui/ui.ts';
 
-interface RevokeBarProps {
+interface RevokeBarProps extends ChosenInBar<{ id: number }> {
   one: string;
   many: string;
-  rows: ReadonlyArray<{ id: number }>;
-  selection: Selection;
-  open: OpenDialog;
   revoke: (ids: number[]) => Promise<unknown>;
   /** The consequences. */
   children: ComponentChildren;
 }
 
 export function RevokeBar(props: RevokeBarProps) {
-  const { one, many, rows, selection, open, revoke, children } = props;
-  const ids = rows.map(({ id }) => id).filter((id) => selection.keys.has(id));
+  const { one, many, chosen, selection, open, revoke, children } = props;
+  const ids = chosen.map(({ id }) => id);
   const what = count(ids.length, one, many);
   const submit = async () => {
     await revoke(ids);

@@ -1,9 +1,9 @@
 // The API tokens of an account as a table.
+import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
 import type { OpenDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
-import { Since, Until } from '../relative_time.tsx';
-import '../style/lists.css';
-import { Badge, Button, type Column, PagedTable, type PagedTableProps } from '../ui/ui.ts';
+import { Until } from '../relative_time.tsx';
+import { Badge, type Column, PagedTable, type PagedTableProps, RowButton } from '../ui/ui.ts';
 import { type ApiToken, RevokeApiTokenDialog, ViewApiTokenDialog } from './form.tsx';
 
 interface TokenTableProps
@@ -25,21 +25,17 @@ export function TokenTable({ open, ...list }: TokenTableProps) {
       actions={(token) => (
         <span class="actions">
           {token.viewable && (
-            <Button
-              kind="quiet"
-              aria-label={`View ${token.name}`}
+            <RowButton
+              verb="View"
+              of={token.name}
               onClick={() => open((close) => <ViewApiTokenDialog token={token} onClose={close} />)}
-            >
-              View
-            </Button>
+            />
           )}
-          <Button
-            kind="quiet"
-            aria-label={`Revoke ${token.name}`}
+          <RowButton
+            verb="Revoke"
+            of={token.name}
             onClick={() => open((close) => <RevokeApiTokenDialog token={token} onClose={close} />)}
-          >
-            Revoke
-          </Button>
+          />
         </span>
       )}
     />
@@ -53,11 +49,7 @@ const columns: Array<Column<ApiToken>> = [
     heading: 'Name',
     names: true,
     sort: 'name',
-    cell: ({ name }) => (
-      <span class="hostname" title={name}>
-        {name}
-      </span>
-    ),
+    cell: ({ name }) => <CutText of={name} />,
   },
   {
     heading: 'Access',
@@ -70,10 +62,6 @@ const columns: Array<Column<ApiToken>> = [
     cell: (token) =>
       hasExpired(token) ? <Badge tone="bad">expired</Badge> : <Until at={token.expiry} />,
   },
-  { heading: 'Created', sort: 'created_at', cell: ({ created_at }) => <Since at={created_at} /> },
-  {
-    heading: 'Last used',
-    sort: 'last_used_at',
-    cell: ({ last_used_at }) => <Since at={last_used_at} />,
-  },
+  createdColumn,
+  lastUsedColumn,
 ];

@@ -77,6 +77,17 @@ export function TextField({ label, name, hint, ...rest }: FieldProps & Input) {
   );
 }
 
+type LinesProps = FieldProps & Omit<JSX.IntrinsicElements['textarea'], 'name' | 'label'>;
+
+/** Many things in one text, each on a line. */
+export function LinesField({ label, name, hint, ...rest }: LinesProps) {
+  return (
+    <Field label={label} name={name} hint={hint}>
+      {(given) => <textarea class="mono" required spellcheck={false} {...rest} {...given} />}
+    </Field>
+  );
+}
+
 type SearchProps = FieldProps & Omit<Input, 'onInput'> & { onInput: (value: string) => void };
 
 /** Narrows a list while it is typed. */

@@ -5,18 +5,20 @@ import { Empty } from './card.tsx';
 import type { Selection } from './selection.ts';
 import { Table, type TableProps } from './table.tsx';
 
-/** As `usePages` answers it. */
-interface Pages {
+/** How far a list was read that comes in pages. */
+export interface ReadSoFar {
+  /** How long the list is, and how many of it fit the query; of lists that tell. */
   total: number;
   found: number;
   hasMore: boolean;
   isReading: boolean;
+  /** Whether the rows are those of the query before, until those of this one are here. */
   isOld: boolean;
   readMore: () => void;
 }
 
 export interface PagedTableProps<T> extends TableProps<T> {
-  pages: Pages;
+  pages: ReadSoFar;
   /** Buttons beside the count. */
   beside?: ComponentChildren;
   /** The things that are counted, if not entries. */

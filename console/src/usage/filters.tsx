@@ -27,6 +27,11 @@ export function FilterFields(props: FilterFieldsProps) {
   const { filters, onChange, servers, users, now, earlier, start } = props;
   const { choice, server, user } = filters;
   const choose = (changes: Partial<Choice>) => onChange({ choice: { ...choice, ...changes } });
+  const field = (name: 'server' | 'user') => ({
+    name,
+    value: filters[name],
+    onInput: (value: string) => onChange({ [name]: value }),
+  });
   const days = { min: start === undefined ? start : isoDay(start), max: isoDay(now) };
   return (
     <div class="filters">
@@ -50,18 +55,10 @@ export function FilterFields(props: FilterFieldsProps) {
         ))}
       <SelectField
         label="Server"
-        name="server"
-        value={server}
+        {...field('server')}
         options={withAll('All servers', servers, server)}
-        onInput={(name) => onChange({ server: name })}
       />
-      <SelectField
-        label="User"
-        name="user"
-        value={user}
-        options={withAll('All users', users, user)}
-        onInput={(name) => onChange({ user: name })}
-      />
+      <SelectField label="User" {...field('user')} options={withAll('All users', users, user)} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Usage by day or hour: the chart, the same numbers as a table, and as a file.
 import { useMemo } from 'preact/hooks';
-import { useAddressState } from '../address.ts';
+import { useAddressField, useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { type Series, UsageChart } from '../charts/usage_chart.tsx';
@@ -25,12 +25,12 @@ interface OverTimeCardProps {
 
 export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProps) {
   const { account } = useScope();
-  const [split, setSplit] = useAddressState('split', 'direction');
+  const split = useAddressField('split', 'direction');
   const [numbers, setNumbers] = useAddressState('numbers');
-  const bySplit = split === 'server' && servers.length > 1;
-  const [each, setEach] = useAddressState('each', 'day');
+  const bySplit = split.value === 'server' && servers.length > 1;
+  const each = useAddressField('each', 'day');
   const hasHours = canTellHours(daily);
-  const by: Part = hasHours && each === 'hour' ? 'hour' : 'day';
+  const by: Part = hasHours && each.value === 'hour' ? 'hour' : 'day';
   const asked = { query: { ...query, by: 'hour' as const } };
   const hourly = useReadIn(useScope(), 'get_usage', asked, { enabled: by === 'hour' }).data;
   const report = by === 'hour' ? hourly : daily;
@@ -61,10 +61,9 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
             <div class="split">
               <SelectField
                 label="Each bar"
-                name="each"
+                {...each}
                 value={by}
                 options={optionsIn({ day: 'A day', hour: 'An hour' })}
-                onInput={setEach}
               />
             </div>
           )}
@@ -72,10 +71,8 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
             <div class="split">
               <SelectField
                 label="Split by"
-                name="split"
-                value={split}
+                {...split}
                 options={optionsIn({ direction: 'Up and down', server: 'Server' })}
-                onInput={setSplit}
               />
             </div>
           )}

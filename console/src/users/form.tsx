@@ -5,7 +5,7 @@ import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
-import { nameRule } from '../forms/name_rule.ts';
+import { NameField } from '../forms/name_field.tsx';
 import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
 
 export type User = AccountResponse<'list_users'>[number];
@@ -43,13 +43,7 @@ export function AddUserDialog({ onClose, onAdded }: AddUserDialogProps) {
   return (
     <Dialog title="Add a user" onClose={onClose}>
       <Form verb="Add the user" onSubmit={add} onCancel={onClose}>
-        <TextField
-          label="Name"
-          name="name"
-          required
-          {...nameRule}
-          hint="What the user signs in with, here and at the proxies; it stays. Letters, digits and . _ @ -"
-        />
+        <NameField hint="What the user signs in with, here and at the proxies; it stays." />
         <DisplayNameField hint="Shown in lists; the name when left out." />
         <FlagFields />
       </Form>

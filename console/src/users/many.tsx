@@ -5,31 +5,14 @@ import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { count } from '../format.ts';
-import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
+import { FormDialog } from '../forms/form_dialog.tsx';
+import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
 import { undoBy } from '../forms/undo.ts';
-import {
-  Button,
-  ChosenBar,
-  notify,
-  optionsIn,
-  SelectField,
-  type Selection,
-  textOf,
-} from '../ui/ui.ts';
+import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
-interface ManyProps {
-  chosen: readonly User[];
-  selection: Selection;
-  onClose: () => void;
-}
-
-interface ManyUsersBarProps extends Omit<ManyProps, 'onClose'> {
-  open: OpenDialog;
-}
-
 /** The bar of a page whose users are chosen. */
-export function ManyUsersBar({ open, ...many }: ManyUsersBarProps) {
+export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
   return (
     <ChosenBar selection={many.selection}>
       <Button onClick={() => open((close) => <ChangePermission {...many} onClose={close} />)}>
@@ -64,7 +47,7 @@ interface Change {
 }
 
 /** Changes those who are not so yet. */
-function useChange({ chosen, selection }: Omit<ManyProps, 'onClose'>) {
+function useChange({ chosen, selection }: Chosen<User>) {
   const scope = useScope();
   return async (
     differs: (user: User) => boolean,
@@ -95,7 +78,7 @@ function useChange({ chosen, selection }: Omit<ManyProps, 'onClose'>) {
 const isAdmin = ({ active, flags }: User) => active && flags.admin;
 const isLess = (to: Change) => to.active === false || to.flags?.admin === false;
 
-function ChangeActive({ active, onClose, ...many }: ManyProps & { active: boolean }) {
+function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { active: boolean }) {
   const { isOperator } = useScope();
   const change = useChange(many);
   const what = countOf(many.chosen);
@@ -130,7 +113,7 @@ function ChangeActive({ active, onClose, ...many }: ManyProps & { active: boolea
 
 const flags = optionsIn({ proxy: 'proxy', billing: 'billing', admin: 'admin' });
 
-function ChangePermission({ onClose, ...many }: ManyProps) {
+function ChangePermission({ onClose, ...many }: ChosenInDialog<User>) {
   const { isOperator } = useScope();
   const change = useChange(many);
   const [flag, setFlag] = useState<string>('proxy');
@@ -180,7 +163,7 @@ function ChangePermission({ onClose, ...many }: ManyProps) {
   );
 }
 
-function EndSessions({ chosen, selection, onClose }: ManyProps) {
+function EndSessions({ chosen, selection, onClose }: ChosenInDialog<User>) {
   const scope = useScope();
   const what = countOf(chosen);
   const isSelf = chosen.some(({ name }) => name === scope.user);

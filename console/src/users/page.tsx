@@ -1,9 +1,9 @@
 // Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
 import { useAddressState } from '../address.ts';
-import { readPage, usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
+import { useList } from '../forms/list.ts';
 import { ListHead } from '../forms/list_head.tsx';
 import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { OfEntry } from '../forms/of_entry.tsx';
@@ -21,7 +21,6 @@ import {
   Page,
   PagedTable,
   SelectField,
-  useSelection,
 } from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
 import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
@@ -29,7 +28,6 @@ import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 import { ManyUsersBar } from './many.tsx';
 
-const rowsOfPage = 100;
 const sorts = ['id', 'name', 'flags', 'last_sign_in_at'] as const;
 const flagOptions = { proxy: 'proxy', billing: 'billing', admin: 'admin' };
 
@@ -41,10 +39,7 @@ export function UsersPage() {
   const flag = isOneOf(flagOptions, flagText) ? flagText : undefined;
   const { sorting, query: order } = useSorting(sorts, 'id');
   const query = { ...order, ...filters.query, ...(flag ? { flag } : {}) };
-  const pages = usePages('console_list_users', { query, limit: rowsOfPage, base });
-  const rows = pages.rows.data ?? [];
-  const selection = useSelection(rows.map(({ id }) => id));
-  const chosen = rows.filter(({ id }) => selection.keys.has(id));
+  const { pages, rows, selection, chosen } = useList('console_list_users', 'id', query, base);
   const { dialog, open, openLinked } = useDialog({
     add: (close) => {
       const invite = (user: User) => {
@@ -120,16 +115,7 @@ export function UsersPage() {
                   isFaint={({ active }) => !active}
                   actions={(user) => <UserActions {...{ user, open, openLinked }} />}
                   beside={
-                    isAdmin && (
-                      <ExportButtons
-                        name="users"
-                        read={(next) =>
-                          readPage('console_list_users', { ...query, limit: 1000 }, next, base)
-                        }
-                        header={exported}
-                        cells={cellsOf}
-                      />
-                    )
+                    isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />
                   }
                 />
               </>
@@ -150,8 +136,8 @@ export function UsersPage() {
   );
 }
 
-const exported = ['user', 'display_name', 'active', 'permissions', 'last_sign_in', 'sessions'];
-const cellsOf = ({ name, display_name, active, flags, sign_in }: User) => [
+const header = ['user', 'display_name', 'active', 'permissions', 'last_sign_in', 'sessions'];
+const cells = ({ name, display_name, active, flags, sign_in }: User) => [
   ...[name, display_name, active ? 'yes' : 'no', flagsOf(flags).join(' ')],
   ...[timeText(sign_in.last_sign_in_at), sign_in.sessions],
 ];

@@ -6,7 +6,7 @@ import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
-import { nameRule } from '../../forms/name_rule.ts';
+import { NameField } from '../../forms/name_field.tsx';
 import { now } from '../../now.ts';
 import {
   CheckField,
@@ -63,13 +63,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
   return (
     <Dialog title="Create an account" onClose={onClose}>
       <Form verb="Create the account" onSubmit={create} onCancel={onClose}>
-        <TextField
-          label="Name"
-          name="name"
-          required
-          {...nameRule}
-          hint="It stays, and people sign in with it. Letters, digits and . _ @ -"
-        />
+        <NameField hint="It stays, and people sign in with it." />
         <ContractFields />
       </Form>
     </Dialog>

@@ -3,22 +3,14 @@ import { invalidField } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { named } from '../../attention/items.ts';
 import { count } from '../../format.ts';
-import { FormDialog, type OpenDialog } from '../../forms/form_dialog.tsx';
-import { Button, ChosenBar, type Selection, TextField, textOf } from '../../ui/ui.ts';
+import { FormDialog } from '../../forms/form_dialog.tsx';
+import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
+import { Button, ChosenBar, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
 
-interface ManyProps {
-  chosen: readonly Server[];
-  selection: Selection;
-  onClose: () => void;
-}
-
 /** The bar of the list while rows are chosen. */
-export function ManyServersBar({
-  open,
-  ...many
-}: Omit<ManyProps, 'onClose'> & { open: OpenDialog }) {
+export function ManyServersBar({ open, ...many }: ChosenInBar<Server>) {
   return (
     <ChosenBar selection={many.selection}>
       <Button onClick={() => open((close) => <SetServices {...many} onClose={close} />)}>
@@ -44,7 +36,7 @@ const namesOf = (chosen: readonly Server[]) => chosen.map(({ name }) => name);
 const shared = (lists: ReadonlyArray<readonly string[]>) =>
   (lists[0] ?? []).filter((one) => lists.every((list) => list.includes(one)));
 
-function SetServices({ chosen, selection, onClose }: ManyProps) {
+function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
   const what = count(chosen.length, 'server');
   return (
     <FormDialog
@@ -70,7 +62,7 @@ function SetServices({ chosen, selection, onClose }: ManyProps) {
   );
 }
 
-function SetPortSchemes({ chosen, selection, onClose }: ManyProps) {
+function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) {
   const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
   const what = count(chosen.length, 'server');
   return (
@@ -104,7 +96,7 @@ function SetPortSchemes({ chosen, selection, onClose }: ManyProps) {
 /** More than so many are removed by whoever types their number. */
 const mostUntyped = 20;
 
-function RemoveServers({ chosen, selection, onClose }: ManyProps) {
+function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {
   const what = count(chosen.length, 'server');
   const mustType = chosen.length > mostUntyped;
   const sum = (of: (server: Server) => number) =>

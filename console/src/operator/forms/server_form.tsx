@@ -3,7 +3,7 @@ import type { Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
-import { nameRule } from '../../forms/name_rule.ts';
+import { NameField } from '../../forms/name_field.tsx';
 import { CheckField, TextField, textOf } from '../../ui/ui.ts';
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
@@ -32,13 +32,7 @@ export function NewServerDialog({ onClose, onDone }: NewServerDialogProps) {
       onClose={onClose}
       wide
     >
-      <TextField
-        label="Short name"
-        name="name"
-        required
-        {...nameRule}
-        hint="Such as fra1; it stays. Letters, digits and . _ @ -"
-      />
+      <NameField label="Short name" hint="Such as fra1; it stays." />
       <ServerFields />
     </FormDialog>
   );
