@@ -89,7 +89,7 @@ export function browsingTests(engine: EngineName): void {
       const own = through(node.place, nextClientIp(), { credentials });
       await until(async () => (await world.decisionFor(own)) === '200');
       browser = await launchBrowser();
-    }, 120_000);
+    }, 360_000);
     afterAll(async () => {
       await browser?.close();
       await world?.stop();

@@ -59,5 +59,5 @@ export function drainingTests(world: () => World, engine: EngineName): void {
     await control.command('node', 'undrain', String(node));
     await until(async () => (await decision()) === '200', 10);
     await agent.remove();
-  }, 240_000);
+  }, 600_000);
 }

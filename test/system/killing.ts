@@ -204,7 +204,7 @@ export function killingTests(world: () => World, engine: EngineName): void {
     expect(tally.exchanges).toBeGreaterThan(100);
     expect(Object.fromEntries(tally.refusals)).toEqual({});
     expect(await finallyBilled(outcome)).toEqual(tally.sum);
-  }, 240_000);
+  }, 600_000);
 
   test('when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted', async () => {
     const outcome = await play(world(), harmful[engine]);
@@ -217,7 +217,7 @@ export function killingTests(world: () => World, engine: EngineName): void {
       expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
       expect(billed[way]).toBeLessThanOrEqual(most[way]);
     }
-  }, 240_000);
+  }, 600_000);
 
   test('when the agent is told to end, all that went through until then is billed, once', async () => {
     const outcome = await play(world(), { terminateAgent });
@@ -229,5 +229,5 @@ export function killingTests(world: () => World, engine: EngineName): void {
       expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
       expect(billed[way]).toBeLessThanOrEqual(most[way]);
     }
-  }, 240_000);
+  }, 600_000);
 }

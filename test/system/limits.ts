@@ -34,7 +34,7 @@ export function limitTests(world: () => World): void {
     control.relay.heal();
     await until(isLetIn, patience_seconds);
     await agent.remove();
-  }, 240_000);
+  }, 600_000);
 
   test('a tunnel at a steady pace is ended when little more than its limit has passed', async () => {
     const { server, agent, place } = await world().node();
@@ -65,5 +65,5 @@ export function limitTests(world: () => World): void {
     expect(over).toBeGreaterThan(-step);
     expect(over).toBeLessThan(moved / seconds());
     await agent.remove();
-  }, 240_000);
+  }, 600_000);
 }

@@ -74,7 +74,7 @@ export function servingTests(world: () => World): void {
     control.relay.heal();
     await agent.until(({ state }) => state === 'following', longestPause_seconds + stage_seconds);
     await until(async () => (await world().decisionFor(client)) === '200');
-  }, 240_000);
+  }, 600_000);
 
   test('a change is in force for the connection that follows it, and explained so', async () => {
     const { server, agent, place } = await world().node();

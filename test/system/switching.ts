@@ -51,5 +51,5 @@ export function switchingTests(world: () => World): void {
       control.relay.heal();
       await agent.remove();
     }
-  }, 240_000);
+  }, 600_000);
 }
