@@ -38,7 +38,7 @@ eachDatabase((database) => {
   /** Resolves when the server has ended all of these; the victim is served all the while. */
   async function endedBesideVictim(sockets: Socket[], most_megabytes = 256): Promise<void> {
     expect(heldByServer(server.base_url, sockets)).toBeGreaterThan(0);
-    const ended = until(() => heldByServer(server.base_url, sockets) === 0, 240);
+    const ended = until(() => heldByServer(server.base_url, sockets) === 0, 600);
     const { slowest_milliseconds } = await servedBeside(ended, async () => {
       const response = await fetch(`${server.base_url}/v0/contract`, {
         headers: { authorization: victim },
