@@ -43,7 +43,7 @@ export async function runInMachine(script: string): Promise<{ code: number; told
     writeFileSync(initrd, initramfs(kernel, script));
     // Its clients run out of time where it gets none: what computes beside it gives way, if the right to say so is had.
     const child = spawn('nice', [
-      ...['-n', '-10', 'qemu-system-x86_64'],
+      ...['-n', '-5', 'qemu-system-x86_64'],
       ...'-accel tcg -cpu max -m 1024 -nodefaults -display none -serial stdio -no-reboot'.split(
         ' ',
       ),
