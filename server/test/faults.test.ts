@@ -244,6 +244,8 @@ describe('PostgreSQL', () => {
         await t.operator.put(`/accounts/acme/servers/s-${how}`, {});
         const node = await t.node(`s-${how}`);
         await node.start();
+        // Before that its stream is cut, and the node has to come again.
+        await node.until(({ events }) => events.length > 0);
         await relay[how]();
         await sleep(200);
         relay.heal();

@@ -129,10 +129,10 @@ export class TestNode {
     this.events.push({ id, revision, event, records });
   }
 
-  /** Resolves when `met` holds of what was heard so far. Errors: after half a minute, with the events. */
+  /** Resolves when `met` holds of what was heard so far. Errors: after a minute and a half, with the events. */
   async until(met: (node: TestNode) => boolean): Promise<void> {
     const otherwise = () => `not heard in time; heard ${JSON.stringify(this.events)}`;
-    await until(() => met(this), 30, otherwise);
+    await until(() => met(this), 90, otherwise);
   }
 
   /** All records heard by stream of one kind, in order. */
