@@ -19,6 +19,8 @@ eachDatabase((database) => {
     await t.server('ams1');
     await t.server('high1', { port_schemes: ['high'] });
     acme = await t.account('acme', { servers: ['fra1'] });
+    // On another contract, too: neither its exit IPs nor its nodes are told twice.
+    await t.account('globex', { servers: ['fra1'] });
     alice = await t.signIn('acme', 'alice');
   });
   afterAll(() => t.stop());

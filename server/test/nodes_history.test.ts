@@ -67,6 +67,8 @@ eachDatabase((database) => {
       expect(step).toBe(300);
       expect(points).toMatchObject(expected);
     }
+    const until = await read(`?node=${node.id}&from=${at}&to=${at + 300}`);
+    expect(until.points).toMatchObject(expected.slice(0, 1));
     const { points } = await read(`?to=${t.now() + 1}`);
     expect(inAll(points, ({ up, down }) => up + down)).toBe(
       inAll(before.points, ({ up, down }) => up + down) + 168,

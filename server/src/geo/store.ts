@@ -1,5 +1,4 @@
 // The SQL of geo-IP statuses.
-
 import type { Reader, Transaction } from '../db/database.ts';
 import { type OfContract, ofContract } from '../of_contract.ts';
 

@@ -1,5 +1,4 @@
 // The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
-
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';

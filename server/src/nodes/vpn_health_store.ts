@@ -1,5 +1,4 @@
 // The SQL of the VPN's health: the services that each node last told of, by exit.
-
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import type { OfContract } from '../of_contract.ts';
