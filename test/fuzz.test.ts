@@ -1,4 +1,5 @@
 // Thousands of generated requests against real servers: every answer is one that the OpenAPI document knows.
+
 import http from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -11,11 +12,12 @@ import { eachDatabase } from '../server/test/databases.ts';
 import { basic, startTestApp, type TestApp } from '../server/test/harness.ts';
 import type { TestNode } from '../server/test/node.ts';
 import { ContractChecker, type Received } from './contract_checker.ts';
+import { tries } from './effort.ts';
 import { type CallerName, type FuzzRequest, requests, type Words } from './fuzz_requests.ts';
 import { newSeed } from './seed.ts';
 
 /** How many requests in all, over both databases and both seeds; a seed to replay. */
-const total = Number(process.env.EXITWARD_TEST_FUZZ_REQUESTS ?? (process.env.CI ? 20_000 : 4_000));
+const total = tries(20_000, 'EXITWARD_TEST_FUZZ_REQUESTS', 4000);
 const randomSeed = newSeed();
 const fixedSeed = 20_260_101;
 const concurrency = 16;

@@ -1,4 +1,5 @@
 // Random histories of the account API on SQLite, on PostgreSQL and in a model: all three agree on every answer.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { changeAccount, requireAccountNamed } from '../server/src/accounts/accounts.ts';
@@ -14,6 +15,7 @@ import { changeUser, requireUserNamed } from '../server/src/users/users.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { type Answer, startTestApp, type TestApp } from '../server/test/harness.ts';
 import type { TestNode } from '../server/test/node.ts';
+import { tries } from './effort.ts';
 import {
   type Account,
   type Call,
@@ -25,7 +27,7 @@ import {
 } from './model.ts';
 import { newSeed } from './seed.ts';
 
-const histories = Number(process.env.EXITWARD_TEST_HISTORIES ?? (process.env.CI ? 200 : 25));
+const histories = tries(200, 'EXITWARD_TEST_HISTORIES', 25);
 const seed = newSeed();
 /** Where in the seed a failure was found; it is printed with the failure. */
 const path = process.env.EXITWARD_TEST_PATH;

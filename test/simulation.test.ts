@@ -1,15 +1,17 @@
 // Hundreds of short lives of a control plane and five machines, each decided by one seed, in which everything goes wrong.
+
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { bareEnvironment } from './bare_environment.ts';
+import { tries } from './effort.ts';
 import { newSeed } from './seed.ts';
 import type { Life } from './simulation/lives.ts';
 import type { VpnConduct } from './simulation/vpn.ts';
 
-const simulations = Number(process.env.EXITWARD_TEST_SIMULATIONS ?? (process.env.CI ? 2000 : 200));
+const simulations = tries(2000, 'EXITWARD_TEST_SIMULATIONS');
 /** Replays one life. */
 const given = process.env.EXITWARD_TEST_SEED;
 const first = newSeed();

@@ -1,7 +1,9 @@
 // Addresses: one spelling of each, and none of the reserved ones is dialled.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as server from '../../server/src/address.ts';
+import { tries } from '../../test/effort.ts';
 import { canonicalAddress, mayDial, ownAddresses, parseNetworks } from '../src/address.ts';
 import { seed } from './histories.ts';
 import {
@@ -92,7 +94,7 @@ describe('the canonical spelling', () => {
       expect(canonicalAddress(longText(number))).toBe(canonical);
       expect(server.canonicalAddress(text)).toBe(canonical);
     });
-    fc.assert(property, { numRuns: 5000, seed });
+    fc.assert(property, { numRuns: tries(5000), seed });
   });
 
   test('is there for what the control plane takes for an address, and for nothing else', () => {
@@ -114,7 +116,7 @@ describe('the canonical spelling', () => {
     const property = fc.property(text, (one) => {
       expect(canonicalAddress(one)).toBe(server.canonicalAddress(one));
     });
-    fc.assert(property, { numRuns: 5000, seed });
+    fc.assert(property, { numRuns: tries(5000), seed });
   });
 });
 
@@ -128,7 +130,7 @@ describe('a node dials', () => {
     const property = fc.property(inside, (one) => {
       expect(mayDial(text(one)), text(one)).toBe(false);
     });
-    fc.assert(property, { numRuns: 50, seed });
+    fc.assert(property, { numRuns: tries(50), seed });
   });
 
   test('what lies right before and after, unless that is reserved as well', () => {
@@ -150,7 +152,7 @@ describe('a node dials', () => {
     const property = fc.property(internet, (ip) => {
       expect(mayDial(ip)).toBe(isOnTheInternet(ip));
     });
-    fc.assert(property, { numRuns: 5000, seed });
+    fc.assert(property, { numRuns: tries(5000), seed });
     for (const network of publicAllTheSame) expect(mayDial(text(boundsOf(network)[0]))).toBe(true);
     const known = [
       '8.8.8.8',

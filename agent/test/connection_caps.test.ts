@@ -1,6 +1,8 @@
 // Caps on connections: the numbers that follow from the descriptors, one client's addresses, and what is counted.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import {
   CappedConnections,
   clientNetwork,
@@ -108,7 +110,7 @@ test('whatever connections come, go and change their owners, a cap holds and a p
       expect(counted.size).toBe(open.length);
     }
   });
-  fc.assert(property, { numRuns: 200, seed });
+  fc.assert(property, { numRuns: tries(200), seed });
 });
 
 test('connections that are over, of which Squid tells nothing, make room with the next list', async () => {

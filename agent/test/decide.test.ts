@@ -1,6 +1,8 @@
 // Decisions: by every history of records the decision is the oracle's, and no odd spelling of an address gets out.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { parseNetworks } from '../src/address.ts';
 import {
   type Decision,
@@ -52,7 +54,7 @@ test('a decision is what the records say, whatever came in whatever order', () =
       count('reason' in expected ? expected.reason : `${expected.by} ${expected.dial ? '+' : '-'}`);
     }
   });
-  fc.assert(property, { numRuns: 2000, seed });
+  fc.assert(property, { numRuns: tries(2000), seed });
 
   // All of it was tried: every reason of the policy, and every way to be let in, to an override (+) and without.
   const reasons = allReasons.filter(
@@ -218,7 +220,7 @@ describe('a destination', () => {
         names++;
       }
     });
-    fc.assert(property, { numRuns: 20_000, seed });
+    fc.assert(property, { numRuns: tries(20_000), seed });
     expect([names > 100, addresses > 100]).toEqual([true, true]);
   });
 

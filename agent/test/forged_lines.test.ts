@@ -1,15 +1,17 @@
 // Lines of Squid's log that Squid's user made up: they bill no more than the machine carried, however many there are and whatever they say.
+
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { Claims, carriedBytes } from '../src/squid/agent/claims.ts';
 import { MeterLog, noteStart, parseMeterLine } from '../src/squid/agent/meter_log.ts';
 import { seed } from './histories.ts';
 import { port, users } from './usage_clients.ts';
 import { type Random, randomOf, World } from './usage_world.ts';
 
-const lives = 60;
+const lives = tries(60);
 const steps = 60;
 let dir: string;
 beforeEach(() => {

@@ -1,7 +1,9 @@
 // The codec of IKE's first messages: numbers of the RFCs, and datagrams of anybody, which never pass for a response.
+
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import {
   abandonment,
   firstMessage,
@@ -172,13 +174,13 @@ test('no datagram makes the reader fail, and bytes of chance are no response', (
     fc.property(fc.constantFrom(...versions), bytes, (version, datagram) => {
       expect(readResponse(version, spi, datagram)).toBeUndefined();
     }),
-    { numRuns: 20_000 },
+    { numRuns: tries(20_000) },
   );
   fc.assert(
     fc.property(fc.constantFrom(...versions), headed, (version, datagram) => {
       const response = readResponse(version, spi, datagram);
       if (response) expect(datagram.subarray(8, 16)).toEqual(response.spi);
     }),
-    { numRuns: 20_000 },
+    { numRuns: tries(20_000) },
   );
 });

@@ -1,4 +1,5 @@
 // The usage journal: after a crash at any byte nothing is lost that was said to be kept, and nothing counts twice.
+
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -16,6 +17,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { Journal } from '../src/usage/journal.ts';
 import type { Batch, Tick, UsageRow } from '../src/usage/journal_state.ts';
 
@@ -195,7 +197,7 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
   };
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), history),
-    { numRuns: 30 },
+    { numRuns: tries(30) },
   );
   // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and of the rewriting.
   const before = rewritten;

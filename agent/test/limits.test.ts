@@ -1,4 +1,5 @@
 // The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one, and nobody is ended before it.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Poll } from '../src/engine.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -189,7 +191,7 @@ describe('at a steady pace', () => {
         expect(over).toBeGreaterThanOrEqual(0);
         expect(over / pace).toBeLessThanOrEqual(0.25);
       }),
-      { numRuns: 30 },
+      { numRuns: tries(30) },
     );
   });
 

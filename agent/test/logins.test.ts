@@ -1,6 +1,8 @@
 // Logins to a VPN: decided as the records say, open sessions end when they would be denied, and the passwords are those of every server.
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { revocationOf } from '../src/policy/decide.ts';
 import { decideLogin } from '../src/policy/logins.ts';
 import { readLogin, vpnPassword } from '../src/vpn_password.ts';
@@ -77,7 +79,7 @@ test('a login is decided as the records say, whatever came in whatever order, an
       told = tell(records);
     }
   });
-  fc.assert(property, { numRuns: 4000, seed });
+  fc.assert(property, { numRuns: tries(4000), seed });
   const kinds = [
     ...['allowed', 'bad_token', 'contract_expired', 'contract_suspended', 'drained'],
     ...['expired_token', 'inactive_user', 'no_proxy_flag', 'no_service', 'not_ready'],

@@ -1,10 +1,12 @@
 // The meter: in the end the rows are what finished, whatever was guessed on the way and whatever was told again.
+
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Finished, Poll, Traffic } from '../src/engine.ts';
 import { Journal } from '../src/usage/journal.ts';
@@ -169,7 +171,7 @@ test('all rows are all that finished, when no estimate was too high', async () =
       expect(Object.values(carried).every(({ up, down }) => up + down === 0)).toBe(true);
       expect(counted).toBe(0);
     }),
-    { numRuns: 60 },
+    { numRuns: tries(60) },
   );
 });
 
@@ -185,7 +187,7 @@ test('whatever was estimated, no row is negative, and what was too much is carri
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: tries(60) },
   );
 });
 

@@ -1,6 +1,8 @@
 // The policy of a node depends on its records alone, never on how often and in which way they came.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { decide } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
@@ -24,7 +26,7 @@ const same = (change: (records: NodeRecord[], cut: number) => Iterable<NodeRecor
       if (verdict.verdict === 'allow') allowed++;
     }
   });
-  fc.assert(property, { numRuns: 600, seed });
+  fc.assert(property, { numRuns: tries(600), seed });
   expect(allowed).toBeGreaterThan(500);
 };
 
@@ -73,7 +75,7 @@ describe('nothing is left', () => {
       const left = [...policy.records()].map(({ kind }) => kind);
       expect(left).toEqual(['server', 'keys']);
     });
-    fc.assert(property, { numRuns: 300, seed });
+    fc.assert(property, { numRuns: tries(300), seed });
   });
 
   test('of authlists that were cleared, nor of entries that were removed one by one', () => {
@@ -86,7 +88,7 @@ describe('nothing is left', () => {
       expect(claims(policy)).toEqual(Array(6).fill(undefined));
       expect([...policy.records()].filter(({ kind }) => kind === 'authlist')).toEqual([]);
     });
-    fc.assert(property, { numRuns: 300, seed });
+    fc.assert(property, { numRuns: tries(300), seed });
   });
 
   test('of overrides that were cleared, nor of those that were removed one by one', () => {
@@ -100,7 +102,7 @@ describe('nothing is left', () => {
         expect([overrides.size, overridesByHostname.size]).toEqual([0, 0]);
       }
     });
-    fc.assert(property, { numRuns: 300, seed });
+    fc.assert(property, { numRuns: tries(300), seed });
   });
 
   test('of an account that was never there, by being told that parts of it are gone', () => {

@@ -1,6 +1,8 @@
 // Open connections: closed are exactly those whose proof would no longer let them in.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { type Authority, decide, type ProxyRequest } from '../src/policy/decide.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import { Sessions } from '../src/policy/sessions.ts';
@@ -47,7 +49,7 @@ test('an open connection holds while a new one with the same proof would be let 
     const some = revoked.filter(({ connection }) => [3, 1].includes(accountOf(connection)));
     expect(ofSome.toSorted(byName)).toEqual(some.toSorted(byName));
   });
-  fc.assert(property, { numRuns: 1000, seed });
+  fc.assert(property, { numRuns: tries(1000), seed });
 
   const reasons: Array<Reason | 'holds'> = [
     ...(['unknown_address', 'stale', 'bad_token', 'expired_token', 'old_token_version'] as const),

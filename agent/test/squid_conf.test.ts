@@ -1,4 +1,5 @@
 // The configuration of Squid, as text; its file of listeners; and the parts that a real Squid is not needed for.
+
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address.ts';
 import { allReasons, bodyOf } from '../src/policy/denials.ts';
 import type { Listener } from '../src/policy/policy.ts';
@@ -164,7 +166,7 @@ test('a word is what the client wrote, however Squid escapes it, and nothing tha
     fc.property(word, (parts) => {
       expect(unescapeWord(escaped(parts.join('')))).toBe(parts.join(''));
     }),
-    { numRuns: 1000, seed },
+    { numRuns: tries(1000), seed },
   );
   const asked = confOf().find((line) => line.startsWith('external_acl_type')) ?? '';
   // By this modifier the percent sign is escaped, too.

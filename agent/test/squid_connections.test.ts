@@ -1,4 +1,5 @@
 // The life of a client connection of Squid, without a Squid: its states, and its usage against a model that opens, reuses and ends connections at random.
+
 import {
   appendFileSync,
   mkdtempSync,
@@ -12,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Traffic } from '../src/engine.ts';
 import type { Authority } from '../src/policy/decide.ts';
 import { Sessions } from '../src/policy/sessions.ts';
@@ -436,7 +438,7 @@ describe('usage', () => {
         await model.poll();
         expect(model.billed.slice(1)).toEqual(model.truth.slice(1));
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 
@@ -456,7 +458,7 @@ describe('usage', () => {
           expect(model.billed[user]).toBeLessThanOrEqual(model.truth[user] + refused);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 

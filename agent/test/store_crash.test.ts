@@ -1,4 +1,5 @@
 // Crashes: wherever the agent is killed and whatever the disk then holds, what was acknowledged is there, and nothing that was not told.
+
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { bareEnvironment } from '../../test/bare_environment.ts';
+import { tries } from '../../test/effort.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
@@ -275,6 +277,6 @@ test('whatever it is told and whatever happens, it gives what a model in memory 
       }
     },
   );
-  await fc.assert(property, { numRuns: 60, seed });
+  await fc.assert(property, { numRuns: tries(60), seed });
   expect(done.size).toBe(9);
 }, 1_800_000);

@@ -1,13 +1,15 @@
 // Lives of a machine on which agent, Squid and the power die in any order: each byte that the engine saw is billed once.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { seed } from './histories.ts';
 import { users } from './usage_clients.ts';
 import { type Random, randomOf, World } from './usage_world.ts';
 
-const lives = 100;
+const lives = tries(100);
 const steps = 60;
 
 type Act = (world: World, random: Random) => void | Promise<void>;

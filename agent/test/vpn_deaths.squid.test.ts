@@ -1,6 +1,8 @@
 // Lives of a node with three clients, real charons on all sides: agent and charon are killed in any order, and every byte is counted once.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { newSeed } from '../../test/seed.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
 import { contractRecord, until, userRecord } from './proxy_world.ts';
@@ -126,7 +128,7 @@ const steps: Record<string, Step> = {
   },
 };
 
-const lives = 10;
+const lives = tries(10);
 const step = fc.tuple(fc.constantFrom(...Object.keys(steps)), fc.constantFrom(...clients));
 
 test(`every byte of ${lives * clients.length} clients is counted once, whoever is killed in whatever order`, async () => {

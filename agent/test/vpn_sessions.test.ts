@@ -1,6 +1,8 @@
 // Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and counts in any order, each command taking its time.
+
 import { expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
+import { tries } from '../../test/effort.ts';
 import { parseNetworks } from '../src/address.ts';
 import type { Traffic } from '../src/engine.ts';
 import { type Allowed, type Rules, revocationOf } from '../src/policy/decide.ts';
@@ -19,7 +21,7 @@ interface Bytes {
   down: number;
 }
 
-const lives = 3000;
+const lives = tries(3000);
 const steps = 150;
 const noon = 1_800_000_000;
 const vpn_key = Buffer.alloc(32, 9).toString('base64url');

@@ -1,8 +1,10 @@
 // Addresses: one canonical spelling each, odd spellings rejected, special ranges recognised.
+
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import {
   addressInNetworks,
   canonicalAddress,
@@ -75,7 +77,7 @@ describe('canonicalAddress', () => {
       fc.property(spellings, ({ eight, text }) => {
         expect(canonicalAddress(text)).toBe(expected(eight));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -121,7 +123,7 @@ describe('canonicalAddress', () => {
         const accepted = isIP(text) !== 0 && !text.includes('%');
         expect(canonicalAddress(text) !== undefined).toBe(accepted);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -224,7 +226,7 @@ describe('parseAddress', () => {
         if (refused) expect(() => parseAddress('ip', text, any)).toThrow('expected the address of');
         else expect(parseAddress('ip', text, any)).toBe(ip);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

@@ -1,7 +1,9 @@
 // Where an address or a network is used, in the whole network: on authlists, in custom DNS, as an exit IP.
+
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { addressInNetworks, canonicalAddress, type Network } from '../src/address.ts';
 import { textRanges } from '../src/address_ranges.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -46,7 +48,7 @@ test.each([4, 6] as const)(
           }
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   },
 );

@@ -1,6 +1,8 @@
 // The inventory import: whole or not at all, from JSON or CSV, and what it leaves is what the inventory says.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -153,7 +155,7 @@ eachDatabase((database) => {
           unchanged: servers.length,
         });
       }),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -180,7 +182,7 @@ eachDatabase((database) => {
         expect((await t.operator.get('/inventory')).body).toEqual(body);
         expect((await t.operator.get('/inventory.csv')).text).toBe(csv);
       }),
-      { numRuns: 40 },
+      { numRuns: tries(40) },
     );
   });
 
@@ -233,7 +235,7 @@ eachDatabase((database) => {
           expect(await stored()).toEqual(before);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

@@ -1,6 +1,8 @@
 // The audit log by month on PostgreSQL: nothing is lost when a month begins, and an old one goes as a whole.
+
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { dropAuditMonths, makeAuditMonths } from '../src/audit_months.ts';
 import { nextId } from '../src/changes.ts';
 import type { Database } from '../src/db/database.ts';
@@ -99,7 +101,7 @@ eachDatabase((database) => {
         }
         await open.pop()?.close();
       }),
-      { numRuns: 12 },
+      { numRuns: tries(12) },
     );
   }, 120_000);
 

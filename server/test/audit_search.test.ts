@@ -1,6 +1,8 @@
 // The search of the audit log: what a plain filter over all records finds, page by page, and nothing by what is hidden.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { nextId } from '../src/changes.ts';
 import type { Row } from '../src/db/database.ts';
 import { eachDatabase } from './databases.ts';
@@ -206,7 +208,7 @@ eachDatabase((database) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 10, endOnFailure: true });
+    await fc.assert(property, { numRuns: tries(10), endOnFailure: true });
   }, 60_000);
 
   test('an account finds what it is shown, and nothing by an address that is hidden from it', async () => {
@@ -225,7 +227,7 @@ eachDatabase((database) => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 10, endOnFailure: true });
+    await fc.assert(property, { numRuns: tries(10), endOnFailure: true });
   }, 60_000);
 
   test('the address of an operator, hidden from an account, is not found by its digits either', async () => {

@@ -1,6 +1,8 @@
 // Entity tags in If-None-Match and If-Match: lists, `*`, weak and strong comparison, nothing malformed.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { etagMatches } from '../src/http/conditions.ts';
 
 const opaque = fc
@@ -60,7 +62,7 @@ describe('etagMatches', () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 
@@ -70,7 +72,7 @@ describe('etagMatches', () => {
       fc.property(header, opaque, (text, etag) => {
         if (etagMatches(text, etag, 'strong')) expect(etagMatches(text, etag, 'weak')).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

@@ -1,8 +1,10 @@
 // The settings: pure, whole without any, every fault at once, and never a secret in a message.
+
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { type Environment, isLoopback, readConfig } from '../src/config.ts';
 
 /** Every name that config.ts knows, as it stands there. */
@@ -267,7 +269,7 @@ describe('readConfig', () => {
       fc.property(environment, (env) => {
         for (const line of faultsOf(env)) expect(line).toMatch(/^EXITWARD_[A-Z_]+[ :]/);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

@@ -1,6 +1,8 @@
 // The contract and its usage: periods by the calendar, sums, and the window of 30 days against a brute-force model.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -217,7 +219,7 @@ eachDatabase((database) => {
           });
         }
       }),
-      { numRuns: 12 },
+      { numRuns: tries(12) },
     );
   });
 });

@@ -1,6 +1,8 @@
 // The servers of a contract and of the network in pages, by their places, and many put on the contract or taken off it at once.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
@@ -253,7 +255,7 @@ eachDatabase((database) => {
           expect(counts(full.answers[0])).toEqual(counts(answers[0]));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 

@@ -1,7 +1,9 @@
 // Durability: the real process, killed at random moments in the middle of writes, and asked what it kept.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { systemClock } from '../src/clock.ts';
 import type { Environment } from '../src/config.ts';
 import { openDatabase } from '../src/db/open.ts';
@@ -13,8 +15,7 @@ import { Random } from './random.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
 
-const asked = process.env.EXITWARD_TEST_KILL_CYCLES;
-const cycles = asked ? Number(asked) : process.env.CI ? 50 : 4;
+const cycles = tries(50, 'EXITWARD_TEST_KILL_CYCLES');
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const control_tries = 10;

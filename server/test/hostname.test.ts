@@ -1,8 +1,10 @@
 // Hostnames: one canonical spelling each, and everything that is no hostname rejected.
+
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { toASCII } from 'tr46';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { parseHostname } from '../src/hostname.ts';
 
 const accepted = (text: string): string | undefined => {
@@ -130,7 +132,7 @@ describe('parseHostname', () => {
         const name = accepted(text);
         if (name !== undefined) expect(accepted(name)).toBe(name);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 
@@ -145,7 +147,7 @@ describe('parseHostname', () => {
         const url = URL.parse(`http://${name}/`);
         if (url) expect(isIP(url.hostname)).toBe(0);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 
@@ -157,7 +159,7 @@ describe('parseHostname', () => {
         const long = toASCII(text, { checkBidi: true, checkJoiners: true });
         expect(long?.replace(/\.$/, '')).toBe(name);
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
   });
 });

@@ -1,6 +1,8 @@
 // JSON bodies: as JSON.parse reads them, less what two readers could understand differently.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { parseJson } from '../src/http/json.ts';
 
 const read = (text: string) => parseJson(Buffer.from(text));
@@ -71,7 +73,7 @@ describe('parseJson', () => {
           expect(evaluated(written)).toEqual({ value: parsed });
         else expect(evaluated(written)).toHaveProperty('message');
       }),
-      { numRuns: 1500 },
+      { numRuns: tries(1500) },
     );
   });
 
@@ -119,7 +121,7 @@ describe('parseJson', () => {
             /given twice|nested too deep|out of range|NUL|not a field/,
           );
       }),
-      { numRuns: 5000 },
+      { numRuns: tries(5000) },
     );
   });
 
@@ -152,7 +154,7 @@ describe('parseJson', () => {
           });
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 

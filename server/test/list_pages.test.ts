@@ -1,6 +1,8 @@
 // Lists in pages: sorted, filtered, by keyset; each entry that stays as it is is seen once, in order, whatever changes meanwhile.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
 import { ipOrder } from '../src/db/ip_order.ts';
 import type { BuiltAccount } from './builders.ts';
@@ -176,7 +178,7 @@ eachDatabase((database) => {
             expect(Number(headers.get('exitward-found'))).toBe(before.filter(fits).length);
           },
         ),
-        { numRuns: 4 },
+        { numRuns: tries(4) },
       );
     });
 
@@ -215,7 +217,7 @@ eachDatabase((database) => {
           expect(Number(headers.get('exitward-total'))).toBe(all.length);
           expect(body).toEqual(found.slice(0, 4));
         }),
-        { numRuns: 15 },
+        { numRuns: tries(15) },
       );
       await t.operator.patch('/accounts/acme/users/carol', { active: true });
     });

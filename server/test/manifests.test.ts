@@ -1,6 +1,8 @@
 // /admin/manifests: what a document declares becomes so, what it owned goes, and nothing else is touched.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -91,7 +93,7 @@ eachDatabase((database) => {
           );
           expect(await foreign()).toEqual(before);
         }),
-        { numRuns: 12 },
+        { numRuns: tries(12) },
       );
       await t.stop();
     });

@@ -1,6 +1,8 @@
 // Nodes, what they are told and what they report: joining, snapshots, the stream from any point, usage, health, limits.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { removeEntry } from '../src/authlist/authlist.ts';
 import {
@@ -491,7 +493,7 @@ eachDatabase((database) => {
           expect(holding(state, t.now())).toEqual(holding(whole, t.now()));
         }
       }),
-      { numRuns: 12, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
+      { numRuns: tries(12), interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
     );
   });
 

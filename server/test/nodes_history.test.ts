@@ -1,6 +1,8 @@
 // History: traffic, connections, rejections, lag and faults of nodes and the network over time, as operators read it.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
@@ -188,7 +190,7 @@ eachDatabase((database) => {
           expect(after).toEqual(before.map((one) => one + added));
         },
       ),
-      { numRuns: 10 },
+      { numRuns: tries(10) },
     );
     expect((await read(`?node=${node.id}&from=${base}`)).step).toBe(3600);
     expect((await read(`?node=${node.id}&from=${base - 20 * day}`)).step).toBe(day);

@@ -1,6 +1,8 @@
 // Users and accounts in pages: sorted, filtered, by keyset; each that stays as it is is seen once, in order, whatever changes meanwhile.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -207,7 +209,7 @@ eachDatabase((database) => {
             for (const { body } of answers.slice(0, -1)) expect(body.length).toBe(limit);
           },
         ),
-        { numRuns: 12 },
+        { numRuns: tries(12) },
       );
     });
 
@@ -259,7 +261,7 @@ eachDatabase((database) => {
         );
         expect(row?.begun).toBe(periodAt(start, now).start);
       }),
-      { numRuns: 200 },
+      { numRuns: tries(200) },
     );
   });
 

@@ -1,6 +1,8 @@
 // Billing periods: whole calendar months from the contract's start, none lost, none twice.
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { earlierPeriods, hourOf, periodAt } from '../src/periods.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
@@ -42,7 +44,7 @@ describe('periodAt', () => {
         expect(period.end).toBeGreaterThan(from + seconds);
         expect(period.start).toBeGreaterThanOrEqual(from);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -55,7 +57,7 @@ describe('periodAt', () => {
         expect(periodAt(from, period.end).start).toBe(period.end);
         if (period.start > from) expect(periodAt(from, period.start - 1).end).toBe(period.start);
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 
@@ -70,7 +72,7 @@ describe('periodAt', () => {
         expect(begin.getUTCDate()).toBe(Math.min(anchor.getUTCDate(), lastDay));
         expect(begin.toISOString().slice(11)).toBe(anchor.toISOString().slice(11));
       }),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

@@ -1,6 +1,8 @@
 // The servers of the network in pages: sorted, filtered by how they stand, by keyset; their places; many changed at once.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp } from './harness.ts';
@@ -193,7 +195,7 @@ eachDatabase((database) => {
           expect(answers[0]?.headers.get('exitward-total')).toBe(String(all.length));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: tries(60) },
     );
   });
 
@@ -233,7 +235,7 @@ eachDatabase((database) => {
           expect(rows.map(({ name }) => name).filter((name) => known.has(name))).toEqual(stay);
         },
       ),
-      { numRuns: 6 },
+      { numRuns: tries(6) },
     );
   });
 

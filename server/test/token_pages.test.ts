@@ -1,6 +1,8 @@
 // Tokens in pages: API tokens of an account and tokens of operators, sorted, filtered, and many revoked at once, all or none.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
@@ -116,7 +118,7 @@ eachDatabase((database) => {
             expect([total, found]).toEqual([all.length, fit.length]);
           },
         ),
-        { numRuns: 25 },
+        { numRuns: tries(25) },
       );
     });
 

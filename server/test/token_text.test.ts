@@ -1,7 +1,9 @@
 // Token texts: their form, their randomness, and that a mistyped one is noticed without a look-up.
+
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { newTokenText, tokenTextIsPlausible } from '../src/token_text.ts';
 
 const prefixes = ['ewa_', 'ewo_', 'ewn_', 'ewi_', 'ewl_'] as const;
@@ -70,7 +72,7 @@ describe('tokenTextIsPlausible', () => {
           ).toBe(false);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: tries(2000) },
     );
   });
 

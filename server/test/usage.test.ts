@@ -1,6 +1,8 @@
 // Usage: every way to ask for a billing period tells the same bytes, also where it begins within an hour.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { bumpVersion } from '../src/changes.ts';
 import { addUp, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
 import { eachDatabase } from './databases.ts';
@@ -85,7 +87,7 @@ eachDatabase((database) => {
           expect(sums.every(({ key }) => Number(key) % hour === 0)).toBe(true);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: tries(25) },
     );
   });
 });

@@ -1,6 +1,8 @@
 // Roll-up of usage: hours become days and days end, and every sum stays the same to the byte at every moment.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import type { Reader } from '../src/db/database.ts';
 import { notFound } from '../src/errors.ts';
 import { periodAt } from '../src/periods.ts';
@@ -103,7 +105,7 @@ eachDatabase((database) => {
           expect(left?.hours).toBe(0);
         }
       }),
-      { numRuns: 15 },
+      { numRuns: tries(15) },
     );
   });
 

@@ -1,15 +1,15 @@
 // Attackers in this process: many connections at once, each of which sends its bytes and goes; and the victim beside them.
+
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { expect } from 'vitest';
+import { tries } from '../effort.ts';
 import type { Attack } from './hostile_bytes.ts';
 
 /** How many attacks of each kind. */
-export const attacks = Number(
-  process.env.EXITWARD_TEST_ATTACKS ?? (process.env.CI ? 20_000 : 2000),
-);
+export const attacks = tries(20_000, 'EXITWARD_TEST_ATTACKS');
 
 export interface Target {
   host: string;

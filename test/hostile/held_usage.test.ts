@@ -1,4 +1,5 @@
 // A node that reports more than its machine can carry: that is held, bills no one, and counts exactly once when an operator accepts it.
+
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { burst_seconds, plausibleBytes, reportedUntil } from '../../server/src/nodes/allowance.ts';
@@ -9,6 +10,7 @@ import { prepareSubject } from '../../server/test/durability.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
+import { tries } from '../effort.ts';
 import { newSeed } from '../seed.ts';
 
 const rate = 1_000_000;
@@ -285,7 +287,7 @@ eachDatabase((database) => {
           }
         }
       }),
-      { numRuns: 15, seed },
+      { numRuns: tries(15), seed },
     );
     expect(await held()).toEqual([]);
   });

@@ -1,9 +1,11 @@
 // Power cuts: from the record of a program's lives, disks as a cut may leave them at any moment; what was acknowledged is on all of them.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Random } from '../../server/test/random.ts';
+import { tries } from '../effort.ts';
 import { agentFaults } from './agent_check.ts';
 import { type AgentMark, agentLives } from './agent_life.ts';
 import { Disk, rules } from './disk.ts';
@@ -11,7 +13,7 @@ import { serverFaults } from './server_check.ts';
 import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
-const cuts = Number(process.env.EXITWARD_TEST_POWER_CUTS ?? 60);
+const cuts = tries(60, 'EXITWARD_TEST_POWER_CUTS');
 const control_tries = 60;
 
 type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;

@@ -1,6 +1,8 @@
 // Clients, exits and destinations of different families: what can be reached, and what the others are told.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../../test/effort.ts';
 import { seed } from '../histories.ts';
 import * as t from '../proxy_world.ts';
 import { at } from './family.ts';
@@ -84,7 +86,7 @@ export function families(s: Scene): void {
         await t.until(() => s.origin.dialled.size > 0);
         expect([...s.origin.dialled]).toEqual([decision.dial ?? f.originIp]);
       });
-      await fc.assert(property, { numRuns: 100, seed });
+      await fc.assert(property, { numRuns: tries(100), seed });
     });
   });
 }

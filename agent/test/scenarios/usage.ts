@@ -1,6 +1,8 @@
 // The traffic that is counted, to the byte, and with whom.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { tries } from '../../../test/effort.ts';
 import { seed } from '../histories.ts';
 import * as t from '../proxy_world.ts';
 import type { Scene } from './scene.ts';
@@ -94,7 +96,7 @@ export function usage(s: Scene): void {
           down: fc.nat(200_000),
           requests: fc.integer({ min: 1, max: 3 }),
         }),
-        { numRuns: 200, seed },
+        { numRuns: tries(200), seed },
       );
       await Promise.all(
         transfers.map(async ({ account, user, method, up, down, requests }) => {
