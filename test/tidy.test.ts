@@ -865,8 +865,8 @@ const rules: Rule[] = [
         ),
     bad: [
       { path: 'server/test/users.test.ts', text: dotSkip },
-      { path: 'test/spec.test.ts', text: `\n${dotSkip.replace('skip', 'only')}` },
-      { path: 'test/spec.test.ts', text: dotSkip.replace('skip', 'todo') },
+      { path: 'test/spec.postgres.test.ts', text: `\n${dotSkip.replace('skip', 'only')}` },
+      { path: 'test/spec.postgres.test.ts', text: dotSkip.replace('skip', 'todo') },
     ],
   },
   {

@@ -15,6 +15,8 @@ declare module 'vitest' {
     postgresUrl: string;
     /** The name of a database with the current schema, which the tests copy and never connect to. */
     postgresTemplate: string;
+    /** The URL of a database with the current schema in which statements are prepared, and none is run. */
+    postgresStatements: string;
   }
 }
 
@@ -35,9 +37,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await requireAnswer(server);
     const template = `exitward_template_${randomBytes(8).toString('hex')}`;
     await makeTemplate(server.url, template);
+    const statements = `${template}_statements`;
+    await runStatement(server.url, `create database ${statements} template ${template}`);
     project.provide('postgresUrl', server.url);
     project.provide('postgresTemplate', template);
+    project.provide('postgresStatements', databaseUrl(server.url, statements));
     return async () => {
+      await runStatement(server.url, `drop database ${statements} with (force)`);
       await runStatement(server.url, `drop database ${template}`);
       await server.stop();
     };

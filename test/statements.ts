@@ -1,0 +1,39 @@
+// Before each file of tests that runs on SQLite alone: PostgreSQL is to take each statement that the file makes.
+import pg from 'pg';
+import { afterAll, inject } from 'vitest';
+import { Connection } from '../server/src/db/sqlite_connection.ts';
+
+/** The statements of this thread, by their text, and whether PostgreSQL has prepared them. */
+const statements = new Map<string, boolean>();
+/** What only SQLite has: its own tables, settings and files. */
+const own = /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(/i;
+const noted = Symbol.for('statements are noted');
+
+const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
+if (!prototype[noted]) {
+  prototype[noted] = true;
+  for (const name of ['rows', 'row', 'change'] as const) {
+    const method = Connection.prototype[name] as (sql: string, values?: unknown) => unknown;
+    prototype[name] = function (this: Connection, sql: string, values?: unknown) {
+      if (!statements.has(sql)) statements.set(sql, own.test(sql));
+      return method.call(this, sql, values);
+    };
+  }
+}
+
+afterAll(async () => {
+  const left = [...statements].filter(([, isPrepared]) => !isPrepared).map(([sql]) => sql);
+  if (left.length === 0) return;
+  const client = new pg.Client({ connectionString: inject('postgresStatements') });
+  await client.connect();
+  const refused: string[] = [];
+  for (const sql of left) {
+    statements.set(sql, true);
+    await client.query(`prepare one as ${sql}`).then(
+      () => client.query('deallocate one'),
+      (error: Error) => refused.push(`${error.message}: ${sql}`),
+    );
+  }
+  await client.end();
+  if (refused.length > 0) throw new Error(`PostgreSQL refuses ${refused.join('\n')}`);
+});
