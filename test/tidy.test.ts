@@ -1,5 +1,5 @@
 // The house rules as tests. Each rule names the file and line that breaks it, and is shown a bad sample that it must refuse.
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -242,6 +242,19 @@ const mayBeLong = [
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;
 const hasComments = /^(server|agent|console|client)\/src\/(?!openapi\.ts$).*\.tsx?$/;
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
+
+/** Where what a file does on each engine is proved, by a kind of test that runs on both on each submission. */
+const provedBy: Record<string, string> = {
+  'audit.ts': 'server/test/audit_bound.postgres.test.ts',
+  'audit_months.ts': 'server/test/audit_months.postgres.test.ts',
+  'doctor/database.ts': 'server/test/doctor.postgres.test.ts',
+  'doctor/running.ts': 'server/test/doctor.postgres.test.ts',
+  'doctor/upkeep.ts': 'server/test/doctor.postgres.test.ts',
+  'jobs.ts': 'server/test/jobs.postgres.test.ts',
+  'operators/audit_log.ts': 'server/test/audit_search.postgres.test.ts',
+  'operators/operators.ts': 'server/test/doctor.postgres.test.ts',
+};
+const isPostgres = (path: string) => /\.postgres\.test\.ts$/.test(path);
 
 // ---- Reading ------------------------------------------------------------------------------
 
@@ -597,6 +610,21 @@ const rules: Rule[] = [
         ),
     bad: [source('db/migrations/0009_wishes.ts', '`create table wishes (')],
     good: [source('db/migrations/0009_users.ts', '`create table users (')],
+  },
+  {
+    name: 'code that differs by database is proved on PostgreSQL',
+    check: (files) =>
+      files.flatMap((file) => {
+        if (!/^server\/src\/(?!db\/)/.test(file.path)) return [];
+        const proof = provedBy[file.path.slice('server/src/'.length)];
+        const fault = proof
+          ? `is proved by ${proof}, which ${isPostgres(proof) ? 'is missing' : 'runs on SQLite alone'}`
+          : 'asks for the engine: name its test in provedBy';
+        const isThere = proof && isPostgres(proof) && existsSync(join(root, proof));
+        return isThere ? [] : findLines(file, /\bengine [!=]== '|\b(db|tx)\.engine\b/, fault);
+      }),
+    bad: [source('users/users.ts', "if (db.engine === 'sqlite') return;")],
+    good: [source('audit.ts', "if (db.engine === 'sqlite') return;")],
   },
   {
     name: 'programs decide by the code of an error, never by its sentence',

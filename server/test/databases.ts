@@ -43,7 +43,7 @@ const engines: Record<TestDatabase['name'], Make> = {
   PostgreSQL: makePostgres,
 };
 
-/** Describes the body once on SQLite and once on PostgreSQL, or on those named; `test:quick` takes SQLite alone. */
+/** Describes the body once on each engine that the kind of the file runs on (vitest.config.ts), or on those named. */
 export function eachDatabase(
   body: (database: TestDatabase) => void,
   names = inject('databases'),
