@@ -21,7 +21,7 @@ const isRoot = process.getuid?.() === 0;
 const hasSquid = process.env.CI !== undefined || (isRoot && existsSync('/usr/sbin/squid'));
 
 /** Tests with strongSwan, in network namespaces, too. CI installs it. */
-const vpn = ['agent/test/vpn*.squid.test.ts', 'test/demo_vpn.squid.test.ts'];
+const vpn = ['agent/test/vpn*.squid.test.ts', 'test/{demo_vpn,vpn_rekeys}.squid.test.ts'];
 const hasStrongSwan =
   process.env.CI !== undefined ||
   ['charon-systemd', 'swanctl'].every((name) => existsSync(`/usr/sbin/${name}`));
