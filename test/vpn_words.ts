@@ -1,8 +1,8 @@
 // How clients of each system speak IKE: their proposals, from the files of a profile or as the system has them built in. Written from the documents
 // of the systems' makers and from logs of their clients, never from our own table: a wrong name in a profile fails here.
 import { execFileSync } from 'node:child_process';
-import type { Words } from '../agent/test/vpn_scene.ts';
 import type { VpnService } from '../agent/src/vpn_password.ts';
+import type { Words } from '../agent/test/vpn_scene.ts';
 import type { ProfileFile } from '../server/src/vpn_profiles/files.ts';
 
 export interface Speaker extends Words {
@@ -84,7 +84,9 @@ print(json.dumps(plistlib.loads(sys.stdin.buffer.read())["PayloadContent"][0]["I
   },
   windows: (content) => {
     const [line = ''] = /^Set-VpnConnectionIPsecConfiguration .*$/m.exec(content) ?? [];
-    const of = new Map(Array.from(line.matchAll(/-(\w+) (\w+)/g), ([, key, value]) => [key, value]));
+    const of = new Map(
+      Array.from(line.matchAll(/-(\w+) (\w+)/g), ([, key, value]) => [key, value]),
+    );
     const cipher = wordOf(windows.cipher, of.get('CipherTransformConstants'));
     // A cipher that authenticates by itself stands in both places.
     const authentication = isAead(cipher)
@@ -134,7 +136,12 @@ const androidOwn: Words = {
 /** Main mode of racoon, by which Apple's systems speak IKEv1. */
 const racoon = ['sha256', 'sha1', 'md5', 'sha512']
   .map((hash) => `aes256-${hash}-modp2048`)
-  .concat('aes256-sha256-modp1536', 'aes256-sha1-modp1024', 'aes128-sha1-modp1024', '3des-sha1-modp1024');
+  .concat(
+    'aes256-sha256-modp1536',
+    'aes256-sha1-modp1024',
+    'aes128-sha1-modp1024',
+    '3des-sha1-modp1024',
+  );
 const olderEsp = ['aes256-sha1', 'aes128-sha1', '3des-sha1'];
 
 /** Those that systems have built in, without a file of ours or where the file has no say. */
@@ -175,7 +182,12 @@ export const builtIn: Speaker[] = [
   {
     name: 'L2TP of NetworkManager',
     service: 'vpn-l2tp',
-    ike: ['aes256-sha256-modp2048', 'aes256-sha1-modp2048', 'aes256-sha1-ecp384', 'aes128-sha1-ecp256'],
+    ike: [
+      'aes256-sha256-modp2048',
+      'aes256-sha1-modp2048',
+      'aes256-sha1-ecp384',
+      'aes128-sha1-ecp256',
+    ],
     esp: olderEsp,
   },
 ];

@@ -29,8 +29,12 @@ async function established(vici: Vici, peer?: string): Promise<Established | und
   const events = await vici.list('list-sas', 'list-sa');
   const all = events
     .flatMap((event) => Object.values(event) as ViciMessage[])
-    .filter((sa) => sa.state === 'ESTABLISHED' && (peer ?? sa['remote-host']) === sa['remote-host']);
-  const children = all.flatMap((sa) => Object.values(sa['child-sas'] as ViciMessage) as ViciMessage[]);
+    .filter(
+      (sa) => sa.state === 'ESTABLISHED' && (peer ?? sa['remote-host']) === sa['remote-host'],
+    );
+  const children = all.flatMap(
+    (sa) => Object.values(sa['child-sas'] as ViciMessage) as ViciMessage[],
+  );
   const installed = children.filter((child) => child.state === 'INSTALLED');
   const [[sa], [child]] = [all, installed];
   if (!sa || !child || all.length > 1 || installed.length > 1) return undefined;

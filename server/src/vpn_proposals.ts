@@ -28,8 +28,8 @@ export const profileWords = {
 };
 
 /**
- * Groups for ESP, the profiles' first, and none: IKE_AUTH negotiates no group, so a client that asks for one the node lacks, or for none where
- * the node wants one, logs in and loses its tunnel at its first new keys.
+ * Groups for ESP, the profiles' first, and none. IKE_AUTH does not negotiate them: a client that asks for a group which the node lacks, or for none where the node
+ * wants one, logs in and loses its tunnel at its first new keys.
  */
 const espGroups = 'ecp384-ecp256-curve25519-modp2048-modpnone';
 
@@ -42,7 +42,7 @@ const current: Proposals = {
     'aes256-sha256-ecp256',
     'aes256-sha256-modp2048',
   ],
-  esp: [`aes256gcm16-${espGroups}`, `aes256-sha256-${espGroups}`],
+  esp: ['aes256gcm16', 'aes256-sha256'].map((one) => `${one}-${espGroups}`),
 };
 
 /**
@@ -62,7 +62,7 @@ export const nodeProposals: Record<VpnService, Proposals> = {
 };
 
 /** Minutes until one side begins new keys. */
-interface Lifetimes {
+export interface Lifetimes {
   ike: number;
   esp: number;
 }
@@ -71,7 +71,7 @@ interface Lifetimes {
 export const profileLifetimes: Lifetimes = { ike: 480, esp: 60 };
 
 /**
- * Of a node, which begins up to a tenth earlier. It comes after every client that begins by itself: Windows behind a NAT refuses new keys for ESP
- * that a server begins. Its own are after 59 minutes, and 8 hours for IKE.
+ * Of a node with IKEv2, which begins up to a tenth earlier, and after every client that begins by itself. With IKEv1 the client alone begins: quick
+ * mode offers a group or none, and the node has no say in which the client takes; and new keys of IKE are a login again.
  */
 export const nodeLifetimes: Lifetimes = { ike: 600, esp: 90 };

@@ -62,7 +62,6 @@ function connectionOf(
     unique: 'never',
     mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
     dpd_delay: '30s',
-    // In IKEv1 new keys are a login again, which is the client's to begin: a node that waits for it in vain would end the tunnel.
     rekey_time: isOld ? '0' : `${nodeLifetimes.ike}m`,
     ...authenticationOf(service, server, certificates),
     ...(isL2tp ? {} : { pools: hasIpv6 ? ['radius', ipv6Pool] : ['radius'] }),
@@ -70,7 +69,7 @@ function connectionOf(
       net: {
         ...selectorsOf(service, hasIpv6),
         esp_proposals: nodeProposals[service].esp,
-        rekey_time: `${nodeLifetimes.esp}m`,
+        rekey_time: isOld ? '0' : `${nodeLifetimes.esp}m`,
         dpd_action: 'clear',
       },
     },
