@@ -124,7 +124,10 @@ print(json.dumps(plistlib.loads(sys.stdin.buffer.read())["PayloadContent"][0]["I
 /** strongSwan's app, for profiles without proposals (its `android_service.c`). */
 const groups = 'curve25519-ecp384-ecp521-modp3072-modp4096-ecp256';
 const androidOwn: Words = {
-  ike: ['default'],
+  ike: [
+    `aes128-aes192-aes256-sha256-sha384-sha512-sha1-${groups}-modp2048`,
+    `aes128gcm16-aes192gcm16-aes256gcm16-chacha20poly1305-prfsha256-prfsha384-prfsha512-prfsha1-${groups}-modp2048`,
+  ],
   esp: [
     `aes256gcm16-aes128gcm16-chacha20poly1305-${groups}-modp8192`,
     `aes256-aes192-aes128-sha384-sha256-sha512-sha1-${groups}-modp2048-modp8192`,

@@ -71,7 +71,8 @@ export interface Lifetimes {
 export const profileLifetimes: Lifetimes = { ike: 480, esp: 60 };
 
 /**
- * Of a node with IKEv2, which begins up to a tenth earlier, and after every client that begins by itself. With IKEv1 the client alone begins: quick
- * mode offers a group or none, and the node has no say in which the client takes; and new keys of IKE are a login again.
+ * Of a node with IKEv2, which begins up to a tenth earlier, and after every client that begins by itself: not all take new keys that a server
+ * begins. With IKEv1 the client alone begins: quick mode offers a group or none, and which one the client takes is not known; and new keys of IKE
+ * are a login again.
  */
 export const nodeLifetimes: Lifetimes = { ike: 600, esp: 90 };
