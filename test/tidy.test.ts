@@ -823,7 +823,9 @@ const rules: Rule[] = [
         new Map(
           files
             .filter(({ path }) =>
-              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_(password|proposals))\\.ts$)`).test(path),
+              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_(password|proposals))\\.ts$)`).test(
+                path,
+              ),
             )
             .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
         );

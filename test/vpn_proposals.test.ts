@@ -1,6 +1,6 @@
 // What clients propose and what nodes take, compared as IKE compares them, without a client or a node: vpn_rekeys.squid.test.ts has both.
 import { describe, expect, test } from 'vitest';
-import { nodeLifetimes, nodeProposals, profileLifetimes } from '../agent/src/vpn_proposals.ts';
+import { negotiation } from '../agent/src/vpn_proposals.ts';
 import { profileFiles } from '../server/src/vpn_profiles/files.ts';
 import { builtIn, type Speaker, wordsOf } from './vpn_words.ts';
 
@@ -34,6 +34,9 @@ function agree(asked: string[], taken: string[], { hasGroup }: { hasGroup: boole
     );
 }
 
+const { profile } = negotiation;
+const { proposals, lifetimes } = negotiation.node;
+
 const files = profileFiles('alice@contract1', [
   {
     server: 'fra1',
@@ -50,7 +53,7 @@ const profiles: Speaker[] = files.map(({ format, content }) => {
 });
 
 describe.each([...profiles, ...builtIn])('$name', ({ service, ike, esp }) => {
-  const node = nodeProposals[service];
+  const node = proposals[service];
 
   test('agrees with a node on IKE, which has the same list at new keys', () => {
     expect(agree(ike, node.ike, { hasGroup: true })).toBe(true);
@@ -77,17 +80,17 @@ test('control: a node that has no groups, or has nothing else, is found', () => 
 });
 
 test('no node takes a group of 1024 bits, MD5 or 3DES', () => {
-  expect(JSON.stringify(nodeProposals)).not.toMatch(/modp1024|modp1536|md5|3des/);
+  expect(JSON.stringify(proposals)).not.toMatch(/modp1024|modp1536|md5|3des/);
 });
 
 test.each(['ike', 'esp'] as const)(
   'new keys of %s are a client’s to begin: by its profile, or as it has it built in, before the node begins',
   (part) => {
     // Windows begins after 59 minutes, and 8 hours; strongSwan's app after 50 minutes, and 10 hours, which a charon takes from either side.
-    const begins = { ike: [480, profileLifetimes.ike], esp: [59, 50, profileLifetimes.esp] };
-    expect(Math.max(...begins[part])).toBeLessThan(0.9 * nodeLifetimes[part]);
+    const begins = { ike: [480, profile.lifetimes.ike], esp: [59, 50, profile.lifetimes.esp] };
+    expect(Math.max(...begins[part])).toBeLessThan(0.9 * lifetimes[part]);
     // Apple's documentation: LifeTimeInMinutes.
-    expect(profileLifetimes[part]).toBeGreaterThanOrEqual(10);
-    expect(profileLifetimes[part]).toBeLessThanOrEqual(1440);
+    expect(profile.lifetimes[part]).toBeGreaterThanOrEqual(10);
+    expect(profile.lifetimes[part]).toBeLessThanOrEqual(1440);
   },
 );

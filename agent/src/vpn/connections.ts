@@ -1,9 +1,10 @@
 // The connections that charon offers: for each service and exit one, all by the same rules.
 import type { ServerValue } from '../policy/records.ts';
 import { sharedKey, type VpnService, vpnServices } from '../vpn_password.ts';
-import { nodeLifetimes, nodeProposals } from '../vpn_proposals.ts';
+import { negotiation } from '../vpn_proposals.ts';
 import type { ViciMessage } from './vici.ts';
 
+const { proposals, lifetimes } = negotiation.node;
 const version = { 'vpn-ikev2': '2', 'vpn-ikev1': '1', 'vpn-l2tp': '1' } as const;
 
 /** The VPN services of a server. */
@@ -55,21 +56,21 @@ function connectionOf(
     version: version[service],
     local_addrs: [exit],
     remote_addrs: ['%any'],
-    proposals: nodeProposals[service].ike,
+    proposals: proposals[service].ike,
     fragmentation: 'yes',
     send_cert: 'always',
     // The same user may have several devices.
     unique: 'never',
     mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
     dpd_delay: '30s',
-    rekey_time: isOld ? '0' : `${nodeLifetimes.ike}m`,
+    rekey_time: isOld ? '0' : `${lifetimes.ike}m`,
     ...authenticationOf(service, server, certificates),
     ...(isL2tp ? {} : { pools: hasIpv6 ? ['radius', ipv6Pool] : ['radius'] }),
     children: {
       net: {
         ...selectorsOf(service, hasIpv6),
-        esp_proposals: nodeProposals[service].esp,
-        rekey_time: isOld ? '0' : `${nodeLifetimes.esp}m`,
+        esp_proposals: proposals[service].esp,
+        rekey_time: isOld ? '0' : `${lifetimes.esp}m`,
         dpd_action: 'clear',
       },
     },

@@ -1,7 +1,9 @@
 // The files by which devices take a VPN profile: text for each family of systems, for IKEv2 with EAP-MSCHAPv2 where the server has it, else for L2TP.
 import { createHash } from 'node:crypto';
 import type { VpnService } from '../vpn_password.ts';
-import { profileLifetimes, profileWords } from '../vpn_proposals.ts';
+import { negotiation } from '../vpn_proposals.ts';
+
+const { words, lifetimes } = negotiation.profile;
 
 export interface ProfileFile {
   /** For whom it is. */
@@ -94,7 +96,7 @@ function applePayload(login: string, server: ServerProfile, profile: string): st
 }
 
 function appleIkev2(login: string, { hostname, exit_ip, password }: ServerProfile): string {
-  const { EncryptionAlgorithm, IntegrityAlgorithm, DiffieHellmanGroup } = profileWords.apple;
+  const { EncryptionAlgorithm, IntegrityAlgorithm, DiffieHellmanGroup } = words.apple;
   const parameters = (minutes: number) => `
           <dict>
             <key>EncryptionAlgorithm</key><string>${EncryptionAlgorithm}</string>
@@ -115,8 +117,8 @@ function appleIkev2(login: string, { hostname, exit_ip, password }: ServerProfil
           <key>AuthPassword</key><string>${xml(password)}</string>
           <key>EnablePFS</key><integer>1</integer>
           <key>DeadPeerDetectionRate</key><string>Medium</string>
-          <key>IKESecurityAssociationParameters</key>${parameters(profileLifetimes.ike)}
-          <key>ChildSecurityAssociationParameters</key>${parameters(profileLifetimes.esp)}
+          <key>IKESecurityAssociationParameters</key>${parameters(lifetimes.ike)}
+          <key>ChildSecurityAssociationParameters</key>${parameters(lifetimes.esp)}
         </dict>`;
 }
 
@@ -142,7 +144,7 @@ function appleL2tp(login: string, { exit_ip, password, shared_key }: ServerProfi
 
 /** Windows checks the certificate against what it dials: the name, but for an exit that the name does not lead to. */
 function windows(login: string, servers: readonly ServerProfile[]): string {
-  const algorithms = Object.entries(profileWords.windows)
+  const algorithms = Object.entries(words.windows)
     .map(([name, value]) => `-${name} ${value}`)
     .join(' ');
   const connections = servers.map((one) => {
@@ -170,8 +172,8 @@ function android(login: string, servers: readonly ServerProfile[]): string {
     type: 'ikev2-eap',
     remote: { addr: exit_ip, id: hostname },
     local: { eap_id: login, password },
-    'ike-proposal': profileWords.strongswan.ike,
-    'esp-proposal': profileWords.strongswan.esp,
+    'ike-proposal': words.strongswan.ike,
+    'esp-proposal': words.strongswan.esp,
   }));
   return profiles.map((one) => `${JSON.stringify(one, null, 2)}\n`).join('');
 }
@@ -196,8 +198,8 @@ nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn
       'encap = no',
       'ipcomp = no',
       'proposal = yes',
-      `ike = ${profileWords.strongswan.ike}`,
-      `esp = ${profileWords.strongswan.esp}`,
+      `ike = ${words.strongswan.ike}`,
+      `esp = ${words.strongswan.esp}`,
       'password-flags = 1',
     ];
     return `${add} strongswan vpn.data ${sh(data.join(', '))}\n`;
@@ -222,8 +224,8 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
     version = 2
     remote_addrs = ${one.exit_ip}
     vips = 0.0.0.0
-    proposals = ${profileWords.strongswan.ike}
-    rekey_time = ${profileLifetimes.ike}m
+    proposals = ${words.strongswan.ike}
+    rekey_time = ${lifetimes.ike}m
     local {
       auth = eap-mschapv2
       eap_id = ${quoted(login)}
@@ -235,8 +237,8 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
     children {
       ${name(one)} {
         remote_ts = 0.0.0.0/0
-        esp_proposals = ${profileWords.strongswan.esp}
-        rekey_time = ${profileLifetimes.esp}m
+        esp_proposals = ${words.strongswan.esp}
+        rekey_time = ${lifetimes.esp}m
       }
     }
   }
