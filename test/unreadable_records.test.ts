@@ -61,8 +61,8 @@ test('an exit address that is none: addresses are revoked, nodes join, operators
   await until(async () => (await faults()).every(({ length }) => length === 1), 20);
   expect(await faults()).toMatchObject([[told], [told]]);
   await until(async () => (await nodes()).every(({ live, lag }) => live && lag === 0), 20);
-  const [{ id }] = (await nodes()) as [{ id: number }];
-  expect((await control.command('node', 'show', `${id}`)).stdout).toContain('127.0.0.300');
+  const [first] = await nodes();
+  expect((await control.command('node', 'show', `${first?.id}`)).stdout).toContain('127.0.0.300');
 
   // It is known from the disk, too.
   await agent.end('SIGKILL');

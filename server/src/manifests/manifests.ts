@@ -194,7 +194,10 @@ class Planner {
   async #account(declared: DeclaredAccount, where: string): Promise<void> {
     const { users = [], servers = [], suspended = false, ...wanted } = declared;
     const { name } = wanted;
-    at({ kind: 'account', name, where }, () => rejectMoments(wanted));
+    for (const field of ['start', 'expiry'] as const) {
+      const place = { kind: 'account', name, where: `${where}/${field}` } as const;
+      at(place, () => rejectMoments({ [field]: wanted[field] }));
+    }
     const before = await findAccountNamed(this.#db, name);
     const fields = before && (await this.#accountFields(before, { ...wanted, suspended }));
     const run = async (tx: Transaction) => {

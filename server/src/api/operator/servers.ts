@@ -1,6 +1,6 @@
 // /admin/servers: a server of the network and its exit IPs.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
