@@ -218,7 +218,7 @@ test('a fault names the record and what is wrong, and ends with the next state o
   const user = { kind: 'user', account: 1, id: 1, value: { name: 7 } };
   expect(take(user)).toEqual(['user 1 1']);
   expect(policy.unreadable.faults()[0]?.message).toBe(
-    "The record user 1 of account 1 can't be read: user.value.name: expected a text. That is left out, and all else is in force.",
+    "The record user 1 of account 1 can't be read: user.value.name: expected a text. What can't be read is left out; all else is in force. Correct or remove it.",
   );
   const entry = { kind: 'authlist', account: 1, id: 9, value: { ip: 7 } };
   const override = { kind: 'override', account: 1, id: 9, value: {} };
@@ -236,6 +236,6 @@ test('a fault names the record and what is wrong, and ends with the next state o
   const faults = policy.unreadable.faults();
   expect([faults.length, faults.at(-1)?.message]).toEqual([
     21,
-    "5 more records can't be read. They are left out, and all others are in force.",
+    "5 more records can't be read. They are left out; all others are in force.",
   ]);
 });

@@ -2,7 +2,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Reader, Response } from 'maxmind';
 import type { Logger } from 'pino';
-import { canonicalAddress } from './address.ts';
 import { SettingsFault } from './config.ts';
 
 /** A file of a provider; a provider may have several, say one for each IP version. */
@@ -236,8 +235,6 @@ export class Geoip {
    * is damaged, which the file's fault then says.
    */
   find(provider: string, ip: string): Found | undefined | 'unreadable' {
-    // The reader would take its own complaint for damage of the file.
-    if (canonicalAddress(ip) === undefined) return undefined;
     for (const database of this.#databases) {
       if (database.source.provider !== provider) continue;
       try {

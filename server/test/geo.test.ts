@@ -326,17 +326,6 @@ eachDatabase((database) => {
       await renamed.stop();
     });
 
-    test('an exit IP that is no address is passed over, and no fault of the file', async () => {
-      const { id } = await requireServer(t.running.ctx.db, 'fra1');
-      await t.write((tx) =>
-        tx.run(`insert into exit_ips values (${id}, '127.0.0.300', 400, 'unknown', 0)`),
-      );
-      const { body } = await t.operator.post('/geo/check', undefined);
-      expect(body.providers).toMatchObject([{ provider: 'city', unreadable: 0 }]);
-      expect((await t.operator.get('/status')).body.geoip).toMatchObject([{ fault: null }]);
-      await t.write(async (tx) => removeExitIp(tx, await requireServer(tx, 'fra1'), '127.0.0.300'));
-    });
-
     test('a damaged record leaves what was known of its address', async () => {
       await watchOf(t).look();
       const bytes = mmdbFile(networks);

@@ -277,7 +277,7 @@ export function checkRecord(record: unknown): NodeRecord {
 /** The lists of a value whose items stand for themselves. */
 const parts = { services: text, port_schemes: scheme, exit_ips: exit };
 
-/** What cannot be read of a value, in words, and the rest of it; null where too little is left. */
+/** The faults of a value, in words, and the part of it that can be read; null where too little is left. */
 function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: string[] } {
   const faults: string[] = [];
   const itemsOf = (list: unknown, item: Check, place: string): unknown[] => {
@@ -308,8 +308,8 @@ function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: st
 }
 
 /**
- * The records to apply for one that came: itself; or what can be read of it, and why the rest is left out. What it granted
- * before is gone then. Errors: BadRecord where it does not say which record it is.
+ * The records to apply for one that came: itself; or what can be read of it, and why the rest is left out. The right that it
+ * granted before is gone then. Errors: BadRecord where it does not say which record it is.
  */
 export function readRecord(received: unknown): NodeRecord[] {
   try {

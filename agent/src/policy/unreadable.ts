@@ -30,7 +30,7 @@ export class Unreadable {
     });
     const others = faults.length - mostTold;
     if (others <= 0) return faults;
-    const message = `${others} more records can't be read. They are left out, and all others are in force.`;
+    const message = `${others} more records can't be read. They are left out; all others are in force.`;
     return [...faults.slice(0, mostTold), { kind: 'record', message }];
   }
 
@@ -52,5 +52,5 @@ export class Unreadable {
 function sentenceOf(name: string, message: string): string {
   const [kind, account, id] = name.split(' ');
   const of = account === undefined ? '' : ` of account ${account}`;
-  return `The record ${kind}${id === undefined ? '' : ` ${id}`}${of} can't be read: ${message}. That is left out, and all else is in force.`;
+  return `The record ${kind}${id === undefined ? '' : ` ${id}`}${of} can't be read: ${message}. What can't be read is left out; all else is in force. Correct or remove it.`;
 }

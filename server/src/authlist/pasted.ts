@@ -44,7 +44,7 @@ interface BadLine {
   line: number;
   ip: string;
   outcome: 'fault';
-  /** What is wrong, for programs and for people. */
+  /** The fault, for programs and for people. */
   code: ErrorCode;
   message: string;
 }

@@ -17,7 +17,7 @@ const head = [
   '# ip_prefix,alpha2code,region,city,postal_code',
 ];
 
-/** The whole feed, as of one moment: IPv4 first, by number. What is no address is left out, and logged. */
+/** The whole feed, as of one moment: IPv4 first, by number. An exit that is no address is left out, and logged. */
 export async function writeGeofeed(db: Database, log: Logger): Promise<string> {
   const lines = await db.snapshot((reader) => readLines(reader, log));
   lines.sort((one, other) => (one.order < other.order ? -1 : 1));

@@ -317,10 +317,7 @@ export async function changeOverride(
     action: 'override.change',
     target: `overrides/${row.id}`,
     before: {
-      server: before.server,
-      hostname: before.hostname,
-      ip: before.ip,
-      expiry: before.expiry,
+      ...shownInLog({ ...before, note: '' }),
       ...(changes.note === undefined ? {} : { note: before.note }),
     },
     after: {

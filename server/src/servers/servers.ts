@@ -1,5 +1,5 @@
 // Servers: the proxy machines of the network, with their exit IPs and the health of each.
-import { type Address, canonicalAddress, parseAddress } from '../address.ts';
+import type { Address } from '../address.ts';
 import { audit } from '../audit.ts';
 import {
   bumpVersion,
@@ -12,13 +12,13 @@ import {
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
-import { type Hostname, parseHostname } from '../hostname.ts';
 import {
   type PortScheme,
   requirePortScheme,
   sharedPortsFault,
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
+import { exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
 /**
@@ -35,6 +35,7 @@ export {
   serverSorts,
 } from './page_store.ts';
 export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
+export { exitAddressOf, serverHostname } from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
 export {
@@ -79,25 +80,6 @@ export interface NewExit {
   port_base: number;
 }
 export type Exit = Pick<store.ExitIpRow, 'ip' | 'port_base'>;
-
-/** The one spelling of a hostname; one that the server has already stays, whatever it is. Errors: 400. */
-export function serverHostname(text: string, before?: Pick<Server, 'hostname'>): Hostname {
-  return before?.hostname === text ? before.hostname : parseHostname('hostname', text);
-}
-
-/**
- * Gives addresses of exits of a server their one spelling; those that it has already stay as they are stored, so that one of
- * before the checks can be named and removed. What it returns raises 400 for no address.
- */
-export function exitAddressOf(present: readonly { ip: Address }[] = []): (text: string) => Address {
-  const stored = new Map<string, Address>();
-  for (const { ip } of present) stored.set(canonicalAddress(ip) ?? ip, ip);
-  for (const { ip } of present) stored.set(ip, ip);
-  return (text) =>
-    stored.get(text) ??
-    stored.get(canonicalAddress(text) ?? '') ??
-    parseAddress('ip', text, { addresses: 'any' });
-}
 
 // ---- Servers ------------------------------------------------------------------------------
 
