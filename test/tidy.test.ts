@@ -845,13 +845,15 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'server and agent have the same ACME, log, owners of callbacks and VPN passwords, byte by byte: docs/decisions/0051-certificates.md',
+    name: 'server and agent have the same ACME, log, owners of callbacks, VPN passwords and proposals, byte by byte: docs/decisions/0051-certificates.md',
     check: (files) => {
       const folder = (program: string) =>
         new Map(
           files
             .filter(({ path }) =>
-              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_password)\\.ts$)`).test(path),
+              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_(password|proposals))\\.ts$)`).test(
+                path,
+              ),
             )
             .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
         );

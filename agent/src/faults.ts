@@ -12,6 +12,7 @@ export type FaultKind =
   | 'exit_address'
   | 'journal'
   | 'port'
+  | 'record'
   | 'squid_log'
   | 'usage'
   | 'vpn';

@@ -327,7 +327,7 @@ class Agent implements Running {
     });
     const parts = [
       ...[this.#time, this.#link, this.#engine],
-      ...[this.#certificate, this.#exitAddresses, this.#health],
+      ...[this.#certificate, this.#exitAddresses, this.#health, this.#store?.unreadable],
     ];
     const faults = [
       ...failed,

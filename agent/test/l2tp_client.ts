@@ -34,7 +34,7 @@ export class L2tpClient {
     const { login = 'alice@contract1', password = passwordOf(1), exit = exits[0] } = options;
     if (this.#daemon) await this.disconnect();
     const refused = options.method === 'pap' ? ['mschap-v2', 'mschap', 'chap'] : ['pap'];
-    await this.#client.connectTransport(exit);
+    await this.#client.connectTransport(exit, options.words);
     const at = (file: string) => join(this.#dir, file);
     for (const file of ['log', 'control']) rmSync(at(file), { force: true });
     writeFileSync(

@@ -15,11 +15,26 @@ import {
   passwordOf,
   port,
   vpn_key,
+  type Words,
 } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
 /** A login's time: on a busy machine, and an emulated one, it takes many seconds. */
 const login_ms = 30_000;
+
+/** As Windows proposes for L2TP. */
+const windowsWords: Words = { ike: ['aes256-sha1-modp2048'], esp: ['aes256-sha1'] };
+const defaultWords: Words = {
+  ike: ['aes256gcm16-prfsha256-ecp256', 'aes256-sha256-modp2048'],
+  esp: ['aes256gcm16'],
+};
+/** Longer than a test. */
+const patient = { ike: 3600, esp: 3600 };
+
+/** After so many seconds it begins new keys; the old ones hold long after. */
+const renewedAfter = (seconds: number) => ({ rekey_time: `${seconds}s`, rand_time: '0s' });
+const endlessIke = { over_time: '1h' };
+const endlessEsp = { life_time: '2h' };
 
 /** Whose tunnel is up, and its address inside. Errors: it was refused. */
 export interface Tunnel {
@@ -32,7 +47,7 @@ export class VpnClient {
   readonly #name: string;
   readonly #certificate: string;
   readonly #dir: string;
-  readonly #vici: Vici;
+  readonly vici: Vici;
   #child: ChildProcess | undefined;
 
   constructor(world: VpnWorld, name: string, certificate: string) {
@@ -41,7 +56,7 @@ export class VpnClient {
     this.#certificate = certificate;
     this.#dir = join(world.dir, name);
     execFileSync('mkdir', ['-p', this.#dir]);
-    this.#vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * login_ms);
+    this.vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * login_ms);
   }
 
   async start(): Promise<void> {
@@ -72,7 +87,7 @@ export class VpnClient {
     });
     for (let tries = 0; ; tries += 1) {
       try {
-        await this.#vici.command('version');
+        await this.vici.command('version');
         break;
       } catch (error) {
         if (tries > 100) throw error;
@@ -80,11 +95,11 @@ export class VpnClient {
       }
     }
     const cert = { type: 'X509', flag: 'CA', data: this.#certificate };
-    await this.#vici.command('load-cert', cert);
+    await this.vici.command('load-cert', cert);
   }
 
   stop(): void {
-    this.#vici.close();
+    this.vici.close();
     this.#child?.kill('SIGKILL');
   }
 
@@ -109,16 +124,17 @@ export class VpnClient {
   }
 
   /** Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors: charon's last words. */
-  async connectTransport(exit: string): Promise<void> {
+  async connectTransport(exit: string, words: Words = windowsWords): Promise<void> {
     await this.disconnect();
-    await this.#vici.command('clear-creds');
+    await this.vici.command('clear-creds');
     const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
-    await this.#vici.command('load-shared', shared);
+    await this.vici.command('load-shared', shared);
     const connection: ViciMessage = {
       version: '1',
       remote_addrs: [exit],
-      // As Windows proposes.
-      proposals: ['aes256-sha1-modp2048'],
+      proposals: words.ike,
+      ...renewedAfter((words.renewed_after ?? patient).ike),
+      ...endlessIke,
       local: { auth: 'psk', id: 'client' },
       remote: { auth: 'psk', id: hostname },
       children: {
@@ -126,40 +142,29 @@ export class VpnClient {
           mode: 'transport',
           local_ts: ['dynamic[udp/1701]'],
           remote_ts: ['dynamic[udp/1701]'],
-          esp_proposals: ['aes256-sha1'],
+          esp_proposals: words.esp,
+          ...renewedAfter((words.renewed_after ?? patient).esp),
+          ...endlessEsp,
         },
       },
     };
-    await this.#vici.command('load-conn', { vpn: connection });
-    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
-  }
-
-  /** New keys for the tunnel, and for what leads it. Errors: charon's. */
-  async rekey(): Promise<void> {
-    await this.#vici.command('rekey', { child: 'net' });
-    await this.#vici.command('rekey', { ike: 'vpn' });
-  }
-
-  /** The names of its keys: others after each rekeying. */
-  async keys(): Promise<{ ike: string; esp: string }> {
-    const [event] = await this.#vici.list('list-sas', 'list-sa');
-    const [sa] = Object.values(event ?? {}) as ViciMessage[];
-    const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
-    return { ike: String(sa?.uniqueid), esp: children.map((one) => one['spi-in']).join(' ') };
+    await this.vici.command('load-conn', { vpn: connection });
+    await this.vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
   }
 
   /** Logs in, and waits for the tunnel. Errors: charon's last words. */
   async connect(options: Login = {}): Promise<Tunnel> {
     const { login = 'alice@contract1', password = passwordOf(1), exit = exits[0] } = options;
     const isOld = options.service === 'vpn-ikev1';
+    const words = options.words ?? defaultWords;
     await this.disconnect();
-    await this.#vici.command('clear-creds');
-    await this.#vici.command('load-cert', { type: 'X509', flag: 'CA', data: this.#certificate });
+    await this.vici.command('clear-creds');
+    await this.vici.command('load-cert', { type: 'X509', flag: 'CA', data: this.#certificate });
     const type = isOld ? 'xauth' : 'eap';
-    await this.#vici.command('load-shared', { type, data: password, owners: [login] });
+    await this.vici.command('load-shared', { type, data: password, owners: [login] });
     if (isOld) {
       const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
-      await this.#vici.command('load-shared', shared);
+      await this.vici.command('load-shared', shared);
     }
     const authentication: ViciMessage = isOld
       ? {
@@ -175,17 +180,21 @@ export class VpnClient {
       version: isOld ? '1' : '2',
       remote_addrs: [exit],
       vips: options.ipv6 ? ['0.0.0.0', '::'] : ['0.0.0.0'],
-      proposals: ['aes256gcm16-prfsha256-ecp256', 'aes256-sha256-modp2048'],
+      proposals: words.ike,
+      ...renewedAfter((words.renewed_after ?? patient).ike),
+      ...endlessIke,
       ...authentication,
       children: {
         net: {
           remote_ts: options.ipv6 ? ['0.0.0.0/0', '::/0'] : ['0.0.0.0/0'],
-          esp_proposals: ['aes256gcm16'],
+          esp_proposals: words.esp,
+          ...renewedAfter((words.renewed_after ?? patient).esp),
+          ...endlessEsp,
         },
       },
     };
-    await this.#vici.command('load-conn', { vpn: connection });
-    await this.#vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+    await this.vici.command('load-conn', { vpn: connection });
+    await this.vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
     const address = (await this.tunnels())[0];
     if (address === undefined) throw new Error('there is no tunnel');
     return { address };
@@ -193,7 +202,7 @@ export class VpnClient {
 
   /** The addresses inside its tunnels. */
   async tunnels(): Promise<string[]> {
-    const events = await this.#vici.list('list-sas', 'list-sa');
+    const events = await this.vici.list('list-sas', 'list-sa');
     return events.flatMap((event) =>
       (Object.values(event) as ViciMessage[]).flatMap((sa) =>
         sa.state === 'ESTABLISHED' ? (sa['local-vips'] as string[]) : [],
@@ -210,7 +219,7 @@ export class VpnClient {
 
   async disconnect(): Promise<void> {
     const how = { ike: 'vpn', force: 'yes', timeout: '3000' };
-    await this.#vici.command('terminate', how).catch(() => undefined);
+    await this.vici.command('terminate', how).catch(() => undefined);
   }
 
   /** Gets so many bytes of the origin, and sends some; through the tunnel or not at all. Returns the address that the origin saw. */
@@ -243,7 +252,7 @@ export class VpnClient {
 
   /** Bytes of IP packets that its tunnel sent and received, as its charon tells them. */
   async tunnelBytes(): Promise<{ up: number; down: number }> {
-    const [event] = await this.#vici.list('list-sas', 'list-sa');
+    const [event] = await this.vici.list('list-sas', 'list-sa');
     const [sa] = Object.values(event ?? {}) as ViciMessage[];
     const children = Object.values((sa?.['child-sas'] ?? {}) as ViciMessage) as ViciMessage[];
     const sum = (name: string) => children.reduce((all, child) => all + Number(child[name]), 0);

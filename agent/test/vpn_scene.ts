@@ -40,6 +40,15 @@ export const vpnRecords = (server = vpnServer()): NodeRecord[] => [
 export const passwordOf = (account: number, token_version = 1, expiry: number | null = null) =>
   vpnPassword(vpn_key, { account, user: 1, token_version, expiry });
 
+/** What a client proposes, in strongSwan's spelling. */
+export interface Words {
+  ike: string[];
+  /** With a group: it asks for forward secrecy, and takes nothing else. */
+  esp: string[];
+  /** Seconds until it begins new keys; none: not in a test's time. */
+  renewed_after?: { ike: number; esp: number };
+}
+
 export interface Login {
   login?: string;
   password?: string;
@@ -47,4 +56,5 @@ export interface Login {
   service?: 'vpn-ikev2' | 'vpn-ikev1';
   /** Asks for an IPv6 address, too, as phones do. */
   ipv6?: boolean;
+  words?: Words;
 }

@@ -4,6 +4,9 @@ import ipaddr from 'ipaddr.js';
 import { invalidField } from './errors.ts';
 import { quoted } from './quoted.ts';
 
+/** An address in its one spelling. The stores take no other: whatever writes one has had it checked. */
+export type Address = string & { readonly spelling: 'address' };
+
 /** A base address and the length of its prefix in bits. */
 export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -16,12 +19,12 @@ const noSingleHost = /^(?:0\.|22[4-9]\.|23\d\.|255\.255\.255\.255$|::$|ff[^:]{2}
  * The one spelling of a single address (RFC 5952; IPv4-mapped IPv6 becomes IPv4), or undefined when
  * the text is anything else: a zone, a prefix length, octal, hexadecimal or short forms, blanks.
  */
-export function canonicalAddress(text: string): string | undefined {
+export function canonicalAddress(text: string): Address | undefined {
   // isIPv4 takes four decimal octets without leading zeros: such a text is its own canonical form.
-  if (isIPv4(text)) return text;
+  if (isIPv4(text)) return text as Address;
   if (!isIPv6(text) || text.includes('%')) return undefined;
   const address = ipaddr.IPv6.parse(withoutDottedTail(text));
-  return (address.match(ipv4Mapped) ? address.toIPv4Address() : address).toString();
+  return (address.match(ipv4Mapped) ? address.toIPv4Address() : address).toString() as Address;
 }
 
 /** ipaddr.js reads `::1.2.3.4` as the IPv4-mapped `::ffff:1.2.3.4`, so it gets to see hex groups only. */
@@ -42,7 +45,7 @@ export function parseAddress(
   field: string,
   text: string,
   options: { addresses: 'any' | 'public' },
-): string {
+): Address {
   const ip = canonicalAddress(text);
   if (ip === undefined) {
     throw invalidField(

@@ -3,6 +3,9 @@ import { toASCII } from 'tr46';
 import { invalidField } from './errors.ts';
 import { quoted } from './quoted.ts';
 
+/** A hostname in its one spelling. The stores take no other: whatever writes one has had it checked. */
+export type Hostname = string & { readonly spelling: 'hostname' };
+
 const longestName = 253;
 const longestLabel = 63;
 /** Far above any name that could still fit once mapped; bounds the work that a client can ask for. */
@@ -18,7 +21,7 @@ const localhost = /(?:^|\.)localhost$/;
  * The canonical spelling of a hostname: lower case, A-labels, no trailing dot.
  * Errors: 400 naming the field, for a text that is no hostname, a wildcard, address-like, or localhost.
  */
-export function parseHostname(field: string, text: string): string {
+export function parseHostname(field: string, text: string): Hostname {
   const reject = (why: string) =>
     invalidField(
       field,
@@ -40,7 +43,7 @@ export function parseHostname(field: string, text: string): string {
   if (name.length > longestName) throw reject(`is longer than ${longestName} characters`);
   if (numeric.test(name)) throw reject('reads as an IP address');
   if (localhost.test(name)) throw reject('always means the machine itself');
-  return name;
+  return name as Hostname;
 }
 
 /** Lower case with A-labels (UTS #46, non-transitional), or null where a label cannot be one. */

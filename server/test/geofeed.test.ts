@@ -66,7 +66,7 @@ eachDatabase((database) => {
 
   test('shows a change at once, and is not made anew for anything else', async () => {
     const { ctx } = t.running;
-    const kept = new CachedGeofeed(ctx.db, ctx.versions);
+    const kept = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
     const first = await kept.current();
     const healthy = { ip: '9.9.9.9', status: 'ok' as const, status_time: t.now() };
     await t.write(async (tx) => {

@@ -136,6 +136,59 @@ eachDatabase((database) => {
       await t.stop();
     });
 
+    test('a file says the same in any spelling: nothing is to be done again', async () => {
+      const t = await startTestApp(await database.url());
+      const one = { ...place, name: 'a1', country: 'DE', hostname: 'K1.Example.net.' };
+      const exit_ips = [
+        { ip: '2001:DB8:0::1', port_base: 1 },
+        { ip: '::ffff:198.51.100.99', port_base: 2 },
+      ];
+      const wanted = { servers: [{ ...one, exit_ips }] };
+      expect(await apply(t, wanted)).toMatchObject([{ action: 'create', name: 'a1' }]);
+      expect(await apply(t, wanted)).toEqual([]);
+      const { body } = await t.operator.get('/servers/a1');
+      expect([body.hostname, body.exit_ips.map(({ ip }: { ip: string }) => ip)]).toEqual([
+        'k1.example.net',
+        ['2001:db8::1', '198.51.100.99'],
+      ]);
+      const again = { ip: '2001:db8::0001', port_base: 3 };
+      const twice = { servers: [{ ...one, exit_ips: [...exit_ips, again] }] };
+      for (const query of ['', '?dry_run=true']) {
+        const answer = await t.operator.put(`/manifests/net${query}`, twice);
+        expect([answer.status, answer.body.field]).toEqual([409, 'servers/0/exit_ips/2']);
+      }
+      const other = { ...one, name: 'b1', exit_ips: [] };
+      const taken = await t.operator.put('/manifests/net', { servers: [one, other] });
+      expect([taken.status, taken.body.field]).toEqual([409, 'servers/1']);
+      await t.stop();
+    });
+
+    test('a value that cannot be is refused before anything is written, by a dry run as well', async () => {
+      const t = await startTestApp(await database.url());
+      const good = { ...place, name: 'a1', country: 'DE', hostname: 'a1.example.net' };
+      const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+      const exit_ips = [
+        { ip: '192.0.2.1', port_base: 1 },
+        { ip: '127.0.0.300', port_base: 2 },
+      ];
+      const faults: Array<[field: string, body: object]> = [
+        ['servers/1/exit_ips/1', { servers: [good, { ...good, name: 'b1', exit_ips }] }],
+        ['servers/1/hostname', { servers: [good, { ...good, name: 'b1', hostname: 'a b' }] }],
+        [
+          'accounts/1/expiry',
+          { servers: [good], accounts: [acme, { ...acme, name: 'b', expiry: expiry * 1000 }] },
+        ],
+      ];
+      for (const [field, body] of faults) {
+        for (const query of ['?dry_run=true', '']) {
+          const answer = await t.operator.put(`/manifests/net${query}`, body);
+          expect([answer.status, answer.body.field]).toEqual([400, field]);
+        }
+      }
+      expect((await t.operator.get('/servers')).body).toEqual([]);
+      await t.stop();
+    });
+
     test('with any fault nothing is changed, and the error names where it is', async () => {
       const t = await startTestApp(await database.url());
       const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };

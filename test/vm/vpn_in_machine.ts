@@ -4,15 +4,25 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
+import pino from 'pino';
 import { systemClock } from '../../agent/src/clock.ts';
 import type { Fault } from '../../agent/src/faults.ts';
 import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
+import { Vici } from '../../agent/src/vpn/vici.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
 import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
-import { exits, passwordOf, privateIp, vpnRecords } from '../../agent/test/vpn_scene.ts';
+import { type KeyPart, type Keys, keysAt, renew } from '../../agent/test/vpn_keys.ts';
+import {
+  exits,
+  passwordOf,
+  privateIp,
+  vpnRecords,
+  type Words,
+} from '../../agent/test/vpn_scene.ts';
 import { VpnWorld } from '../../agent/test/vpn_world.ts';
+import { builtIn } from '../vpn_words.ts';
 
 // The node that it starts has most of these modules, too.
 flushCompileCache();
@@ -21,6 +31,7 @@ const key = createSigningKey('k1');
 const keys: NodeRecord = { kind: 'keys', value: [key.public] };
 const token = (account: number) =>
   signToken(key, [1, 'k1', account, 1, 1, Math.floor(now()) + 3600]);
+const overL2tp = builtIn.filter(({ service }) => service === 'vpn-l2tp');
 const other = { login: 'alice@contract2', password: passwordOf(2) };
 
 /** Bytes billed so far, by account. */
@@ -75,6 +86,27 @@ async function connect(options: Parameters<L2tpClient['connect']>[0]): Promise<v
   );
 }
 
+/** The keys under L2TP, once both sides have the same. */
+async function keysByL2tp(): Promise<Keys | undefined> {
+  const [there, here] = [await keysAt(charon, '198.18.2.2'), await keysAt(world.client(2).vici)];
+  return JSON.stringify(there) === JSON.stringify(here) ? there : undefined;
+}
+
+/** Waits for other keys than these; traffic goes on with them. */
+async function otherKeysByL2tp(part: KeyPart, before: Keys | undefined): Promise<void> {
+  await until(`other keys of ${part}`, async () => {
+    const after = await keysByL2tp();
+    return after !== undefined && after[part] !== before?.[part];
+  });
+  assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
+}
+
+async function renewByL2tp(part: KeyPart): Promise<void> {
+  const before = await keysByL2tp();
+  await renew(world.client(2).vici, part);
+  await otherKeysByL2tp(part, before);
+}
+
 async function idle(): Promise<void> {
   const tunnels = async () =>
     (await world.node.ask<{ tunnels?: number }>({ do: 'counts' })).tunnels;
@@ -110,6 +142,7 @@ async function attempt(name: string, work: () => Promise<void>): Promise<void> {
 await world.start(2);
 await world.apply(...vpnRecords(), keys);
 void count();
+const charon = new Vici(join(world.dir, 'node', 'vpn', 'charon.vici'), pino({ level: 'silent' }));
 const l2tp = new L2tpClient(world, 'client2', world.client(2));
 
 await attempt('the node has no fault', async () => {
@@ -250,6 +283,26 @@ await attempt(
   },
 );
 
+await attempt(
+  'vpn-l2tp: new keys, as Windows, Apple and NetworkManager begin them, and traffic goes on',
+  async () => {
+    for (const words of overL2tp) {
+      await connect({ ...other, words });
+      for (let round = 0; round < 2; round += 1) await renewByL2tp('esp');
+      await l2tp.disconnect();
+    }
+  },
+);
+
+await attempt('vpn-l2tp: keys that run out are replaced twice, and traffic goes on', async () => {
+  const words = { ...(overL2tp[0] as Words), renewed_after: { ike: 30, esp: 15 } };
+  await connect({ ...other, words });
+  for (const part of ['esp', 'ike', 'esp', 'ike'] as const) {
+    await otherKeysByL2tp(part, await keysByL2tp());
+  }
+  await l2tp.disconnect();
+});
+
 await attempt('L2TP outside IPsec is not responded to', async () => {
   const program = `const s = require('node:dgram').createSocket('udp4'); s.on('message', () => process.exit(1));
     s.send(Buffer.from('c80200140000000000000000800800000000000180080000000000020100', 'hex'), 1701, '${exits[0]}'); setTimeout(() => process.exit(0), 2000)`;
@@ -300,7 +353,7 @@ await attempt(
         '2%',
       );
     }
-    const before = await client.keys();
+    const before = await keysAt(client.vici);
     const transfer = world.spawn('client1', [
       ...['curl', '-sS', '--noproxy', '*', '--max-time', '90', '--limit-rate', '30k'],
       ...['-o', '/dev/null', '-w', 'ready %{size_download}', 'http://9.9.9.9:8080/300000'],
@@ -310,10 +363,12 @@ await attempt(
       told += bytes;
     });
     await systemClock.sleep(1);
-    await client.rekey();
+    for (const part of ['esp', 'ike'] as const) {
+      await tryUntil(`new keys of ${part}`, () => renew(client.vici, part));
+    }
     await until('other keys', async () => {
-      const after = await client.keys();
-      return after.ike !== before.ike && after.esp !== before.esp;
+      const after = await keysAt(client.vici);
+      return after !== undefined && after.ike !== before?.ike && after.esp !== before?.esp;
     });
     await until('the transfer is over', () => told.includes('ready'));
     assert.equal(told, 'ready 300000');

@@ -6,12 +6,12 @@ import type { Engine } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import {
   BadRecord,
-  checkRecord,
   isQuestion,
   type LoginQuestion,
   type NodeRecord,
   type Position,
   type QuestionValue,
+  readRecord,
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
@@ -166,11 +166,12 @@ export class Link {
     this.#needsSnapshot = false;
     this.#onContract();
     this.#log.info({ ...this.#store.position }, 'took a snapshot');
+    for (const { message } of this.#store.unreadable.faults()) this.#log.error(message);
     this.#noteHeard();
     this.#noteStored();
   }
 
-  #take({ position, records }: StreamEvent): void {
+  #take({ position, records: received }: StreamEvent): void {
     const held = this.#store.held;
     if (position.epoch !== held?.epoch) throw gap('the history of changes is another one now');
     this.#noteHeard();
@@ -179,9 +180,10 @@ export class Link {
       this.#log.info({ ...position }, 'following the control plane');
       this.#onFollowing();
     }
-    checkAll(records);
+    const records = readAll(received);
     for (const record of records) {
       this.#noteQuestion(record);
+      if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
       if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
     }
     // A change that was stored before it could be applied comes again.
@@ -382,10 +384,10 @@ function gap(reason: string): ControlError {
   return new ControlError(reason, { code: 'snapshot_needed' });
 }
 
-/** A record that cannot be applied is not stored; a snapshot may have it right. */
-function checkAll(records: NodeRecord[]): void {
+/** Of those that cannot be read what can be. One that says not which it is may take back a right: a snapshot does without it. */
+function readAll(received: readonly unknown[]): NodeRecord[] {
   try {
-    for (const record of records) checkRecord(record);
+    return received.flatMap(readRecord);
   } catch (error) {
     if (error instanceof BadRecord) throw gap(`a change cannot be applied: ${error.message}`);
     throw error;

@@ -9,6 +9,7 @@ import type {
   UserValue,
 } from './records.ts';
 import { TokenReader } from './tokens.ts';
+import { Unreadable } from './unreadable.ts';
 
 export interface User extends UserValue {
   id: number;
@@ -77,6 +78,7 @@ export class Policy {
   server: ServerValue | null = null;
   keys: PublicKey[] = [];
   readonly tokens = new TokenReader();
+  readonly unreadable = new Unreadable();
   readonly accounts = new Map<number, Account>();
   readonly #accountsByName = new Map<string, Set<Account>>();
   /** Epoch seconds at which the control plane was last heard; 0 never. */
@@ -93,6 +95,7 @@ export class Policy {
 
   /** Takes a record's new state. Doing so twice does no harm; kinds that are not known are ignored. */
   apply(record: NodeRecord): void {
+    this.unreadable.note(record);
     if (record.value === null && 'account' in record && !this.accounts.has(record.account)) return;
     switch (record.kind) {
       case 'server':
@@ -161,6 +164,7 @@ export class Policy {
   *records(): Generator<NodeRecord> {
     yield { kind: 'server', value: this.server };
     yield { kind: 'keys', value: this.keys };
+    yield* this.unreadable.records();
     for (const one of this.accounts.values()) {
       const { id: account, contract, limit_reached_until: until } = one;
       const { users, authlist, overrides } = one;

@@ -97,6 +97,8 @@ export type NodeRecord =
   | { kind: 'overrides_cleared'; account: number; value: null }
   /** Ours alone: by this node's own count the account has no bytes left, until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
+  /** Ours alone: why a record, or a part of it, was left out. The record's next state ends it. */
+  | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
   | { kind: 'explain_login'; id: number; value: LoginQuestion | null };
 
@@ -138,7 +140,20 @@ const publicKey = check(
   'an Ed25519 public key in base64url',
   (value) => typeof value === 'string' && /^[\w-]{43}$/.test(value),
 );
-const address = check('an address', (value) => typeof value === 'string' && isIP(value) > 0);
+const address: Check = (value, place) => {
+  // A zone names an interface of one machine.
+  if (typeof value === 'string' && isIP(value) > 0 && !value.includes('%')) return;
+  const got = typeof value === 'string' ? `, not ${JSON.stringify(value.slice(0, 64))}` : '';
+  throw new BadRecord(`${place}: expected an address${got}`);
+};
+const base = check(
+  'a whole number from 1 to 64536',
+  (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) <= 64_536,
+);
+const portBase = check(
+  'a whole number from 0 to 499',
+  (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 500,
+);
 
 function listOf(item: Check): Check {
   return (value, place) => {
@@ -166,11 +181,10 @@ function optional(item: Check, none: null | undefined): Check {
 }
 
 const stateOf = (fields: Record<string, Check>) => optional(object(fields), null);
-const ofAccount = (value: Check) => object({ account: whole, value });
-const ofAccountById = (fields: Record<string, Check>) =>
-  object({ account: whole, id: whole, value: stateOf(fields) });
 
-const scheme = object({ name: text, bases: listOf(object({ base: whole, service: text })) });
+const scheme = object({ name: text, bases: listOf(object({ base, service: text })) });
+const exit = object({ ip: address, port_base: portBase });
+const key = object({ kid: text, public_key: publicKey });
 
 const question = {
   ...{ from: text, port: whole, method: text, host: text, destination_port: whole },
@@ -185,22 +199,39 @@ const tokenClaims = object({
   expiry: whole,
 });
 
-const checks = new Map<unknown, Check>([
+/** The members that name a record of a kind, and its state. */
+interface Shape {
+  names: Record<string, Check>;
+  value: Check;
+}
+
+const ofAccount = (value: Check): Shape => ({ names: { account: whole }, value });
+const ofAccountById = (fields: Record<string, Check>): Shape => ({
+  names: { account: whole, id: whole },
+  value: stateOf(fields),
+});
+const ofId = (fields: Record<string, Check>): Shape => ({
+  names: { id: whole },
+  value: stateOf(fields),
+});
+
+const shapes = new Map<unknown, Shape>([
   [
     'server',
-    object({
+    {
+      names: {},
       value: stateOf({
         name: text,
         hostname: text,
         services: listOf(text),
         port_schemes: listOf(scheme),
-        exit_ips: listOf(object({ ip: address, port_base: whole })),
+        exit_ips: listOf(exit),
         drained_nodes: optional(listOf(whole), undefined),
         vpn_key: optional(text, undefined),
       }),
-    }),
+    },
   ],
-  ['keys', object({ value: listOf(object({ kid: text, public_key: publicKey })) })],
+  ['keys', { names: {}, value: listOf(key) }],
   ['account', ofAccount(nothing)],
   [
     'contract',
@@ -214,34 +245,90 @@ const checks = new Map<unknown, Check>([
   ['override', ofAccountById({ hostname: text, ip: text, expiry: whole })],
   ['overrides_cleared', ofAccount(nothing)],
   ['limit_reached', ofAccount(stateOf({ until: whole }))],
-  [
-    'explain_token',
-    object({
-      id: whole,
-      value: stateOf({ ...question, user: text, claims: optional(tokenClaims, null) }),
-    }),
-  ],
-  [
-    'explain_login',
-    object({ id: whole, value: stateOf({ service: text, login: text, exit_ip: text }) }),
-  ],
+  ['unreadable', { names: { name: text }, value: object({ message: text }) }],
+  ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
+  ['explain_login', ofId({ service: text, login: text, exit_ip: text })],
   [
     'explain',
-    object({
-      id: whole,
-      value: stateOf({
-        ...question,
-        user: optional(text, undefined),
-        token: optional(text, undefined),
-      }),
-    }),
+    ofId({ ...question, user: optional(text, undefined), token: optional(text, undefined) }),
   ],
 ]);
 
-/** The same as a record that can be applied. Kinds and fields that are not known are fine. Errors: BadRecord. */
-export function checkRecord(record: unknown): NodeRecord {
+/** The name of a record among all of a policy: `server`, `contract 1`, `authlist 1 9`. */
+export function nameOf(record: NodeRecord): string {
+  const { account, id } = record as { account?: number; id?: number };
+  return [record.kind, account, id].filter((word) => word !== undefined).join(' ');
+}
+
+/** Errors: BadRecord where it does not say which record it is. Kinds that are not known are fine. */
+function checkNames(record: unknown): asserts record is NodeRecord {
   object({ kind: text })(record, 'record');
   const { kind } = record as NodeRecord;
-  checks.get(kind)?.(record, kind);
-  return record as NodeRecord;
+  object(shapes.get(kind)?.names ?? {})(record, kind);
+}
+
+/** The same as a record that can be applied. Kinds and fields that are not known are fine. Errors: BadRecord. */
+export function checkRecord(record: unknown): NodeRecord {
+  checkNames(record);
+  shapes.get(record.kind)?.value(record.value, `${record.kind}.value`);
+  return record;
+}
+
+/** The lists of a value whose items stand for themselves. */
+const parts = { services: text, port_schemes: scheme, exit_ips: exit };
+
+/** The faults of a value, in words, and the part of it that can be read; null where too little is left. */
+function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: string[] } {
+  const faults: string[] = [];
+  const itemsOf = (list: unknown, item: Check, place: string): unknown[] => {
+    if (!noteFault(() => listOf(() => {})(list, place))) return [];
+    return (list as unknown[]).filter((one, at) => noteFault(() => item(one, `${place}[${at}]`)));
+  };
+  const noteFault = (look: () => void): boolean => {
+    try {
+      look();
+      return true;
+    } catch (error) {
+      if (!(error instanceof BadRecord)) throw error;
+      faults.push(error.message);
+      return false;
+    }
+  };
+  if (kind === 'keys') return { value: itemsOf(value, key, 'keys.value'), faults };
+  let left: unknown = value;
+  if (kind === 'server' && typeof value === 'object' && value !== null) {
+    const lists = Object.entries(parts).map(([name, item]) => [
+      name,
+      itemsOf(value[name as keyof typeof parts], item, `server.value.${name}`),
+    ]);
+    left = { ...value, ...Object.fromEntries(lists) };
+  }
+  const isWhole = noteFault(() => shapes.get(kind)?.value(left, `${kind}.value`));
+  return { value: isWhole ? left : null, faults };
+}
+
+/**
+ * The records to apply for one that came: itself; or what can be read of it, and why the rest is left out. The right that it
+ * granted before is gone then. Errors: BadRecord where it does not say which record it is.
+ */
+export function readRecord(received: unknown): NodeRecord[] {
+  try {
+    return [checkRecord(received)];
+  } catch (error) {
+    if (!(error instanceof BadRecord)) throw error;
+  }
+  checkNames(received);
+  if (isQuestion(received)) return [];
+  const { value, faults } = readablePart(received);
+  return [
+    { ...received, value } as NodeRecord,
+    unreadable(nameOf(received), faults.slice(0, mostFaults).join('; ')),
+  ];
+}
+
+/** So many faults of one record are told at most. */
+const mostFaults = 5;
+
+export function unreadable(name: string, message: string): NodeRecord {
+  return { kind: 'unreadable', name, value: { message } };
 }

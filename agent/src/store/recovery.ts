@@ -1,7 +1,8 @@
 // Finds the files that are whole when the store opens, and puts away those that a crash or the disk has spoilt.
 import { closeSync } from 'node:fs';
 import { copyFile, open, rename, truncate } from 'node:fs/promises';
-import type { Position } from '../policy/records.ts';
+import type { NodeRecord, Position } from '../policy/records.ts';
+import { Unreadable } from '../policy/unreadable.ts';
 import { ChangesReader } from './changes_file.ts';
 import {
   changesPath,
@@ -17,6 +18,7 @@ import { type About, readSnapshot } from './snapshot_file.ts';
 
 export interface Recovered {
   position: Position;
+  unreadable: Unreadable;
   snapshot_bytes: number;
   /** Of all files of changes since the snapshot. */
   changes_bytes: number;
@@ -36,9 +38,11 @@ export async function recover(
     await removeGenerations(dir, () => false);
     return undefined;
   }
-  const { about, bytes } = await checkSnapshot(snapshotPath(dir, newest));
+  const unreadable = new Unreadable();
+  const { about, bytes } = await checkSnapshot(snapshotPath(dir, newest), unreadable);
   const recovered: Recovered = {
     position: { epoch: about.epoch, revision: about.revision },
+    unreadable,
     snapshot_bytes: bytes,
     changes_bytes: 0,
     generation: newest,
@@ -54,10 +58,20 @@ export async function recover(
   return recovered;
 }
 
-async function checkSnapshot(path: string): Promise<{ about: About; bytes: number }> {
+/** In each line of a file that says what could not be read, and in next to no other. */
+const ofUnreadable = '"kind":"unreadable"';
+
+async function checkSnapshot(
+  path: string,
+  unreadable: Unreadable,
+): Promise<{ about: About; bytes: number }> {
   const file = await open(path);
+  const take = (line: string) => {
+    if (line.includes(ofUnreadable)) unreadable.note(JSON.parse(line) as NodeRecord);
+  };
   try {
-    return { about: await readSnapshot(file), bytes: (await file.stat()).size };
+    const about = await readSnapshot(file, take, ofUnreadable);
+    return { about, bytes: (await file.stat()).size };
   } finally {
     await file.close();
   }
@@ -78,6 +92,7 @@ async function recoverChanges(
   try {
     for (let line = changes.next(); line; line = changes.next()) {
       if ('next' in line) return line.next;
+      noteUnreadable(recovered.unreadable, line.json);
       recovered.position = { epoch: recovered.position.epoch, revision: line.revision };
     }
     if (!changes.isAtEnd()) await shorten(dir, group, path, changes.offset);
@@ -87,6 +102,12 @@ async function recoverChanges(
     recovered.changes_bytes += changes.offset;
     changes.close();
   }
+}
+
+/** Other records are of interest only where they may end what was wrong. */
+function noteUnreadable(unreadable: Unreadable, json: string): void {
+  if (unreadable.size === 0 && !json.includes(ofUnreadable)) return;
+  for (const record of JSON.parse(json) as NodeRecord[]) unreadable.note(record);
 }
 
 /** Puts a shorter file in its place: replicas that read farther find theirs removed, and load again. */

@@ -2,7 +2,14 @@
 import { closeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import { BadRecord, checkRecord, isQuestion, type Position } from '../policy/records.ts';
+import {
+  BadRecord,
+  isQuestion,
+  type NodeRecord,
+  type Position,
+  readRecord,
+  unreadable,
+} from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 import { createFile } from './generations.ts';
 
@@ -77,12 +84,13 @@ export class SnapshotWriter {
 }
 
 /**
- * Writes the response of GET /node/snapshot (docs/node.md), as it comes, and checks it. Returns the
- * position of it. Errors: BadSnapshot when it is not whole.
+ * Writes the response of GET /node/snapshot (docs/node.md), as it comes: of records that cannot be read what can be, and why
+ * the rest is left out, which `note` hears. Returns the position of it. Errors: BadSnapshot when it is not whole.
  */
 export async function writeReceived(
   received: AsyncIterable<Uint8Array | string>,
   snapshot: SnapshotWriter,
+  note: (record: NodeRecord) => void,
 ): Promise<Position> {
   let position: Position | undefined;
   let records = 0;
@@ -96,9 +104,11 @@ export async function writeReceived(
       else if (record.kind === 'end') end = record;
       else {
         records += 1;
-        checkLine(record, records + 1);
-        // Questions are not policy, and may hold tokens.
-        if (!isQuestion(record)) kept.push(line);
+        for (const one of readLeniently(record)) {
+          note(one);
+          // Questions are not policy, and may hold tokens.
+          if (!isQuestion(one)) kept.push((one as unknown) === record ? line : JSON.stringify(one));
+        }
       }
     }
     if (kept.length > 0) await snapshot.write(`${kept.join('\n')}\n`);
@@ -122,13 +132,13 @@ function readLine(line: string, number: number): Record<string, unknown> {
   throw new BadSnapshot(`line ${number} of the snapshot is not a JSON object`);
 }
 
-/** A snapshot that cannot be applied must not replace one that can. */
-function checkLine(record: unknown, number: number): void {
+/** A snapshot grants nothing by a record that does not say which one it is: it is left out like the others. */
+function readLeniently(record: unknown): NodeRecord[] {
   try {
-    checkRecord(record);
+    return readRecord(record);
   } catch (error) {
-    if (!(error instanceof BadRecord)) throw error;
-    throw new BadSnapshot(`line ${number} of the snapshot: ${error.message}`);
+    if (error instanceof BadRecord) return [unreadable('unnamed', error.message)];
+    throw error;
   }
 }
 
@@ -161,12 +171,13 @@ async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number 
 }
 
 /**
- * Reads a snapshot from disk a piece at a time, so that others get their turn in between. Without
- * `take` it is only checked. Errors: BadSnapshot when it is damaged, which is known at its end only.
+ * Reads a snapshot from disk a piece at a time, so that others get their turn in between. `take` gets each line; where `within`
+ * is given, at least those with that text. Errors: BadSnapshot when it is damaged, which is known at its end only.
  */
 export async function readSnapshot(
   file: FileHandle,
-  take?: (line: string) => void,
+  take: (line: string) => void,
+  within = '',
 ): Promise<About> {
   const { last, at } = await readLast(file);
   let checksum = 0;
@@ -180,7 +191,7 @@ export async function readSnapshot(
     });
     for await (const piece of wholeLines(bytes)) {
       checksum = crc32(piece, checksum);
-      if (!take || fault) continue;
+      if (fault || !piece.includes(within)) continue;
       try {
         for (const line of linesOf(piece)) take(line);
       } catch (error) {

@@ -2,6 +2,7 @@
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { isQuestion, type NodeRecord, type Position } from '../policy/records.ts';
+import { Unreadable } from '../policy/unreadable.ts';
 import { type Change, ChangesWriter, encodeChange, encodeNext, newChange } from './changes_file.ts';
 import { compact } from './compaction.ts';
 import {
@@ -16,7 +17,7 @@ import {
 } from './generations.ts';
 import { recover } from './recovery.ts';
 import { BadSnapshot, SnapshotWriter, writeReceived } from './snapshot_file.ts';
-import { Unstored } from './unstored.ts';
+import { Unstored, type UnstoredChange } from './unstored.ts';
 
 export interface StoreOptions {
   /** Id of a group whose processes may read the policy too; by default that of this process. */
@@ -40,6 +41,8 @@ export class Store {
   /** Since the snapshot, or since folding them was last tried. */
   #changes_bytes = 0;
   #compaction: { done: Promise<void>; stop: AbortController } | undefined;
+  /** The records of the policy that could not be read, or not wholly. */
+  unreadable = new Unreadable();
   /** Changes that the disk did not take, and why. */
   readonly unstored = new Unstored();
   #unwritten: Error | undefined;
@@ -66,6 +69,7 @@ export class Store {
       const recovered = await recover(dir, options.group);
       if (recovered) {
         const { position, generation, offset, snapshot_bytes, changes_bytes } = recovered;
+        store.unreadable = recovered.unreadable;
         const fd = openSync(changesPath(dir, generation), 'r+');
         store.#changes = store.#newWriter(fd, offset);
         store.#position = position;
@@ -127,7 +131,12 @@ export class Store {
       throw new RangeError(`revision: ${revision} is before ${after}, which is stored.`);
     }
     const kept = records.filter((record) => !isQuestion(record));
-    const change = newChange(revision, heard_at, kept);
+    this.#hold({ ...newChange(revision, heard_at, kept), epoch, after });
+    for (const record of kept) this.unreadable.note(record);
+  }
+
+  /** On disk, or else in memory. Errors: those of the disk when memory holds too much. */
+  #hold(change: UnstoredChange): void {
     if (this.unstored.size === 0) {
       try {
         this.#write(change);
@@ -137,7 +146,7 @@ export class Store {
       }
     }
     if (this.unstored.isFull) throw this.#unwritten;
-    this.unstored.add({ ...change, epoch, after });
+    this.unstored.add(change);
   }
 
   /**
@@ -185,7 +194,8 @@ export class Store {
     let before: ChangesWriter | undefined;
     let generation: number;
     try {
-      const position = await writeReceived(received, snapshot);
+      const unreadable = new Unreadable();
+      const position = await writeReceived(received, snapshot, (record) => unreadable.note(record));
       await snapshot.finish({ ...position, heard_at });
       const { size } = await stat(partial);
       await this.#stopCompaction();
@@ -194,6 +204,7 @@ export class Store {
         renameSync(partial, snapshotPath(this.#dir, generation));
       });
       this.#position = position;
+      this.unreadable = unreadable;
       this.unstored.clear();
       this.#snapshot_bytes = size;
     } catch (error) {
@@ -208,6 +219,7 @@ export class Store {
   async clear(): Promise<void> {
     await this.close();
     this.#position = undefined;
+    this.unreadable = new Unreadable();
     this.unstored.clear();
     await removeGenerations(this.#dir, () => false);
     await syncFolder(this.#dir);

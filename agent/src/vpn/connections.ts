@@ -1,22 +1,10 @@
 // The connections that charon offers: for each service and exit one, all by the same rules.
 import type { ServerValue } from '../policy/records.ts';
 import { sharedKey, type VpnService, vpnServices } from '../vpn_password.ts';
+import { negotiation } from '../vpn_proposals.ts';
 import type { ViciMessage } from './vici.ts';
 
-/** Of current clients. Windows needs to be told to offer the first two; 1024-bit groups are never taken. */
-const ikeProposals = [
-  'aes256gcm16-prfsha384-ecp384',
-  'aes256gcm16-prfsha256-ecp256',
-  'aes256gcm16-prfsha256-curve25519',
-  'aes256-sha256-ecp256',
-  'aes256-sha256-modp2048',
-];
-const espProposals = ['aes256gcm16', 'aes256-sha256'];
-/**
- * The clients of L2TP that systems have built in know SHA-1 alone; as an HMAC it holds. charon chooses among the proposals of IKEv1 before
- * it knows which of its connections is meant.
- */
-const olderProposals = ['aes256-sha1-ecp384', 'aes256-sha1-modp2048'];
+const { proposals, lifetimes } = negotiation.node;
 const version = { 'vpn-ikev2': '2', 'vpn-ikev1': '1', 'vpn-l2tp': '1' } as const;
 
 /** The VPN services of a server. */
@@ -68,21 +56,21 @@ function connectionOf(
     version: version[service],
     local_addrs: [exit],
     remote_addrs: ['%any'],
-    proposals: isOld ? [...ikeProposals, ...olderProposals] : ikeProposals,
+    proposals: proposals[service].ike,
     fragmentation: 'yes',
     send_cert: 'always',
     // The same user may have several devices.
     unique: 'never',
     mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
     dpd_delay: '30s',
-    rekey_time: '4h',
+    rekey_time: isOld ? '0' : `${lifetimes.ike}m`,
     ...authenticationOf(service, server, certificates),
     ...(isL2tp ? {} : { pools: hasIpv6 ? ['radius', ipv6Pool] : ['radius'] }),
     children: {
       net: {
         ...selectorsOf(service, hasIpv6),
-        esp_proposals: isL2tp ? [...espProposals, 'aes256-sha1'] : espProposals,
-        rekey_time: '1h',
+        esp_proposals: proposals[service].esp,
+        rekey_time: isOld ? '0' : `${lifetimes.esp}m`,
         dpd_action: 'clear',
       },
     },

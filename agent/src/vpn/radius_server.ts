@@ -29,6 +29,8 @@ export interface LoginAttempt {
   login: string;
   /** Address of the client. */
   source: string;
+  /** Its port, where charon asks. */
+  source_port?: string | undefined;
   /** The address that was dialled: the exit. */
   exit_ip: string;
   /** Name of charon's connection. */
@@ -229,11 +231,16 @@ export class RadiusServer {
 /** Undefined: it does not say who dials where. */
 function attemptOf(request: RadiusPacket): Omit<LoginAttempt, 'proves'> | undefined {
   const login = textOf(request, attributes.user_name);
-  const source = textOf(request, attributes.calling_station);
-  const exit_ip = textOf(request, attributes.called_station);
+  const [source, source_port] = stationOf(request, attributes.calling_station);
+  const [exit_ip] = stationOf(request, attributes.called_station);
   const connection = textOf(request, attributes.nas_port_id) ?? '';
   if (login === undefined || source === undefined || exit_ip === undefined) return undefined;
-  return { login, source, exit_ip, connection };
+  return { login, source, source_port, exit_ip, connection };
+}
+
+/** An address, and its port: `198.51.100.7[4500]`. */
+function stationOf(request: RadiusPacket, attribute: number): string[] {
+  return textOf(request, attribute)?.split(/[[\]]/) ?? [];
 }
 
 /** The spellings of a password that is shown in groups: people type it with or without what stands between them. */

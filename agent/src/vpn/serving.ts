@@ -15,6 +15,7 @@ import {
 } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
 import { canCarryIpv6, findLackOfL2tp, type Lack } from './machine.ts';
+import type { LoginAttempt } from './radius_server.ts';
 import type { Tunnel } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
@@ -92,6 +93,24 @@ export class Serving {
       }
     }
     return tunnels;
+  }
+
+  /** The address inside the tunnel that a client has already: with IKEv1 it logs in again for new keys. Errors: charon does not answer. */
+  async addressOf({
+    connection,
+    login,
+    source,
+    source_port,
+  }: LoginAttempt): Promise<string | undefined> {
+    const tunnels = await this.#options.charon.idleTunnels(connection);
+    const own = tunnels.find(
+      (one) =>
+        one.state === 'ESTABLISHED' &&
+        one['remote-xauth-id'] === login &&
+        one['remote-host'] === source &&
+        one['remote-port'] === source_port,
+    );
+    return (own?.['remote-vips'] as string[] | undefined)?.[0];
   }
 
   /** Ends a tunnel, which tells its client; it may be gone. Errors: charon does not answer. */

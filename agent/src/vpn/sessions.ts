@@ -1,5 +1,6 @@
 // The sessions of the VPN: let in by a login, kept by the kernel together with their counts, ended by what carries them.
 import { randomBytes, randomInt } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
 import { type Allowed, type Authority, type Rules, revocationOf } from '../policy/decide.ts';
@@ -121,6 +122,14 @@ export class VpnSessions {
   /** Whether nobody has the address, and no count of somebody before is kept. */
   isFree(address: string): boolean {
     return !this.#byAddress.has(address);
+  }
+
+  /** The open session with this address, if it is of the same login. */
+  find(address: string, authority: Authority): VpnSession | undefined {
+    const session = this.#byAddress.get(address);
+    return session?.is_open && isDeepStrictEqual(session.authority, authority)
+      ? session
+      : undefined;
   }
 
   /**

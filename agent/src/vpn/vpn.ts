@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 import type { Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
-import type { Rules, VpnLogin } from '../policy/decide.ts';
+import type { Authority, Rules, VpnLogin } from '../policy/decide.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
@@ -24,7 +24,7 @@ import { findLack } from './machine.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
 import { type Offer, offerOf, Serving } from './serving.ts';
-import { VpnSessions } from './sessions.ts';
+import { type VpnSession, VpnSessions } from './sessions.ts';
 import { nftSessions } from './vpn_firewall.ts';
 
 export interface VpnOptions {
@@ -186,7 +186,9 @@ export class Vpn {
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const outcome =
       decision.verdict === 'allow'
-        ? ((await this.#sessions?.open(decision, address)) ?? 'not_ready')
+        ? ((await this.#ongoing(attempt, decision.authority)) ??
+          (await this.#sessions?.open(decision, address)) ??
+          'not_ready')
         : decision.reason;
     const told = { service, login, source, exit_ip };
     if (typeof outcome === 'object') {
@@ -197,6 +199,13 @@ export class Vpn {
     this.#decisions.note(outcome);
     log.info({ ...told, reason: outcome }, 'a VPN login was denied');
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
+  }
+
+  /** The session of a client of IKEv1 that logs in again in the middle of its tunnel. */
+  async #ongoing(attempt: LoginAttempt, authority: Authority): Promise<VpnSession | undefined> {
+    if (serviceOf(attempt.connection) !== 'vpn-ikev1') return undefined;
+    const address = await this.#serving?.addressOf(attempt).catch(() => undefined);
+    return address === undefined ? undefined : this.#sessions?.find(address, authority);
   }
 
   /** The daemon of L2TP gives an address out again as soon as it was given back. */

@@ -37,6 +37,8 @@ export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
 };
 
 const year_seconds = 365 * 86_400;
+/** The last moment that a calendar of four-digit years knows. Milliseconds lie far beyond it. */
+const latest = 253_402_300_799;
 
 /** An account by id. Errors: 404. */
 export async function requireAccount(db: Reader, id: number): Promise<Account> {
@@ -100,6 +102,7 @@ export async function createAccount(
   viewable: boolean,
   body: NewAccount,
 ): Promise<{ account: Account; api_token: string }> {
+  rejectMoments(body);
   const account: Account = {
     id: await nextId(tx, 0, 'accounts'),
     name: body.name,
@@ -129,13 +132,14 @@ export async function createAccount(
   return { account, api_token: token.text };
 }
 
-/** Changes a contract. Errors: 409 for an unknown port scheme or one that listed addresses hold; 400 naming the `expiry_field`. */
+/** Changes a contract; `within`: the way to it in the body. Errors: 409 for an unknown port scheme or one that listed addresses hold; 400. */
 export async function changeAccount(
   tx: Transaction,
   account: Account,
   changes: AccountChanges,
-  expiry_field = 'expiry',
+  within = '',
 ): Promise<Account> {
+  rejectMoments(changes, within);
   const { detailed_billing, suspended, port_scheme, ...plain } = changes;
   const after: Account = { ...account, ...defined(plain) };
   if (detailed_billing !== undefined) after.detailed_billing = detailed_billing ? 1 : 0;
@@ -145,7 +149,7 @@ export async function changeAccount(
   if (after.port_scheme_id !== account.port_scheme_id) {
     await rejectSchemeInUse(tx, account.id, after.port_scheme_id, port_scheme);
   }
-  rejectEndBeforeStart(after, expiry_field);
+  rejectEndBeforeStart(after, `${within}expiry`);
   if (after.start !== account.start && (await hasUsage(tx, account.id))) {
     throw conflict('the contract has usage, and its billing periods are counted from its start.', {
       field: 'start',
@@ -169,6 +173,18 @@ function auditContract(
   after: Account,
 ): Promise<void> {
   return audit(tx, { account_id: after.id, action, target: after.name, before, after });
+}
+
+/** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
+export function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
+  for (const field of ['start', 'expiry'] as const) {
+    const moment = body[field];
+    if (moment === undefined || moment <= latest) continue;
+    throw invalidField(
+      `${within}${field}`,
+      `${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,
+    );
+  }
 }
 
 /** Errors: 400 when the contract would end before it starts. */

@@ -4,6 +4,7 @@ import { bumpTokens, nextId } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
 import type { Secrets } from '../secrets.ts';
 import { newTokenText } from '../token_text.ts';
 import * as store from './store.ts';
@@ -37,6 +38,7 @@ export async function createApiToken(
   body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
   most = Number.POSITIVE_INFINITY,
 ): Promise<{ token: ApiToken; text: string }> {
+  if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
   const others = await store.listApiTokens(tx, account.id);
   if (others.some((other) => other.name === body.name)) {
     throw conflict(`the account has an API token named ${JSON.stringify(body.name)} already.`, {

@@ -10,6 +10,7 @@ import { audit } from '../audit.ts';
 import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
 import type { HourlyCap } from '../hourly.ts';
 import { isOfNote, newNote } from '../notes.ts';
 import { keepEntry } from '../removals.ts';
@@ -122,7 +123,7 @@ export async function listEntries(
 /**
  * Lists an address for a user, as asked from the address `asked_from`: where it is that very one, or an
  * operator asks, the entry is proven, and takes an unproven claim of another account. Errors: 403 for a contract that takes no changes; 400 for an address
- * that is none; 409 when the address is listed already (by anyone, on this port scheme), the user is
+ * that is none, and an expiry that cannot be; 409 when the address is listed already (by anyone, on this port scheme), the user is
  * not part of the account, or the account's list is full.
  */
 export async function createEntry(
@@ -132,6 +133,7 @@ export async function createEntry(
   rules: AuthlistRules,
   asked_from?: string,
 ): Promise<ChangedEntry> {
+  checkExpiry(body.expiry, tx.now);
   const ip = parseAddress('ip', body.ip, rules);
   rules.conflicts?.rejectTooMany(account_id, tx.now);
   const most = rules.max_authlist_entries;
@@ -285,6 +287,7 @@ export async function changeEntry(
   requireMatch: (before: store.AuthlistEntry) => void,
   asked_from?: string,
 ): Promise<ChangedEntry> {
+  if (changes.expiry !== undefined) checkExpiry(changes.expiry, tx.now);
   const before = await requireEntry(tx, account_id, id, tx.now);
   const account = await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);

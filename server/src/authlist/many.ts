@@ -5,6 +5,7 @@ import { countHeld, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
+import { checkExpiries } from '../expiry.ts';
 import { type Removed, recordChosen } from '../removals.ts';
 import { auditRemoval } from './authlist.ts';
 import * as store from './store.ts';
@@ -57,13 +58,14 @@ export async function removeEntries(
   return { entries: entries.length, removal_id };
 }
 
-/** Sets the expiry of each of these entries. Errors: 403; 404 naming the entry. */
+/** Sets the expiry of each of these entries. Errors: 400; 403; 404 naming the entry. */
 export async function changeExpiries(
   tx: Transaction,
   account_id: number,
   changes: ReadonlyArray<{ id: number; expiry: number }>,
   asking: Asking,
 ): Promise<void> {
+  checkExpiries(changes, tx.now);
   const ids = changes.map(({ id }) => id);
   const entries = await requireMany(tx, account_id, ids, (at) => `entries.${at}.id`, asking);
   await store.updateExpiries(

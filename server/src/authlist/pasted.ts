@@ -1,11 +1,12 @@
 // Addresses that were pasted, one on a line: what would come of each, and all of them added, or none.
 import type { Account } from '../accounts/accounts.ts';
-import { parseAddress } from '../address.ts';
+import { type Address, parseAddress } from '../address.ts';
 import { audit } from '../audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { ApiError, conflict, type ErrorCode, invalidField } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
 import { newNote } from '../notes.ts';
 import { findUserNamed } from '../users/users.ts';
 import {
@@ -29,17 +30,26 @@ export interface PastedLine {
   note: string;
 }
 
-/** `new`: it is added; `listed`: the user has it already; `repeated`: a line before says the same; `fault`: it cannot be added. */
-export interface LineOutcome {
+/** `new`: it is added; `listed`: the user has it already; `repeated`: a line before says the same. */
+interface GoodLine {
   line: number;
-  ip: string;
-  outcome: 'new' | 'listed' | 'repeated' | 'fault';
+  ip: Address;
+  outcome: 'new' | 'listed' | 'repeated';
   /** Of an entry that was added. */
   id?: number;
-  /** Of a fault: what is wrong, for programs and for people. */
-  code?: ErrorCode;
-  message?: string;
 }
+
+/** A line that cannot be added, as it was written. */
+interface BadLine {
+  line: number;
+  ip: string;
+  outcome: 'fault';
+  /** The fault, for programs and for people. */
+  code: ErrorCode;
+  message: string;
+}
+
+export type LineOutcome = GoodLine | BadLine;
 
 /** As many addresses are added at once. */
 const mostAtOnce = 1000;
@@ -71,14 +81,15 @@ type Pasted = Omit<NewEntry, 'ip'> & { lines: readonly PastedLine[] };
 export async function examinePasted(
   tx: Transaction,
   { id: account_id, port_scheme_id }: Account,
-  { lines, user }: Pasted,
+  { lines, user, expiry }: Pasted,
   rules: AuthlistRules,
 ): Promise<LineOutcome[]> {
+  checkExpiry(expiry, tx.now);
   const tell = () => rules.conflicts?.rejectTooMany(account_id, tx.now);
   tell();
   const named = await findUserNamed(tx, account_id, user);
   if (!named) throw unknownUser(user);
-  const seen = new Set<string>();
+  const seen = new Set<Address>();
   const outcomes = lines.map(({ line, text, note }): LineOutcome => {
     try {
       const ip = parseAddress('ip', text, rules);
@@ -95,7 +106,8 @@ export async function examinePasted(
   const claims = await store.claimsOnAny(tx, port_scheme_id, [...seen]);
   const claimOn = new Map(claims.map((claim) => [claim.ip, claim]));
   const examined = outcomes.map((outcome): LineOutcome => {
-    const claim = outcome.outcome === 'new' ? claimOn.get(outcome.ip) : undefined;
+    if (outcome.outcome !== 'new') return outcome;
+    const claim = claimOn.get(outcome.ip);
     if (!claim || claim.removed === 1 || tx.now >= claim.expiry) return outcome;
     if (claim.account_id === account_id && claim.user_id === named.id) {
       return { ...outcome, outcome: 'listed' };
@@ -118,11 +130,11 @@ export async function examinePasted(
   return examined;
 }
 
-function faultOf(line: Pick<LineOutcome, 'line' | 'ip'>, error: unknown): LineOutcome {
+function faultOf({ line, ip }: Pick<LineOutcome, 'line' | 'ip'>, error: unknown): BadLine {
   if (!(error instanceof ApiError)) throw error;
   const { code, field, message } = error;
   const sentence = field === undefined ? message : message.slice(`${field}: `.length);
-  return { ...line, outcome: 'fault', code, message: sentence };
+  return { line, ip, outcome: 'fault', code, message: sentence };
 }
 
 /** Adds the addresses of all lines, but those that the user has already. Errors: as above; 400 or 409 when a line has a fault. */
@@ -133,14 +145,14 @@ export async function addPasted(
   rules: AuthlistRules,
 ): Promise<LineOutcome[]> {
   const outcomes = await examinePasted(tx, account, pasted, rules);
-  const faults = outcomes.filter(({ outcome }) => outcome === 'fault');
+  const faults = outcomes.filter((one) => one.outcome === 'fault');
   if (faults.length > 0) throw faultsOf(faults);
   const { id: account_id, port_scheme_id } = account;
   const user = await findUserNamed(tx, account_id, pasted.user);
   if (!user) throw unknownUser(pasted.user);
   const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
   await sweepOwnExpired(tx, account_id);
-  const added = outcomes.filter(({ outcome }) => outcome === 'new');
+  const added = outcomes.filter((one): one is GoodLine => one.outcome === 'new');
   const ips = added.map(({ ip }) => ip);
   for (const { ip } of await store.claimsOnAny(tx, port_scheme_id, ips)) {
     await freeClaim(tx, account, ip, rules, proof);
@@ -170,10 +182,10 @@ export async function addPasted(
 }
 
 /** The first fault, by its line, and how many there are. */
-function faultsOf(faults: readonly LineOutcome[]): ApiError {
-  const [{ line, code, message } = faults[0] as LineOutcome] = faults;
+function faultsOf(faults: readonly BadLine[]): ApiError {
+  const [{ line, code, message } = faults[0] as BadLine] = faults;
   const more = faults.length > 1 ? ` ${faults.length} lines cannot be added.` : '';
   const sentence = `line ${line}: ${message}${more} Nothing was added.`;
   if (code === 'invalid_field') return invalidField('addresses', sentence);
-  return conflict(sentence, { code, field: 'addresses' } as { code: ErrorCode; field: string });
+  return conflict(sentence, { code, field: 'addresses' });
 }

@@ -1,4 +1,5 @@
 // The SQL of the IP authlist.
+import type { Address } from '../address.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
@@ -10,7 +11,7 @@ export interface AuthlistRow extends Noted {
   account_id: number;
   id: number;
   port_scheme_id: number;
-  ip: string;
+  ip: Address;
   user_id: number;
   expiry: number;
   /** When the address itself, or an operator, said that the entry is right; null while neither did. */
@@ -159,7 +160,7 @@ export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise
 export interface NewRow extends Proof, Noted {
   account_id: number;
   id: number;
-  ip: string;
+  ip: Address;
   user: string;
   expiry: number;
 }

@@ -1,6 +1,8 @@
 // The network's geofeed (RFC 8805): where each exit IP is, for geo-IP providers to fetch.
 import { hash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
+import type { Logger } from 'pino';
+import { canonicalAddress } from '../address.ts';
 import { networkVersion } from '../changes.ts';
 import type { Database, Reader } from '../db/database.ts';
 import { exitIpsAfter, inventoryVersion, type PlacedExitIp } from '../servers/servers.ts';
@@ -15,18 +17,27 @@ const head = [
   '# ip_prefix,alpha2code,region,city,postal_code',
 ];
 
-/** The whole feed, as of one moment: IPv4 first, by number. */
-export async function writeGeofeed(db: Database): Promise<string> {
-  const lines = await db.snapshot(readLines);
+/** The whole feed, as of one moment: IPv4 first, by number. An exit that is no address is left out, and logged. */
+export async function writeGeofeed(db: Database, log: Logger): Promise<string> {
+  const lines = await db.snapshot((reader) => readLines(reader, log));
   lines.sort((one, other) => (one.order < other.order ? -1 : 1));
   return [...head, ...lines.map(({ line }) => line), ''].join('\r\n');
 }
 
-async function readLines(db: Reader): Promise<Array<{ order: string; line: string }>> {
-  const lines: Array<{ order: string; line: string }> = [];
+interface Line {
+  order: string;
+  line: string;
+}
+
+async function readLines(db: Reader, log: Logger): Promise<Line[]> {
+  const lines: Line[] = [];
   for (let after: string | undefined = ''; after !== undefined; ) {
     const exits: PlacedExitIp[] = await exitIpsAfter(db, after, page);
-    lines.push(...exits.map(lineOf));
+    for (const exit of exits) {
+      const ip = canonicalAddress(exit.ip);
+      if (ip !== undefined) lines.push(lineOf({ ...exit, ip }));
+      else log.error({ server: exit.server, ip: exit.ip }, leftOut);
+    }
     after = exits.at(-1)?.ip;
     // A large network is written beside the traffic.
     await new Promise((resolve) => setImmediate(resolve));
@@ -34,7 +45,10 @@ async function readLines(db: Reader): Promise<Array<{ order: string; line: strin
   return lines;
 }
 
-function lineOf({ ip, country, city }: PlacedExitIp): { order: string; line: string } {
+const leftOut =
+  'the geofeed leaves out an exit IP that is not an address; "exitward exit remove" takes it off its server';
+
+function lineOf({ ip, country, city }: PlacedExitIp): Line {
   const bytes = Buffer.from(ipaddr.parse(ip).toByteArray());
   const prefix = `${ip}/${bytes.length * 8}`;
   // Neither the region's code nor the postal code is known.
@@ -61,13 +75,15 @@ export interface Geofeed {
 export class CachedGeofeed {
   readonly #db: Database;
   readonly #versions: VersionReader;
+  readonly #log: Logger;
   #network = -1;
   #inventory = -1;
   #feed: Promise<Geofeed> | undefined;
 
-  constructor(db: Database, versions: VersionReader) {
+  constructor(db: Database, versions: VersionReader, log: Logger) {
     this.#db = db;
     this.#versions = versions;
+    this.#log = log;
   }
 
   /** As the inventory was when this was asked, or later. */
@@ -88,7 +104,7 @@ export class CachedGeofeed {
   }
 
   async #write(): Promise<Geofeed> {
-    const body = Buffer.from(await writeGeofeed(this.#db));
+    const body = Buffer.from(await writeGeofeed(this.#db, this.#log));
     return { body, etag: `"${hash('sha1', body, 'base64url')}"` };
   }
 }

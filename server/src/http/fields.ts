@@ -106,25 +106,6 @@ export function words(field: string, text: string | undefined): string[] | undef
   return list;
 }
 
-const longest_seconds = 10 * 365.25 * 86_400;
-
-/** An entry's expiry: now < expiry <= now + 10 years. Errors: 400 naming the field. */
-export function checkExpiry(expiry: number, now: number, field = 'expiry'): void {
-  if (expiry > now && expiry <= now + longest_seconds) return;
-  if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
-    throw invalidField(
-      field,
-      `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
-    );
-  }
-  throw invalidField(
-    field,
-    expiry <= now
-      ? `${expiry} is not in the future; expected epoch seconds after ${now}.`
-      : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
-  );
-}
-
 interface Fault {
   instancePath: string;
   keyword: string;

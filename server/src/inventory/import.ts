@@ -110,6 +110,6 @@ function idsOf(names: string[], schemes: Map<string, PortScheme>): number[] {
   return names.flatMap((name) => schemes.get(name)?.id ?? []);
 }
 
-function plainExits(exits: Array<{ ip: string; port_base: number }>) {
+function plainExits(exits: readonly servers.Exit[]): servers.Exit[] {
   return exits.map(({ ip, port_base }) => ({ ip, port_base }));
 }

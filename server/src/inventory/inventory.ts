@@ -1,12 +1,14 @@
 // Inventories: all servers with their exit IPs as the network is to be, and the plan of the changes to get there.
 import type { Reader } from '../db/database.ts';
 import { type ApiError, conflict, type ErrorCode } from '../errors.ts';
+import type { Hostname } from '../hostname.ts';
 import {
   listPortSchemes,
   type PortScheme,
   sharedPortsFault,
 } from '../port_schemes/port_schemes.ts';
 import {
+  type Exit,
   type ExitIpRow,
   listExitIps,
   listServerPortSchemes,
@@ -20,7 +22,8 @@ import {
 export interface InventoryServer extends NewServer {
   /** Where the inventory speaks of it, for messages: `servers[3]` or `row 4`. */
   where: string;
-  exit_ips: Array<{ ip: string; port_base: number; where: string }>;
+  hostname: Hostname;
+  exit_ips: Array<Exit & { where: string }>;
 }
 
 /** A server as an inventory is written from the network. */
@@ -118,7 +121,8 @@ export async function writtenInventory(db: Reader): Promise<WrittenServer[]> {
   return servers.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-async function readNetwork(db: Reader): Promise<Map<string, Present>> {
+/** The servers of the network, by name. */
+export async function readNetwork(db: Reader): Promise<Map<string, Present>> {
   const [servers, exits, schemes] = [
     await listServers(db),
     Map.groupBy(await listExitIps(db), (exit) => exit.server_id),

@@ -7,6 +7,7 @@ import {
   createAccount,
   findAccountNamed,
   type NewAccount,
+  rejectMoments,
   requireAccountNamed,
 } from '../accounts/accounts.ts';
 import {
@@ -21,6 +22,8 @@ import type { Secrets } from '../secrets.ts';
 import {
   changeServer,
   createServer,
+  type Exit,
+  exitAddressOf,
   exitIpsOfServer,
   findServerNamed,
   type NewServer,
@@ -28,6 +31,8 @@ import {
   removeExitIp,
   removeServer,
   requireServer,
+  type Server,
+  serverHostname,
   setExitIp,
 } from '../servers/servers.ts';
 import { revokeSessions } from '../sign_in/sign_in.ts';
@@ -96,13 +101,16 @@ export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise
     try {
       await step.run(tx);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      const { status, code, message } = error;
-      throw new ApiError(status, code, `${step.kind} ${step.name}: ${message}`, {
-        field: step.where,
-      });
+      throw placed(error, step);
     }
   }
+}
+
+/** An error of a record, with where the file speaks of it. Errors: what is none of ours. */
+function placed(error: unknown, { kind, name, where }: Pick<Step, 'kind' | 'name' | 'where'>) {
+  if (!(error instanceof ApiError)) throw error;
+  const { status, code, message } = error;
+  return new ApiError(status, code, `${kind} ${name}: ${message}`, { field: where });
 }
 
 class Planner {
@@ -157,10 +165,10 @@ class Planner {
   }
 
   async #server(declared: DeclaredServer, where: string): Promise<void> {
-    const { exit_ips, ...wanted } = declared;
-    const { name } = wanted;
+    const { name } = declared;
     const before = await findServerNamed(this.#db, name);
     const exits = before ? await exitIpsOfServer(this.#db, before.id) : [];
+    const { exit_ips, ...wanted } = spelled(declared, where, before, exits);
     let fields: string[] | undefined;
     if (before) {
       const schemes = (await portSchemesOfServer(this.#db, before.id)).map((one) => one.name);
@@ -186,6 +194,10 @@ class Planner {
   async #account(declared: DeclaredAccount, where: string): Promise<void> {
     const { users = [], servers = [], suspended = false, ...wanted } = declared;
     const { name } = wanted;
+    for (const field of ['start', 'expiry'] as const) {
+      const place = { kind: 'account', name, where: `${where}/${field}` } as const;
+      at(place, () => rejectMoments({ [field]: wanted[field] }));
+    }
     const before = await findAccountNamed(this.#db, name);
     const fields = before && (await this.#accountFields(before, { ...wanted, suspended }));
     const run = async (tx: Transaction) => {
@@ -271,6 +283,39 @@ class Planner {
       }
     }
   }
+}
+
+/** Does this with a record of the file. Errors: those of `act`, with where the file speaks of it. */
+function at<T>(place: Pick<Step, 'kind' | 'name' | 'where'>, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    throw placed(error, place);
+  }
+}
+
+/** A server as it would be stored: what the file says is compared in that spelling. Errors: 400; 409 for an exit IP that is declared twice. */
+function spelled(
+  { hostname, exit_ips, ...declared }: DeclaredServer,
+  where: string,
+  before: Server | undefined,
+  exits: readonly Exit[],
+) {
+  const place = { kind: 'server', name: declared.name } as const;
+  const addressOf = exitAddressOf(exits);
+  const seen = new Set<string>();
+  return {
+    ...declared,
+    hostname: at({ ...place, where: `${where}/hostname` }, () => serverHostname(hostname, before)),
+    exit_ips: exit_ips?.map((exit, index) =>
+      at({ ...place, where: `${where}/exit_ips/${index}` }, () => {
+        const ip = addressOf(exit.ip);
+        if (seen.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
+        seen.add(ip);
+        return { ...exit, ip };
+      }),
+    ),
+  };
 }
 
 /** Removes a record that may be gone already. Accounts are never deleted but suspended, users made inactive. */

@@ -31,7 +31,7 @@ export async function reportVpnHealth(
   reports: readonly VpnReport[],
   certificate_expiry: number | null,
 ): Promise<void> {
-  const exits = new Set((await exitIpsOfServer(tx, server_id)).map(({ ip }) => ip));
+  const exits = new Set<string>((await exitIpsOfServer(tx, server_id)).map(({ ip }) => ip));
   const own = reports.filter(({ ip }) => exits.has(ip));
   const rows = new Map(own.map((one) => [nameOf(one), { node_id: id, ...one }]));
   await replaceVpnHealth(tx, id, [...rows.values()]);

@@ -5,6 +5,7 @@ import { countHeld } from '../changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
+import { checkExpiries } from '../expiry.ts';
 import { type Removed, recordChosen } from '../removals.ts';
 import {
   auditRemoval,
@@ -67,6 +68,7 @@ export async function changeOverrideExpiries(
   changes: ReadonlyArray<{ id: number; expiry: number }>,
   any_contract = false,
 ): Promise<void> {
+  checkExpiries(changes, tx.now);
   const ids = changes.map(({ id }) => id);
   const entries = await requireMany(tx, account_id, ids, (at) => `entries.${at}.id`, any_contract);
   const off = entries.find(({ contract_revision }) => contract_revision === null);

@@ -11,6 +11,7 @@ import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../chan
 import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
 import { parseHostname } from '../hostname.ts';
 import type { HourlyCap } from '../hourly.ts';
 import type { PageAsked, PageSlice } from '../list_pages.ts';
@@ -166,6 +167,7 @@ export async function createOverride(
   body: NewOverride,
   rules: OverrideRules,
 ): Promise<store.Override> {
+  checkExpiry(body.expiry, tx.now);
   const hostname = parseHostname('hostname', body.hostname);
   const ip = parseAddress('ip', body.ip, rules);
   await requireWritable(tx, account_id, rules.any_contract);
@@ -282,6 +284,7 @@ export async function changeOverride(
   requireMatch: (before: store.Override) => void,
 ): Promise<store.Override> {
   const noChange = ' No changes were made.';
+  if (changes.expiry !== undefined) checkExpiry(changes.expiry, tx.now);
   const before = await requireOverride(tx, account_id, id, tx.now);
   await requireWritable(tx, account_id, rules.any_contract);
   requireMatch(before);
@@ -314,10 +317,7 @@ export async function changeOverride(
     action: 'override.change',
     target: `overrides/${row.id}`,
     before: {
-      server: before.server,
-      hostname: before.hostname,
-      ip: before.ip,
-      expiry: before.expiry,
+      ...shownInLog({ ...before, note: '' }),
       ...(changes.note === undefined ? {} : { note: before.note }),
     },
     after: {

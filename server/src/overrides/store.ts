@@ -1,8 +1,10 @@
 // The SQL of custom DNS entries (hostname overrides).
+import type { Address } from '../address.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
+import type { Hostname } from '../hostname.ts';
 import { type Noted, noteColumns, noteOf } from '../notes.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../removed_ranges.ts';
 
@@ -10,8 +12,8 @@ export interface OverrideRow extends Noted {
   account_id: number;
   id: number;
   server_id: number;
-  hostname: string;
-  ip: string;
+  hostname: Hostname;
+  ip: Address;
   expiry: number;
   /** The last change of the entry. */
   revision: number;

@@ -1,4 +1,5 @@
 // Servers: the proxy machines of the network, with their exit IPs and the health of each.
+import type { Address } from '../address.ts';
 import { audit } from '../audit.ts';
 import {
   bumpVersion,
@@ -17,6 +18,7 @@ import {
   sharedPortsFault,
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
+import { exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
 /**
@@ -33,6 +35,7 @@ export {
   serverSorts,
 } from './page_store.ts';
 export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
+export { exitAddressOf, serverHostname } from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
 export {
@@ -62,13 +65,21 @@ export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-
 export type Service = (typeof services)[number];
 export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 
-type Plain = 'name' | 'hostname' | 'title' | 'city' | 'country' | 'latitude' | 'longitude';
+type Plain = 'name' | 'title' | 'city' | 'country' | 'latitude' | 'longitude';
 export interface NewServer extends Pick<Server, Plain> {
+  hostname: string;
   services: Service[];
   port_schemes?: string[] | undefined;
 }
 
 export type ServerChanges = Partial<Omit<NewServer, 'name'>>;
+
+/** An exit IP as it is written, and as it is stored. */
+export interface NewExit {
+  ip: string;
+  port_base: number;
+}
+export type Exit = Pick<store.ExitIpRow, 'ip' | 'port_base'>;
 
 // ---- Servers ------------------------------------------------------------------------------
 
@@ -105,15 +116,16 @@ export async function requireServerOfBody(
 /** Words that stand in paths where the names of servers do. */
 const reserved = ['places', 'add', 'remove'];
 
-/** The row of a server that is added to the network at `created_at`. Errors: 400 for a name that paths need. */
+/** The row of a server that is added to the network at `created_at`. Errors: 400 for a name that paths need, and for no hostname. */
 export async function newServerRow(
   tx: Transaction,
-  { services: offered, ...fields }: Omit<NewServer, 'port_schemes'>,
+  { services: offered, hostname, ...fields }: Omit<NewServer, 'port_schemes'>,
 ): Promise<Server> {
   if (reserved.includes(fields.name)) {
     throw invalidField('name', `${fields.name} is a word of paths; expected another name.`);
   }
   return {
+    hostname: serverHostname(hostname),
     id: await nextId(tx, 0, 'servers'),
     ...fields,
     services: JSON.stringify(offered),
@@ -129,7 +141,7 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<Se
   const schemes = await requirePortSchemes(tx, port_schemes);
   if (!(await store.insertServer(tx, server))) {
     throw conflict(
-      `name, hostname: ${body.name} or ${body.hostname} belongs to a server already.`,
+      `name, hostname: ${body.name} or ${server.hostname} belongs to a server already.`,
       { code: 'name_taken' },
     );
   }
@@ -148,9 +160,9 @@ export async function changeServer(
   changes: ServerChanges,
   of?: string,
 ): Promise<Server> {
-  const { port_schemes, services: offered, ...rest } = changes;
+  const { port_schemes, services: offered, hostname = server.hostname, ...rest } = changes;
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  const after: Server = { ...server, ...sent };
+  const after = { ...server, ...sent, hostname: serverHostname(hostname, server) };
   if (offered) after.services = JSON.stringify(offered);
   const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
   if (schemes) await rejectDroppedSchemes(tx, server, schemes, of);
@@ -295,12 +307,13 @@ async function recordServerChange(
 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
-/** Adds an exit IP. Errors: 409 when the address is in use, or the port base on this server. */
+/** Adds an exit IP. Errors: 400; 409 when the address is in use, or the port base on this server. */
 export async function addExitIp(
   tx: Transaction,
   server: Server,
-  exit: { ip: string; port_base: number },
+  { ip, port_base }: NewExit,
 ): Promise<void> {
+  const exit: Exit = { ip: exitAddressOf()(ip), port_base };
   const row = { server_id: server.id, ...exit, status: 'unknown', status_time: 0 };
   if (!(await store.insertExitIp(tx, row))) {
     throw conflict(
@@ -313,49 +326,47 @@ export async function addExitIp(
 }
 
 /**
- * Adds an exit IP, or moves it to another port base of its server. Returns whether it is new.
- * Errors: 409 when the address is another server's, or the port base is taken.
+ * Adds an exit IP, or moves it to another port base of its server. Returns its one spelling, and whether it is new.
+ * Errors: 400; 409 when the address is another server's, or the port base is taken.
  */
 export async function setExitIp(
   tx: Transaction,
   server: Server,
-  exit: { ip: string; port_base: number },
-): Promise<boolean> {
-  const before = await findExitIp(tx, server, exit.ip);
+  exit: NewExit,
+): Promise<{ ip: Address; added: boolean }> {
+  const { ip, before } = await findExitIp(tx, server, exit.ip);
   if (!before) {
-    await addExitIp(tx, server, exit);
-    return true;
+    await addExitIp(tx, server, { ...exit, ip });
+    return { ip, added: true };
   }
-  if (before.port_base === exit.port_base) return false;
-  if (!(await store.moveExitIp(tx, server.id, exit.ip, exit.port_base))) {
+  if (before.port_base === exit.port_base) return { ip, added: false };
+  if (!(await store.moveExitIp(tx, server.id, ip, exit.port_base))) {
     throw conflict(`${exit.port_base} is taken on ${server.name}.`, {
       code: 'port_taken',
       field: 'port_base',
     });
   }
   await recordServerChange(tx, server, 'exit_ip.change', {
-    target: `${server.name}/${exit.ip}`,
+    target: `${server.name}/${ip}`,
     before: { port_base: before.port_base },
     after: { port_base: exit.port_base },
   });
-  return false;
+  return { ip, added: false };
 }
 
-/** Removes an exit IP. Errors: 404. */
-export async function removeExitIp(tx: Transaction, server: Server, ip: string): Promise<void> {
-  const before = await findExitIp(tx, server, ip);
+/** Removes an exit IP: one that is stored, however it is spelled there. Errors: 404; 400 for what is no address. */
+export async function removeExitIp(tx: Transaction, server: Server, text: string): Promise<void> {
+  const { ip, before } = await findExitIp(tx, server, text);
   if (!before) throw notFound(`${server.name} has no exit IP ${ip}.`);
   await store.deleteExitIp(tx, server.id, ip);
   const target = `${server.name}/${ip}`;
   await recordServerChange(tx, server, 'exit_ip.remove', { target, before });
 }
 
-async function findExitIp(
-  db: Reader,
-  server: Server,
-  ip: string,
-): Promise<store.ExitIpRow | undefined> {
-  return (await store.exitIpsOfServer(db, server.id)).find((one) => one.ip === ip);
+async function findExitIp(db: Reader, server: Server, text: string) {
+  const present = await store.exitIpsOfServer(db, server.id);
+  const ip = exitAddressOf(present)(text);
+  return { ip, before: present.find((one) => one.ip === ip) };
 }
 
 /** Stores a health report; older ones than the last are ignored. Returns how many exit IPs it told of. */

@@ -1,15 +1,16 @@
 // The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
-import type { Network } from '../address.ts';
+import type { Address, Network } from '../address.ts';
 import { findWithin, startOf } from '../address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
+import type { Hostname } from '../hostname.ts';
 import { isRemoved } from '../removed_ranges.ts';
 
 export interface ServerRow {
   id: number;
   name: string;
-  hostname: string;
+  hostname: Hostname;
   title: string;
   city: string;
   /** ISO 3166-1 alpha-2, upper case. */
@@ -25,7 +26,7 @@ export interface ServerRow {
 
 export interface ExitIpRow {
   server_id: number;
-  ip: string;
+  ip: Address;
   /** Added to the bases of a port scheme it gives the ports that lead to this address. */
   port_base: number;
   status: string;
@@ -214,6 +215,7 @@ export function listExitIps(db: Reader): Promise<ExitIpRow[]> {
 
 export interface PlacedExitIp {
   ip: string;
+  server: string;
   city: string;
   country: string;
   latitude: number;
@@ -223,7 +225,7 @@ export interface PlacedExitIp {
 /** Exit IPs with their server's place, in the order of the text of their addresses. */
 export function exitIpsAfter(db: Reader, after: string, most: number): Promise<PlacedExitIp[]> {
   return db.all(
-    `select e.ip, s.city, s.country, s.latitude, s.longitude
+    `select e.ip, s.name as server, s.city, s.country, s.latitude, s.longitude
      from exit_ips e join servers s on s.id = e.server_id where e.ip > $1 order by e.ip limit $2`,
     [after, most],
   );

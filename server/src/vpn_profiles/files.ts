@@ -1,6 +1,9 @@
 // The files by which devices take a VPN profile: text for each family of systems, for IKEv2 with EAP-MSCHAPv2 where the server has it, else for L2TP.
 import { createHash } from 'node:crypto';
 import type { VpnService } from '../vpn_password.ts';
+import { negotiation } from '../vpn_proposals.ts';
+
+const { words, lifetimes } = negotiation.profile;
 
 export interface ProfileFile {
   /** For whom it is. */
@@ -93,10 +96,14 @@ function applePayload(login: string, server: ServerProfile, profile: string): st
 }
 
 function appleIkev2(login: string, { hostname, exit_ip, password }: ServerProfile): string {
-  const algorithms = `
-            <key>EncryptionAlgorithm</key><string>AES-256-GCM</string>
-            <key>IntegrityAlgorithm</key><string>SHA2-384</string>
-            <key>DiffieHellmanGroup</key><integer>20</integer>`;
+  const { EncryptionAlgorithm, IntegrityAlgorithm, DiffieHellmanGroup } = words.apple;
+  const parameters = (minutes: number) => `
+          <dict>
+            <key>EncryptionAlgorithm</key><string>${EncryptionAlgorithm}</string>
+            <key>IntegrityAlgorithm</key><string>${IntegrityAlgorithm}</string>
+            <key>DiffieHellmanGroup</key><integer>${DiffieHellmanGroup}</integer>
+            <key>LifeTimeInMinutes</key><integer>${minutes}</integer>
+          </dict>`;
   return `
         <key>VPNType</key><string>IKEv2</string>
         <key>IKEv2</key>
@@ -110,12 +117,8 @@ function appleIkev2(login: string, { hostname, exit_ip, password }: ServerProfil
           <key>AuthPassword</key><string>${xml(password)}</string>
           <key>EnablePFS</key><integer>1</integer>
           <key>DeadPeerDetectionRate</key><string>Medium</string>
-          <key>IKESecurityAssociationParameters</key>
-          <dict>${algorithms}
-          </dict>
-          <key>ChildSecurityAssociationParameters</key>
-          <dict>${algorithms}
-          </dict>
+          <key>IKESecurityAssociationParameters</key>${parameters(lifetimes.ike)}
+          <key>ChildSecurityAssociationParameters</key>${parameters(lifetimes.esp)}
         </dict>`;
 }
 
@@ -141,6 +144,9 @@ function appleL2tp(login: string, { exit_ip, password, shared_key }: ServerProfi
 
 /** Windows checks the certificate against what it dials: the name, but for an exit that the name does not lead to. */
 function windows(login: string, servers: readonly ServerProfile[]): string {
+  const algorithms = Object.entries(words.windows)
+    .map(([name, value]) => `-${name} ${value}`)
+    .join(' ');
   const connections = servers.map((one) => {
     const added = `Remove-VpnConnection -Name ${ps(one.server)} -Force -ErrorAction SilentlyContinue
 Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCredential -Force`;
@@ -151,7 +157,7 @@ Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCre
     const isFirst = one.exit_ip === one.exit_ips[0];
     const dialled = ps(isFirst ? one.hostname : one.exit_ip);
     return `${isFirst ? '' : '# It dials an address: the certificate of the server must have it.\n'}${added} -ServerAddress ${dialled} -TunnelType Ikev2 -AuthenticationMethod Eap
-Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(one.server)} -AuthenticationTransformConstants GCMAES256 -CipherTransformConstants GCMAES256 -EncryptionMethod GCMAES256 -IntegrityCheckMethod SHA384 -DHGroup ECP384 -PfsGroup ECP384 -Force
+Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(one.server)} ${algorithms} -Force
 `;
   });
   return `# Adds VPN connections, in place of those of the same name. Windows asks for the password when each connects first; the user name is:
@@ -166,6 +172,8 @@ function android(login: string, servers: readonly ServerProfile[]): string {
     type: 'ikev2-eap',
     remote: { addr: exit_ip, id: hostname },
     local: { eap_id: login, password },
+    'ike-proposal': words.strongswan.ike,
+    'esp-proposal': words.strongswan.esp,
   }));
   return profiles.map((one) => `${JSON.stringify(one, null, 2)}\n`).join('');
 }
@@ -190,8 +198,8 @@ nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn
       'encap = no',
       'ipcomp = no',
       'proposal = yes',
-      'ike = aes256gcm16-prfsha384-ecp384',
-      'esp = aes256gcm16',
+      `ike = ${words.strongswan.ike}`,
+      `esp = ${words.strongswan.esp}`,
       'password-flags = 1',
     ];
     return `${add} strongswan vpn.data ${sh(data.join(', '))}\n`;
@@ -216,7 +224,8 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
     version = 2
     remote_addrs = ${one.exit_ip}
     vips = 0.0.0.0
-    proposals = aes256gcm16-prfsha384-ecp384
+    proposals = ${words.strongswan.ike}
+    rekey_time = ${lifetimes.ike}m
     local {
       auth = eap-mschapv2
       eap_id = ${quoted(login)}
@@ -228,7 +237,8 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
     children {
       ${name(one)} {
         remote_ts = 0.0.0.0/0
-        esp_proposals = aes256gcm16
+        esp_proposals = ${words.strongswan.esp}
+        rekey_time = ${lifetimes.esp}m
       }
     }
   }

@@ -88,7 +88,7 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
     const offered = JSON.parse(server.services) as string[];
     const services = vpnServices.filter((service) => offered.includes(service));
     // The addresses in the tunnels are of IPv4, and so are the exits that a VPN dials.
-    const ips = exit_ips.map(({ ip }) => ip).filter((ip) => !ip.includes(':'));
+    const ips = exit_ips.map(({ ip }): string => ip).filter((ip) => !ip.includes(':'));
     const [first] = ips;
     if (services.length === 0 || first === undefined) return [];
     const { id, name: short, hostname } = server;

@@ -17,7 +17,7 @@ import {
 import { conflictCap } from '../../authlist/conflicts.ts';
 import type { Reader } from '../../db/database.ts';
 import { restoredCap } from '../../hourly.ts';
-import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
 import type { Variant } from './authentication.ts';
@@ -144,7 +144,6 @@ function addRoutes(
     errors: [404, 409, 429],
     handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
-      checkExpiry(body.expiry, tx.now);
       const entry = await createEntry(tx, accountOf(request), body, rules, knownAddress(request));
       return { status: 201, headers: { location: `${path}/${entry.id}` }, ...shown(entry) };
     },
@@ -183,7 +182,6 @@ function addRoutes(
     errors: [404, 409, 412, 429],
     handle: async (tx, request) => {
       const { ip, user, expiry } = request.body;
-      if (expiry !== undefined) checkExpiry(expiry, tx.now);
       const entry = await changeEntry(
         tx,
         accountOf(request),

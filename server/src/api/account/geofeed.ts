@@ -5,7 +5,7 @@ import { etagMatches } from '../../http/conditions.ts';
 import type { AccountContext } from './context.ts';
 
 export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  const kept = new CachedGeofeed(ctx.db, ctx.versions);
+  const kept = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
 
   app.get('/geofeed.csv', { schema: { hide: true } }, async (request, reply) => {
     const { body, etag } = await kept.current();

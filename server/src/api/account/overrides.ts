@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Reader } from '../../db/database.ts';
-import { checkExpiry, IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import {
   changeOverride,
   createOverride,
@@ -112,7 +112,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     created: Entry,
     errors: [409],
     handle: async (tx, request) => {
-      checkExpiry(request.body.expiry, tx.now);
       const override = await createOverride(tx, accountOf(request), request.body, ctx.config);
       return { status: 201, headers: { location: `${path}/${override.id}` }, ...shown(override) };
     },
@@ -152,7 +151,6 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     errors: [404, 409, 412],
     handle: async (tx, request) => {
       const { server, hostname, ip, expiry } = request.body;
-      if (expiry !== undefined) checkExpiry(expiry, tx.now);
       const override = await changeOverride(
         tx,
         accountOf(request),

@@ -23,16 +23,7 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import {
-  checkExpiry,
-  IdPath,
-  Integer,
-  idOf,
-  OneOf,
-  Removed,
-  Strict,
-  Timestamp,
-} from '../../http/fields.ts';
+import { IdPath, Integer, idOf, OneOf, Removed, Strict, Timestamp } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -200,7 +191,6 @@ export function authlistRoutes(mount: Mount): void {
       const asked_from = knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
-        checkExpiry(body.expiry, tx.now);
         return createEntry(tx, scope.account_id, body, rules, asked_from);
       });
       return created(`${request.scope.path}/authlist/${entry.id}`, present(entry, null));
@@ -257,7 +247,6 @@ export function authlistRoutes(mount: Mount): void {
       const asked_from = audience.is_operator ? undefined : knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
-        if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
         const isOwn = (before: AuthlistEntry) => requireOwn(scope, before);
         const id = idOf(params.id);
         return changeEntry(tx, scope.account_id, id, body, rules, isOwn, asked_from);

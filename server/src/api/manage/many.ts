@@ -11,7 +11,7 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { checkExpiry, ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
+import { ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
 import type { Mount } from './mount.ts';
@@ -87,17 +87,6 @@ export function rejectRepeated(
   }
 }
 
-/** Errors: 400 naming the field. */
-function checkExpiries(entries: readonly Expiring[], now: number): void {
-  rejectRepeated(
-    entries.map(({ id }) => id),
-    (at) => `entries.${at}.id`,
-  );
-  for (const [at, { expiry }] of entries.entries()) {
-    checkExpiry(expiry, now, `entries.${at}.expiry`);
-  }
-}
-
 export function manyRoutes({ audience, routesOf, write }: Mount): void {
   const route = routesOf('lists');
   const { rules } = audience;
@@ -147,16 +136,12 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
       errors: [404, 409],
       handle: async (request) => {
         const { entries } = request.body;
-        const changed = entries.length;
-        await write(
-          request,
-          async (tx, scope) => {
-            checkExpiries(entries, tx.now);
-            await change(tx, scope, entries);
-          },
-          changed,
+        rejectRepeated(
+          entries.map(({ id }) => id),
+          (at) => `entries.${at}.id`,
         );
-        return { changed };
+        await write(request, (tx, scope) => change(tx, scope, entries), entries.length);
+        return { changed: entries.length };
       },
     });
   }
@@ -177,7 +162,6 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
         request,
         async (tx, scope) => {
           requireSelf(scope, body.user, 'list addresses for');
-          checkExpiry(body.expiry, tx.now);
           const account = await requireWritable(tx, scope.account_id, any_contract);
           const add = dry_run ? examinePasted : addPasted;
           return add(tx, account, pasted, rules);

@@ -3,7 +3,6 @@ import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import {
-  checkExpiry,
   IdPath,
   Integer,
   idOf,
@@ -182,7 +181,6 @@ export function overrideRoutes(mount: Mount): void {
     errors: [409],
     handle: async (request) => {
       const entry = await write(request, async (tx, { account_id }) => {
-        checkExpiry(request.body.expiry, tx.now);
         return createOverride(tx, account_id, request.body, rules);
       });
       return created(`${request.scope.path}/overrides/${entry.id}`, await shown(entry));
@@ -247,7 +245,6 @@ export function overrideRoutes(mount: Mount): void {
       const { body, params } = request;
       requireChange(body);
       const entry = await write(request, async (tx, { account_id }) => {
-        if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
         return changeOverride(tx, account_id, idOf(params.id), body, rules, () => {});
       });
       return shown(entry);

@@ -15,7 +15,7 @@ import {
 } from '../../api_tokens/api_tokens.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { checkExpiry, Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { Ids, Revoked } from './many.ts';
@@ -116,7 +116,6 @@ export function tokenRoutes(mount: Mount): void {
         await confirmPassword(request, password);
       }
       const { token, text } = await write(request, async (tx, { account_id }) => {
-        if (given.expiry !== undefined) checkExpiry(given.expiry, tx.now);
         const account = await requireAccount(tx, account_id);
         return createApiToken(tx, ctx.secrets, viewable, account, given, max_api_tokens);
       });

@@ -96,6 +96,6 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
         },
       },
     },
-    async (_request, reply) => reply.type(geofeedType).send(await writeGeofeed(ctx.db)),
+    async (_request, reply) => reply.type(geofeedType).send(await writeGeofeed(ctx.db, ctx.log)),
   );
 }

@@ -7,7 +7,7 @@ import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { faultsIn } from '../../http/validation.ts';
 import { carryOut } from '../../inventory/import.ts';
-import { planImport, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
+import { planImport, readNetwork, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
 import { operatorWrite } from './checks.ts';
 import { inventoryCsv, readInventory } from './inventory_document.ts';
 import { operatorRoute } from './route.ts';
@@ -116,7 +116,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
     },
     async (request, reply) => {
       const dry_run = request.query.dry_run === 'true';
-      const inventory = readInventory(request.body);
+      const inventory = readInventory(request.body, await ctx.db.snapshot(readNetwork));
       if (request.query.remove_missing === 'true') inventory.remove_missing = true;
       const plan = dry_run
         ? await ctx.db.snapshot((db) => planImport(db, inventory))

@@ -2,18 +2,17 @@
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
-import { parseAddress } from '../../address.ts';
 import { ApiError, badRequest } from '../../errors.ts';
-import { parseHostname } from '../../hostname.ts';
 import { faultsIn } from '../../http/validation.ts';
 import {
   type Inventory,
   type InventoryServer,
+  type Present,
   rejectFaults,
   type WrittenServer,
 } from '../../inventory/inventory.ts';
 import { quoted } from '../../quoted.ts';
-import type { NewServer } from '../../servers/servers.ts';
+import { exitAddressOf, type NewServer, serverHostname } from '../../servers/servers.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
 
 /** A server as it was written, not yet checked. */
@@ -24,13 +23,15 @@ interface Written {
 }
 
 /**
- * Reads an inventory: the parsed JSON body, or the bytes of a CSV. Errors: 400 that lists every fault
- * with its row and field.
+ * Reads an inventory of the network that is `present`: the parsed JSON body, or the bytes of a CSV. Errors: 400 that lists
+ * every fault with its row and field.
  */
-export function readInventory(body: unknown): Inventory {
+export function readInventory(body: unknown, present: ReadonlyMap<string, Present>): Inventory {
   const faults: string[] = [];
   const written = Buffer.isBuffer(body) ? writtenInCsv(body, faults) : writtenInJson(body, faults);
-  const servers = written.map((server) => readServer(server, faults));
+  const servers = written.map((server) =>
+    readServer(server, present.get(String(server.fields.name)), faults),
+  );
   findRepeated(servers, faults);
   rejectFaults(faults, badRequest, 'inventory_invalid');
   const { remove_missing } = body as { remove_missing?: boolean };
@@ -170,16 +171,20 @@ function csvFields(texts: Record<string, string>): Record<string, unknown> {
   );
 }
 
-function readServer({ where, fields, exits }: Written, faults: string[]): InventoryServer {
+function readServer(
+  { where, fields, exits }: Written,
+  present: Present | undefined,
+  faults: string[],
+): InventoryServer {
   checkFields(where, fields, serverFields, ['port_schemes'], faults);
+  const addressOf = exitAddressOf(present?.exit_ips);
   const exit_ips = exits.map((exit) => {
     checkFields(exit.where, exit.fields, exitFields, [], faults);
-    const address = (text: string) => parseAddress('ip', text, { addresses: 'any' });
-    const ip = canonical(exit.where, exit.fields.ip, address, faults);
+    const ip = canonical(exit.where, exit.fields.ip, addressOf, faults);
     return { ip, port_base: exit.fields.port_base as number, where: exit.where };
   });
-  const name = (text: string) => parseHostname('hostname', text);
-  const hostname = canonical(where, fields.hostname, name, faults);
+  const hostnameOf = (text: string) => serverHostname(text, present?.row);
+  const hostname = canonical(where, fields.hostname, hostnameOf, faults);
   return { ...(fields as unknown as NewServer), hostname, where, exit_ips };
 }
 
@@ -207,19 +212,19 @@ function checkFields(
 }
 
 /** The one spelling of an address or a hostname; a text that is none becomes a fault and stays as it is. */
-function canonical(
+function canonical<T extends string>(
   where: string,
   value: unknown,
-  spell: (text: string) => string,
+  spell: (text: string) => T,
   faults: string[],
-): string {
-  if (typeof value !== 'string' || value === '') return '';
+): T {
+  if (typeof value !== 'string' || value === '') return '' as T;
   try {
     return spell(value);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     faults.push(`${where}, ${error.message}`);
-    return value;
+    return value as T;
   }
 }
 

@@ -1,12 +1,10 @@
 // /admin/servers: a server of the network and its exit IPs.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
-import { parseAddress } from '../../address.ts';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { geoStatusesOfServer } from '../../geo/geo.ts';
-import { parseHostname } from '../../hostname.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -67,7 +65,6 @@ const ExitPath = Type.Object({
   ...ServerPath.properties,
   ip: Type.String({ description: 'Exit IP address.' }),
 });
-type ExitPath = Static<typeof ExitPath>;
 const ExitBody = Strict({ port_base: exitFields.port_base });
 
 /** A server with all that is known of it. */
@@ -95,12 +92,6 @@ async function presentWhole(ctx: Context, db: Reader, server: Server, now: numbe
   };
 }
 
-/** The one spelling of what a body says of a server. Errors: 400. */
-function canonical<T extends { hostname?: string | undefined }>(body: T): T {
-  if (body.hostname === undefined) return body;
-  return { ...body, hostname: parseHostname('hostname', body.hostname) };
-}
-
 export function serverRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
   const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
@@ -111,9 +102,8 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     created: OneServer,
     errors: [409],
     handle: async (request) => {
-      const body = canonical(request.body);
       const server = await operatorWrite(ctx, request, async (tx) =>
-        presentWhole(ctx, tx, await createServer(tx, body), tx.now),
+        presentWhole(ctx, tx, await createServer(tx, request.body), tx.now),
       );
       return created(`/admin/servers/${server.name}`, server);
     },
@@ -136,10 +126,9 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
     errors: [409],
     handle: async (request) => {
       requireChange(request.body);
-      const body = canonical(request.body);
       return operatorWrite(ctx, request, async (tx) => {
         const before = await requireServer(tx, request.params.server);
-        return presentWhole(ctx, tx, await changeServer(tx, before, body), tx.now);
+        return presentWhole(ctx, tx, await changeServer(tx, before, request.body), tx.now);
       });
     },
   });
@@ -161,7 +150,6 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
 function exitRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
   const find = ({ server }: ServerPath) => requireServer(ctx.db, server);
-  const ipIn = (path: ExitPath) => parseAddress('ip', path.ip, { addresses: 'any' });
 
   route('PUT /admin/servers/:server/exits/:ip', {
     find,
@@ -172,24 +160,23 @@ function exitRoutes(app: FastifyInstance, ctx: Context): void {
     created: OneServer,
     errors: [409],
     handle: async (request) => {
-      const exit = { ip: ipIn(request.params), port_base: request.body.port_base };
-      const { added, value } = await operatorWrite(ctx, request, async (tx) => {
+      const { added, ip, value } = await operatorWrite(ctx, request, async (tx) => {
         const server = await requireServer(tx, request.params.server);
-        const added = await setExitIp(tx, server, exit);
-        return { added, value: await presentWhole(ctx, tx, server, tx.now) };
+        const exit = { ip: request.params.ip, port_base: request.body.port_base };
+        const set = await setExitIp(tx, server, exit);
+        return { ...set, value: await presentWhole(ctx, tx, server, tx.now) };
       });
-      return added ? created(`/admin/servers/${value.name}/exits/${exit.ip}`, value) : value;
+      return added ? created(`/admin/servers/${value.name}/exits/${ip}`, value) : value;
     },
   });
 
   route('DELETE /admin/servers/:server/exits/:ip', {
     summary: 'Remove an exit IP from a server',
     params: ExitPath,
-    handle: async (request) => {
-      const ip = ipIn(request.params);
-      await operatorWrite(ctx, request, async (tx) =>
-        removeExitIp(tx, await requireServer(tx, request.params.server), ip),
-      );
-    },
+    handle: (request) =>
+      operatorWrite(ctx, request, async (tx) => {
+        const { server, ip } = request.params;
+        return removeExitIp(tx, await requireServer(tx, server), ip);
+      }),
   });
 }

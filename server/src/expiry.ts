@@ -1,0 +1,27 @@
+// When entries and tokens may end: soon enough, and not in milliseconds.
+import { invalidField } from './errors.ts';
+
+const longest_seconds = 10 * 365.25 * 86_400;
+
+/** An entry's expiry: now < expiry <= now + 10 years. Errors: 400 naming the field. */
+export function checkExpiry(expiry: number, now: number, field = 'expiry'): void {
+  if (expiry > now && expiry <= now + longest_seconds) return;
+  if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
+    throw invalidField(
+      field,
+      `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
+    );
+  }
+  throw invalidField(
+    field,
+    expiry <= now
+      ? `${expiry} is not in the future; expected epoch seconds after ${now}.`
+      : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
+  );
+}
+
+/** The same of many entries at once. Errors: 400 naming `entries.N.expiry`. */
+export function checkExpiries(changes: ReadonlyArray<{ expiry: number }>, now: number): void {
+  for (const [at, { expiry }] of changes.entries())
+    checkExpiry(expiry, now, `entries.${at}.expiry`);
+}
