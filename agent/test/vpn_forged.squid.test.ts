@@ -2,15 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseNetworks } from '../src/address.ts';
 import { vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
-import {
-  Forgeries,
-  fromClient,
-  fromNeighbour,
-  fromNode,
-  node6,
-  origin6,
-  type Tunnel,
-} from './vpn_forgeries.ts';
+import { Forgeries, fromClient, fromNeighbour, fromNode, type Tunnel } from './vpn_forgeries.ts';
 import { exits, passwordOf } from './vpn_scene.ts';
 import { VpnWorld } from './vpn_world.ts';
 
@@ -21,12 +13,9 @@ let second: Tunnel;
 
 beforeAll(async () => {
   await world.start(2);
-  world.setIpv6(true, { route: true, forwards: true });
-  world.ip('node', `address add ${node6}/128 dev lo`);
-  world.ip('beyond', `address add ${origin6}/128 dev lo`);
+  await forgeries.start();
   await world.restartNode();
   await world.serving();
-  await forgeries.start();
   first = await tunnelOf(1, exits[0]);
   second = await tunnelOf(2, exits[1]);
 }, 120_000);

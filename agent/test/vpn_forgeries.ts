@@ -4,9 +4,9 @@ import { isIpv6, type Packet, type Sender, Witnesses } from './forged_packets.ts
 import { exits, origin, privateIp } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
-export const metadata = '169.254.169.254';
+const metadata = '169.254.169.254';
 /** Beyond, and of the node, where they have IPv6. */
-export const [origin6, node6] = ['2001:470::1', '2001:470:1::1'];
+const [origin6, node6] = ['2001:470::1', '2001:470:1::1'];
 const gateway = '100.88.0.0';
 /** On the way to the Internet. */
 const router = '9.9.9.1';
@@ -176,9 +176,18 @@ export class Forgeries {
     this.#witnesses = new Witnesses(world, ['beyond', 'client1', 'client2']);
   }
 
+  /** Switches IPv6 on, and on the node its forwarding. */
   async start(): Promise<void> {
-    this.#world.ip('beyond', `address replace ${metadata}/32 dev to-node`);
+    this.#world.setIpv6(true, { route: true, forwards: true });
+    this.#world.ip('node', `address add ${node6}/128 dev lo nodad`);
+    this.#world.ip(
+      'beyond',
+      `address add ${metadata}/32 dev to-node`,
+      `address add ${origin6}/128 dev to-node nodad`,
+    );
     await this.#witnesses.start();
+    const packet = { source: node6, destination: origin6 };
+    await this.#pass({ name: 'node' }, [packet], 'IPv6 of the node', 'beyond');
   }
 
   stop(): void {

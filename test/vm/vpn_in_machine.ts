@@ -18,8 +18,6 @@ import {
   fromClient,
   fromNeighbour,
   fromNode,
-  node6,
-  origin6,
   type Tunnel,
 } from '../../agent/test/vpn_forgeries.ts';
 import { exits, passwordOf, privateIp, vpnRecords } from '../../agent/test/vpn_scene.ts';
@@ -235,9 +233,6 @@ let tunnels: [Tunnel, Tunnel];
 await attempt(
   'a client sends nothing as somebody else by IPv4 and IPv6, whether or not the kernel looks at sources',
   async () => {
-    world.setIpv6(true, { route: true, forwards: true });
-    world.ip('node', `address add ${node6}/128 dev lo`);
-    world.ip('beyond', `address add ${origin6}/128 dev lo`);
     await forgeries.start();
     await world.client(1).connect({ ipv6: true });
     const [address = '', address6] = (await world.client(1).tunnels()).sort();
@@ -277,9 +272,13 @@ await attempt('what is sealed for L2TP reaches no other program of the node', as
   world.run(
     'node',
     'nft',
-    `table inet front { chain front { type filter hook prerouting priority -500
-      udp dport ${forged_port} meta ipsec missing drop
-      udp dport ${forged_port} counter } }`,
+    `table inet front {
+      chain front {
+        type filter hook prerouting priority -500
+        udp dport ${forged_port} meta ipsec missing drop
+        udp dport ${forged_port} counter
+      }
+    }`,
   );
   world.ip('client2', `xfrm policy add ${all} priority 1 ${sealed}`);
   const packet: Packet = { source, destination: exit };
