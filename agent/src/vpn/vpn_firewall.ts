@@ -142,14 +142,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain input {',
     '    type filter hook input priority filter; policy accept;',
     ...doors.map(({ from }) => `    ${from} ip saddr ${pool4} ${reject}`),
-    // L2TP has no secrets of its own: it is served inside IPsec alone, and IPsec for it alone.
-    ...(l2tp
-      ? [
-          `    meta ipsec missing ip daddr ${l2tp} udp dport 1701 ${drop}`,
-          `    meta ipsec exists ip daddr ${l2tp} meta l4proto != udp ${drop}`,
-          `    meta ipsec exists ip daddr ${l2tp} udp dport != 1701 ${drop}`,
-        ]
-      : []),
+    // L2TP has no secrets of its own: it is served inside IPsec alone.
+    ...(l2tp ? [`    meta ipsec missing ip daddr ${l2tp} udp dport 1701 ${drop}`] : []),
     '  }',
     '  chain output {',
     '    type filter hook output priority filter; policy accept;',
