@@ -85,8 +85,12 @@ const pool = parseNetworks('100.80.0.0/12')[0] as NonNullable<ReturnType<typeof 
 async function filled(count: number) {
   if (isReal) {
     spawnSync('nft', ['flush', 'ruleset']);
-    const range = { pool, pool6: 'fd00::/96', allowed: [], refused_ports: [25], l2tp_exits: [] };
-    await nft(vpnFirewallRules(range));
+    await nft(
+      vpnFirewallRules({
+        ...{ pool, pool6: 'fd00::/96', ipsec: 'kernel', has_ppp: false },
+        ...{ allowed: [], refused_ports: [25], l2tp_exits: [] },
+      }),
+    );
   }
   const policy = policyOf(count);
   const clock = systemClock;

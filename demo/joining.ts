@@ -51,7 +51,9 @@ async function seedReal(ctx: Context): Promise<string> {
   const known = (await listServers(ctx.db)).find(({ hostname }) => hostname === facts.hostname);
   if (known) return known.name;
   await ctx.db.write(demo, async (tx) => {
-    const server = await createServer(tx, facts);
+    const server = await createServer(tx, { ...facts, hostname: `${facts.name}.example.net` });
+    // No server of a network may have this name; that of the demo is this machine.
+    await tx.run('update servers set hostname = $1 where id = $2', [facts.hostname, server.id]);
     for (const exit of exit_ips) await addExitIp(tx, server, exit);
     const [account] = await pageOfAccounts(tx, '', 1);
     if (account) await setContractServer(tx, account, server, null);

@@ -612,6 +612,19 @@ const rules: Rule[] = [
     good: [source('db/migrations/0009_users.ts', '`create table users (')],
   },
   {
+    name: 'how much a property tries is told by the effort of the run',
+    check: (files) =>
+      files
+        .filter(({ path }) => isTest(path))
+        .flatMap((file) =>
+          findLines(file, /\bnumRuns: \d/, 'a number without tries() of test/effort.ts'),
+        ),
+    bad: [{ path: 'server/test/json.test.ts', text: 'fc.assert(property, { numRuns: 100 });' }],
+    good: [
+      { path: 'server/test/json.test.ts', text: 'fc.assert(property, { numRuns: tries(100) });' },
+    ],
+  },
+  {
     name: 'code that differs by database is proved on PostgreSQL',
     check: (files) =>
       files.flatMap((file) => {

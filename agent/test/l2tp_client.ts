@@ -16,6 +16,7 @@ export class L2tpClient {
   readonly #client: VpnClient;
   readonly #dir: string;
   #daemon: ChildProcess | undefined;
+  #address = '';
 
   /** `client`: its charon, in the namespace of that name. */
   constructor(world: VpnWorld, name: string, client: VpnClient) {
@@ -71,7 +72,13 @@ export class L2tpClient {
     // All but the tunnel itself.
     const ways = [`${exit} via ${this.#client.gateway}`, `default dev ${this.device()}`];
     this.#world.ip(this.#name, ...ways.map((way) => `route replace ${way}`));
-    return address ?? '';
+    this.#address = address ?? '';
+    return this.#address;
+  }
+
+  /** Its own inside the tunnel, as of its last login. */
+  get address(): string {
+    return this.#address;
   }
 
   async disconnect(): Promise<void> {

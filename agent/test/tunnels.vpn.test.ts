@@ -195,7 +195,9 @@ test.each([
       expect(() => world.client(1).fetch({ host: '[2001:470::1]', seconds: 20 })).toThrow();
       // Before the client gives up by itself.
       expect(performance.now() - start).toBeLessThan(10_000);
-      expect(rules('node', 'inet exitward_vpn')).toMatch(/ip6 saddr fd65\S+ counter packets [1-9]/);
+      expect(rules('node', 'inet exitward_vpn')).toMatch(
+        /ip6 saddr fd65\S+ counter packets [1-9]\d* bytes \d+ reject/,
+      );
       expect(rules('beyond', 'ip6 t')).toContain('packets 0');
     } finally {
       world.run('beyond', 'nft', 'delete table ip6 t');

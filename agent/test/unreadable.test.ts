@@ -1,9 +1,11 @@
 // Records that cannot be read: each is left out, with what it granted before, and every other one decides as if it were not there.
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tries } from '../../test/effort.ts';
 import { decide } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import { BadRecord, checkRecord, type NodeRecord, readRecord } from '../src/policy/records.ts';
@@ -121,7 +123,7 @@ test('a history decides as one in which what cannot be read is gone, whatever it
     allowed += expected.filter(({ verdict }) => verdict === 'allow').length;
     unreadable += policy.unreadable.size;
   });
-  fc.assert(property, { numRuns: 600, seed });
+  fc.assert(property, { numRuns: tries(600), seed });
   expect(Math.min(allowed, unreadable)).toBeGreaterThan(500);
 });
 
@@ -187,7 +189,7 @@ test('on disk as in memory: after a snapshot and changes, a restart, and when th
       }
     },
   );
-  await fc.assert(property, { numRuns: 25, seed });
+  await fc.assert(property, { numRuns: tries(25), seed });
 });
 
 const bySubject = (one: { subject?: string }, other: { subject?: string }) =>

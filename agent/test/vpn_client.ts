@@ -6,6 +6,7 @@ import pino from 'pino';
 import { systemClock } from '../src/clock.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
 import { sharedKey } from '../src/vpn_password.ts';
+import { Sealer } from './forged_packets.ts';
 import {
   exits,
   hostname,
@@ -79,6 +80,8 @@ export class VpnClient {
         journal { default = -1 }
         filelog { client { path = ${join(this.#dir, 'charon.log')}
           flush_line = yes
+          # Shows the keys.
+          chd = 4
           default = 1 } }
       }\n`,
     );
@@ -150,6 +153,22 @@ export class VpnClient {
     };
     await this.vici.command('load-conn', { vpn: connection });
     await this.vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+  }
+
+  /** Seals as its charon does. Once the node has received such a packet, it takes those of charon for packets that come again. */
+  sealer(): Sealer {
+    const log = readFileSync(join(this.#dir, 'charon.log'), 'utf8');
+    const [, dump = ''] = log.split(/encryption initiator key => 36 bytes.*\n/).slice(-2);
+    const lines = dump.split('\n').slice(0, 3).join(' ');
+    const bytes = Array.from(lines.matchAll(/(?<= )[0-9A-F]{2}(?= )/g), ([byte]) => byte);
+    const [, spi = '', source = '', destination = ''] =
+      /outbound ESP SA\n.*SPI (\S+), src (\S+) dst (\S+)/.exec(dump) ?? [];
+    return new Sealer({
+      key: Buffer.from(bytes.join(''), 'hex'),
+      spi: Number(spi),
+      outer: { source, destination },
+      isInUdp: ipsec === 'userspace',
+    });
   }
 
   /** Logs in, and waits for the tunnel. Errors: charon's last words. */

@@ -11,8 +11,17 @@ import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
 import { Vici } from '../../agent/src/vpn/vici.ts';
+import { forged_port, type Packet } from '../../agent/test/forged_packets.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
 import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
+import {
+  type Batch,
+  Forgeries,
+  fromClient,
+  fromNeighbour,
+  fromNode,
+  type Tunnel,
+} from '../../agent/test/vpn_forgeries.ts';
 import { type KeyPart, type Keys, keysAt, renew } from '../../agent/test/vpn_keys.ts';
 import {
   exits,
@@ -196,7 +205,7 @@ await attempt('IPv6 inside the tunnel is rejected at once, and IPv4 goes on', as
   assert.throws(() => world.client(1).fetch({ host: '[2001:470::1]', seconds: 60 }));
   assert(systemClock.steady() - start < 30);
   const rules = world.run('node', 'nft', 'list', 'table', 'inet', 'exitward_vpn');
-  assert.match(rules, /ip6 saddr fd65\S+ counter packets [1-9]/);
+  assert.match(rules, /ip6 saddr fd65\S+ counter packets [1-9]\d* bytes \d+ reject/);
   await world.client(1).disconnect();
   world.setIpv6(false);
 });
@@ -249,6 +258,76 @@ await attempt(
     assert.equal(world.client(2).fetch({ down: 10, seconds: 30 }).from, exits[0]);
   },
 );
+
+const forgeries = new Forgeries(world);
+/** Of client 1 by IKEv2, and of client 2 by L2TP. */
+let tunnels: [Tunnel, Tunnel];
+
+await attempt(
+  'a client sends nothing as somebody else by IPv4 and IPv6, whether or not the kernel looks at sources',
+  async () => {
+    await forgeries.start();
+    await world.client(1).connect({ ipv6: true });
+    const [address = '', address6] = (await world.client(1).tunnels()).sort();
+    const ike = { name: 'client1', device: 'to-node', sealer: world.client(1).sealer() };
+    const ppp = { name: 'client2', device: l2tp.device() };
+    const own = { address: l2tp.address, exit: exits[0] };
+    tunnels = [
+      { client: 'client1', address, address6, exit: exits[0], sender: ike, port: 5001 },
+      { client: 'client2', ...own, sender: ppp, port: 5002 },
+    ];
+    const batches = [fromClient(...tunnels), fromClient(tunnels[1], tunnels[0])];
+    for (const filter of [0, 2]) {
+      world.run('node', 'sysctl', '-qw', `net.ipv4.conf.all.rp_filter=${filter}`);
+      const escapes = await forgeries.escapes(tunnels, ...batches);
+      assert.deepEqual(escapes, [], `rp_filter=${filter}`);
+    }
+  },
+);
+
+await attempt(
+  'neighbours and the node itself reach no tunnel unasked, and send nothing as its client',
+  async () => {
+    const batches = [fromNeighbour(tunnels), fromNode(tunnels)];
+    assert.deepEqual(await forgeries.escapes(tunnels, ...batches), []);
+  },
+);
+
+await attempt('what is sealed for L2TP reaches no other program of the node', async () => {
+  const [source, exit] = ['198.18.2.2', exits[0]];
+  const [, reqid = ''] =
+    new RegExp(`src ${source} dst ${exit}\\s+proto esp spi \\S+ reqid (\\d+)`).exec(
+      world.run('client2', 'ip', 'xfrm', 'state'),
+    ) ?? [];
+  const all = `src ${source} dst ${exit} dir out`;
+  const sealed = `tmpl src ${source} dst ${exit} proto esp reqid ${reqid} mode transport`;
+  // The firewall in front of the machine lets nothing pass but IPsec.
+  world.run(
+    'node',
+    'nft',
+    `table inet front {
+      chain front {
+        type filter hook prerouting priority -500
+        udp dport ${forged_port} meta ipsec missing drop
+        udp dport ${forged_port} counter
+      }
+    }`,
+  );
+  world.ip('client2', `xfrm policy add ${all} priority 1 ${sealed}`);
+  const packet: Packet = { source, destination: exit };
+  const batch: Batch = [{ name: 'client2' }, [['a packet to another port', packet]]];
+  const escapes = await forgeries.escapes([], batch);
+  await until('the packet is unsealed', () =>
+    / packets [1-9]/.test(world.run('node', 'nft', 'list', 'table', 'inet', 'front')),
+  );
+  assert.deepEqual([...escapes, ...(await forgeries.escapes([]))], []);
+  world.run('node', 'nft', 'delete table inet front');
+  world.ip('client2', `xfrm policy delete ${all}`);
+  forgeries.stop();
+  world.setIpv6(false);
+  // The node has seen numbers of packets that its charon has yet to come to.
+  await world.client(1).connect();
+});
 
 await attempt(
   'a restart of the agent leaves both open, and a suspension ends the one by L2TP alone',
@@ -308,7 +387,7 @@ await attempt('L2TP outside IPsec is not responded to', async () => {
     s.send(Buffer.from('c80200140000000000000000800800000000000180080000000000020100', 'hex'), 1701, '${exits[0]}'); setTimeout(() => process.exit(0), 2000)`;
   world.run('client2', process.execPath, '-e', program);
   const dropped = world.run('node', 'nft', 'list', 'chain', 'inet', 'exitward_vpn', 'input');
-  assert.match(dropped, /dport 1701 meta ipsec missing counter packets [1-9]/);
+  assert.match(dropped, /meta ipsec missing .* dport 1701 counter packets [1-9]/);
 });
 
 await attempt(

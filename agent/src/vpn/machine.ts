@@ -15,6 +15,8 @@ export interface Lack {
 
 /** The one that xl2tpd starts. */
 const pppd = '/usr/sbin/pppd';
+/** There where the kernel has PPP over L2TP. */
+const pppInL2tp = '/proc/net/pppol2tp';
 const run = promisify(execFile);
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
@@ -56,13 +58,18 @@ export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined
   if (missing !== undefined) {
     return { sentence: `there is no ${missing}`, remedy: 'apt-get install xl2tpd ppp' };
   }
-  if (!existsSync('/dev/ppp') || !existsSync('/proc/net/pppol2tp')) {
+  if (!existsSync('/dev/ppp') || !existsSync(pppInL2tp)) {
     return {
       sentence: 'the kernel has no PPP over L2TP',
       remedy: 'modprobe l2tp_ppp, and l2tp_ppp in a file of /etc/modules-load.d',
     };
   }
   return undefined;
+}
+
+/** Whether there may be links of L2TP, served or not. */
+export function mayCarryPpp({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
+  return ipsec === 'kernel' && existsSync(pppInL2tp);
 }
 
 /** Whether a tunnel may have IPv6 inside. charon's own device takes none of it where the machine has it switched off; the kernel's policies do. */

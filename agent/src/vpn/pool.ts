@@ -34,6 +34,12 @@ export function slotOf(pool: Network, slot: number): { first: string; last: stri
   return { first: textOf(start), last: textOf(start + each - 1) };
 }
 
+/** The two as networks. */
+export function halvesOf([base, bits]: Network): { lower: Network; upper: Network } {
+  const { first, size } = halfOf([base, bits]);
+  return { lower: [base, bits + 1], upper: [ipaddr.parse(textOf(first + size)), bits + 1] };
+}
+
 export function addressAt({ first }: AddressRange, at: number): string {
   return textOf(first + at);
 }

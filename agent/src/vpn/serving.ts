@@ -14,7 +14,7 @@ import {
   sharedSecret,
 } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
-import { canCarryIpv6, findLackOfL2tp, type Lack } from './machine.ts';
+import { canCarryIpv6, findLackOfL2tp, type Lack, mayCarryPpp } from './machine.ts';
 import type { LoginAttempt } from './radius_server.ts';
 import type { Tunnel } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
@@ -45,8 +45,10 @@ export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): O
   const lack_of_l2tp = listed.includes('vpn-l2tp') ? findLackOfL2tp(vpn) : undefined;
   const services = lack_of_l2tp ? listed.filter((one) => one !== 'vpn-l2tp') : listed;
   const l2tp_exits = services.includes('vpn-l2tp') ? exits : [];
-  const { pool, pool6 } = vpn;
-  const rules = vpnFirewallRules({ pool, pool6, allowed, refused_ports, l2tp_exits });
+  const { pool, pool6, ipsec } = vpn;
+  const rules = vpnFirewallRules({
+    ...{ pool, pool6, ipsec, has_ppp: mayCarryPpp(vpn), allowed, refused_ports, l2tp_exits },
+  });
   return { server, services, exits, l2tp_exits, lack_of_l2tp, rules };
 }
 

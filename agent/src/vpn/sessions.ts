@@ -15,8 +15,6 @@ export interface KernelSession {
   /** The client's inside the tunnel. */
   address: string;
   exit_ip: string;
-  /** Whether PPP carries it, in place of an IPsec tunnel. */
-  is_ppp: boolean;
   /** At most 120 characters; no quotation marks. */
   note: string;
 }
@@ -146,8 +144,7 @@ export class VpnSessions {
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
       const session = { connection, address, authority, since, is_open: true };
-      const is_ppp = given !== undefined;
-      await kernel.open({ address, exit_ip, is_ppp, note: noteOf(session) });
+      await kernel.open({ address, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.#authorities.open(connection, authority);
       // A change that came after the decision found no session to end.

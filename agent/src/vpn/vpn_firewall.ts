@@ -1,20 +1,41 @@
-// The VPN's table in nftables: which addresses of the tunnels may pass, where to, from which exit, and how many bytes they did.
+// The VPN's table in nftables: which packets of the tunnels may pass, where to, from which exit, and how many bytes they did.
 // The kernel keeps it, so that sessions and their counts outlive this process, and charon.
+//
+// A packet's addresses are what its sender wrote. So each rule asks first where the packet came in, or goes out: tunnels of IKE and links
+// of PPP are a door each, and to each belongs one half of the pool.
+//
+// - prerouting: does it come by the door of its source? Ahead of connection tracking, where it could join a flow of somebody else.
+// - forward: did it come by a door (from_client), or is it for a client (to_client)?
+// - from_client: may this client send, to there, and is it translated to its exit? Counts it.
+// - to_client: did the client ask for it, and does it go out by the client's door? Counts it.
+// - input: the machine itself is reached by no door; L2TP by nothing but IPsec.
+// - output: into the tunnels the machine itself sends errors alone; L2TP by nothing but IPsec.
+// - postrouting: the exit of a client.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type Network, refusedIpv4 } from '../address.ts';
 import { networkText, nft } from '../firewall.ts';
+import { halvesOf } from './pool.ts';
 import type { KernelSessions } from './sessions.ts';
 
 const run = promisify(execFile);
 const table = 'inet exitward_vpn';
 const reject = 'counter reject with icmpx admin-prohibited';
+const drop = 'counter drop';
 /** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 bytes of 1500. */
 const segment = 1320;
+/** Of those that never were, too: each is made before it is taken away. */
+const chains = 'prerouting forward input output postrouting from_client to_client'.split(' ');
+/** Errors, by which paths are found to be too narrow, too long, or refused. */
+const errors = 'destination-unreachable, time-exceeded, parameter-problem';
 
 export interface VpnFirewallOptions {
   pool: Network;
   pool6: string;
+  /** The part that seals packets. */
+  ipsec: 'kernel' | 'userspace';
+  /** Whether there may be links of PPP: the last ones end after L2TP is served no more. */
+  has_ppp: boolean;
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
   /** Destination ports that may not be reached. */
@@ -23,59 +44,61 @@ export interface VpnFirewallOptions {
   l2tp_exits: readonly string[];
 }
 
-/** The table, for `nft -f`. The sessions in it stay when it is applied again. */
+/** By which packets come out of tunnels and go into them. */
+interface Door {
+  from: string;
+  not_from: string;
+  not_into: string;
+  /** Of its clients. */
+  addresses: string;
+}
+
+/** That of IKE first. */
+function doorsOf({ pool, ipsec, has_ppp }: VpnFirewallOptions): [Door, ...Door[]] {
+  const { lower, upper } = halvesOf(pool);
+  const device = (name: string, addresses: Network): Door => ({
+    from: `iifname "${name}"`,
+    not_from: `iifname != "${name}"`,
+    not_into: `oifname != "${name}"`,
+    addresses: networkText(addresses),
+  });
+  const marked: Door = {
+    from: 'meta ipsec exists',
+    not_from: 'meta ipsec missing',
+    not_into: 'rt ipsec missing',
+    addresses: networkText(lower),
+  };
+  // libipsec has a device of its own; what the kernel unsealed comes through the same one as before, with a mark.
+  const ike = ipsec === 'kernel' ? marked : device('ipsec0', lower);
+  return has_ppp ? [ike, device('ppp*', upper)] : [ike];
+}
+
+/** The table, for `nft -f`. The sessions in it stay when it is applied again; those of an older one stay, too. */
 export function vpnFirewallRules(options: VpnFirewallOptions): string {
-  const { pool, pool6, allowed, refused_ports, l2tp_exits } = options;
+  const { pool, pool6, has_ppp, allowed, refused_ports, l2tp_exits } = options;
   const pool4 = networkText(pool);
   const ours = allowed.filter(([base]) => base.kind() === 'ipv4').map(networkText);
   const except = ours.length > 0 ? `ip daddr != { ${ours.join(', ')} } ` : '';
-  // Packets that did not come through a tunnel, and replies that would not go into one. libipsec has a device, the kernel a mark; each
-  // client of PPP has a device, to which its address is routed.
-  const outside = (side: string, device: string, address: string) => [
-    `    ${side} missing ${device} != "ipsec0" ${address} != @ppp counter drop`,
-    `    ${address} @ppp ${device} != "ppp*" counter drop`,
-  ];
-  const l2tp = l2tp_exits.length > 0 ? `{ ${l2tp_exits.join(', ')} } udp` : undefined;
+  const doors = doorsOf(options);
+  const [ike] = doors;
+  const outside = doors.map(({ not_from }) => not_from).join(' ');
+  const l2tp = l2tp_exits.length > 0 ? `{ ${l2tp_exits.join(', ')} }` : undefined;
   return [
     `table ${table} {`,
     '  set up { type ipv4_addr; flags dynamic; counter; }',
     '  set down { type ipv4_addr; flags dynamic; counter; }',
     '  set open { type ipv4_addr; }',
-    '  set ppp { type ipv4_addr; }',
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
-    '  chain prerouting { type filter hook prerouting priority 0; policy accept; }',
-    '  chain forward { type filter hook forward priority 0; policy accept; }',
-    '  chain input { type filter hook input priority 0; policy accept; }',
-    '  chain output { type filter hook output priority 0; policy accept; }',
-    '  chain postrouting { type nat hook postrouting priority 100; policy accept; }',
-    '  chain from_client { }',
-    '  chain to_client { }',
+    ...chains.map((chain) => `  chain ${chain} { }`),
     '}',
-    ...['prerouting', 'forward', 'input', 'output', 'postrouting', 'from_client', 'to_client'].map(
-      (chain) => `flush chain ${table} ${chain}`,
-    ),
+    // Of the rules alone.
+    `flush table ${table}`,
+    ...chains.map((chain) => `delete chain ${table} ${chain}`),
     `table ${table} {`,
-    '  chain prerouting {',
-    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit. Ahead of the way that the
-    // packet would take, as a machine without forwarding of IPv6 drops it there without a word.
-    `    ip6 saddr ${pool6} ${reject}`,
-    '  }',
-    '  chain forward {',
-    `    ip saddr ${pool4} jump from_client`,
-    `    ip daddr ${pool4} jump to_client`,
-    '  }',
-    '  chain input {',
-    `    ip saddr ${pool4} ${reject}`,
-    // L2TP has no secrets of its own: it is served inside IPsec alone.
-    ...(l2tp ? [`    ip daddr ${l2tp} dport 1701 meta ipsec missing counter drop`] : []),
-    '  }',
-    '  chain output {',
-    ...(l2tp ? [`    ip saddr ${l2tp} sport 1701 rt ipsec missing counter drop`] : []),
-    '  }',
     '  chain from_client {',
-    ...outside('meta ipsec', 'iifname', 'ip saddr'),
-    ...(l2tp ? ['    ip saddr @ppp fib saddr . iif oif missing counter drop'] : []),
+    // Address translation passes over what belongs to no flow: it would leave past the exit.
+    `    ct state != { new, established, related } ${drop}`,
     `    ip saddr != @open ${reject}`,
     `    ip daddr ${pool4} ${reject}`,
     `    ${except}ip daddr @refused4 ${reject}`,
@@ -84,12 +107,55 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '    update @up { ip saddr }',
     '  }',
     '  chain to_client {',
-    `    ip daddr != @open counter drop`,
-    ...outside('rt ipsec', 'oifname', 'ip daddr'),
+    // The client would pay for what anybody sends.
+    `    ct state != { established, related } ${drop}`,
+    `    ip daddr != @open ${drop}`,
+    ...doors.map(({ not_into, addresses }) => `    ${not_into} ip daddr ${addresses} ${drop}`),
     `    tcp flags syn tcp option maxseg size set ${segment}`,
     '    update @down { ip daddr }',
     '  }',
+    '  chain prerouting {',
+    '    type filter hook prerouting priority raw; policy accept;',
+    '    iifname "lo" accept',
+    // To a link of PPP its client's address is routed, and nothing else. DHCP, and its likes of IPv6, send from no address, which
+    // the look at routes lets pass.
+    ...(has_ppp
+      ? [
+          `    iifname "ppp*" ip saddr 0.0.0.0 ${drop}`,
+          `    iifname "ppp*" ip6 saddr :: ${drop}`,
+          `    iifname "ppp*" fib saddr . iif oif missing ${drop}`,
+        ]
+      : []),
+    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit. Ahead of the way that the
+    // packet would take, as a machine without forwarding of IPv6 drops it there without a word.
+    `    ${ike.from} ip6 saddr ${pool6} ${reject}`,
+    ...['ip saddr', 'ip daddr'].map((side) => `    ${outside} ${side} ${pool4} ${drop}`),
+    ...['ip6 saddr', 'ip6 daddr'].map((side) => `    ${outside} ${side} ${pool6} ${drop}`),
+    '  }',
+    '  chain forward {',
+    '    type filter hook forward priority filter; policy accept;',
+    ...doors.map(({ from, addresses }) => `    ${from} ip saddr ${addresses} goto from_client`),
+    // IPv6, too. Other links of PPP than those of clients may be the machine's own.
+    `    ${ike.from} ${drop}`,
+    `    ip daddr ${pool4} goto to_client`,
+    '  }',
+    '  chain input {',
+    '    type filter hook input priority filter; policy accept;',
+    ...doors.map(({ from }) => `    ${from} ip saddr ${pool4} ${reject}`),
+    // L2TP has no secrets of its own: it is served inside IPsec alone.
+    ...(l2tp ? [`    meta ipsec missing ip daddr ${l2tp} udp dport 1701 ${drop}`] : []),
+    '  }',
+    '  chain output {',
+    '    type filter hook output priority filter; policy accept;',
+    ...(l2tp ? [`    rt ipsec missing ip saddr ${l2tp} udp sport 1701 ${drop}`] : []),
+    '    oifname "lo" accept',
+    `    ip daddr ${pool4} icmp type { ${errors} } accept`,
+    `    ip daddr ${pool4} ${drop}`,
+    `    ip6 daddr ${pool6} icmpv6 type { packet-too-big, ${errors} } accept`,
+    `    ip6 daddr ${pool6} ${drop}`,
+    '  }',
     '  chain postrouting {',
+    '    type nat hook postrouting priority srcnat; policy accept;',
     '    snat ip to ip saddr map @exit',
     '  }',
     '}',
@@ -108,13 +174,12 @@ export const nftSessions: KernelSessions = {
     );
   },
 
-  open({ address, exit_ip, is_ppp, note }) {
+  open({ address, exit_ip, note }) {
     const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
     const lines = [
       add('up', `${address} comment "${note}"`),
       add('down', address),
       add('exit', `${address} : ${exit_ip}`),
-      ...(is_ppp ? [add('ppp', address)] : []),
       add('open', address),
     ];
     return nft(`${lines.join('\n')}\n`);
@@ -127,8 +192,7 @@ export const nftSessions: KernelSessions = {
 
   forget(addresses) {
     const of = (name: string) => `element ${table} ${name} { ${addresses.join(', ')} }\n`;
-    const lines = ['up', 'down', 'exit'].map((name) => `delete ${of(name)}`);
-    return nft(`${lines.join('')}add ${of('ppp')}delete ${of('ppp')}`);
+    return nft(['up', 'down', 'exit'].map((name) => `delete ${of(name)}`).join(''));
   },
 
   async list() {
