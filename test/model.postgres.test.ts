@@ -27,7 +27,7 @@ import {
 } from './model.ts';
 import { newSeed } from './seed.ts';
 
-const histories = tries(200, 'EXITWARD_TEST_HISTORIES', 25);
+const histories = tries(200, { setting: 'EXITWARD_TEST_HISTORIES', atLeast: 25 });
 const seed = newSeed();
 /** Where in the seed a failure was found; it is printed with the failure. */
 const path = process.env.EXITWARD_TEST_PATH;

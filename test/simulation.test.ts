@@ -11,7 +11,7 @@ import { newSeed } from './seed.ts';
 import type { Life } from './simulation/lives.ts';
 import type { VpnConduct } from './simulation/vpn.ts';
 
-const simulations = tries(2000, 'EXITWARD_TEST_SIMULATIONS');
+const simulations = tries(2000, { setting: 'EXITWARD_TEST_SIMULATIONS' });
 /** Replays one life. */
 const given = process.env.EXITWARD_TEST_SEED;
 const first = newSeed();

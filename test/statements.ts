@@ -6,7 +6,8 @@ import { Connection } from '../server/src/db/sqlite_connection.ts';
 /** The statements of this thread, by their text, and whether PostgreSQL has prepared them. */
 const statements = new Map<string, boolean>();
 /** What only SQLite has: its own tables, settings and files. */
-const own = /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(/i;
+const own =
+  /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(/i;
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };

@@ -9,7 +9,7 @@ import { tries } from '../effort.ts';
 import type { Attack } from './hostile_bytes.ts';
 
 /** How many attacks of each kind. */
-export const attacks = tries(20_000, 'EXITWARD_TEST_ATTACKS');
+export const attacks = tries(20_000, { setting: 'EXITWARD_TEST_ATTACKS' });
 
 export interface Target {
   host: string;

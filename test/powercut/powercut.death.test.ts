@@ -13,7 +13,7 @@ import { serverFaults } from './server_check.ts';
 import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
-const cuts = tries(60, 'EXITWARD_TEST_POWER_CUTS');
+const cuts = tries(60, { setting: 'EXITWARD_TEST_POWER_CUTS' });
 const control_tries = 60;
 
 type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;

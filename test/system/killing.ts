@@ -11,7 +11,7 @@ import { type Sum, Tally } from './tally.ts';
 import { openTunnel, type Through, Traffic } from './traffic.ts';
 import { through, type World } from './world.ts';
 
-const passes = tries(2, undefined, 1);
+const passes = tries(2, { atLeast: 1 });
 const clients = 4;
 /** Traffic is counted once a second; the rest is the time until it is on disk. */
 const counted_seconds = 2.5;
