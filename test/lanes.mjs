@@ -132,50 +132,63 @@ export const kinds = {
   },
 };
 
+/** The lanes of a submission, besides `npm test`. */
+export const lanes = ['engine', 'vpn', 'browser', 'packages', 'deaths'];
+
 /**
- * The lanes of a submission besides `npm test`, and the paths that touch each of them. Changed files below none of these paths
- * touch no lane. A file of the tests touches the lane of its kind.
+ * The lanes that a changed file touches: those of the longest beginning of its path. A path that begins with none of these
+ * touches all: so do `.ci/`, the lock file, this file, and whatever is new. Documents touch none, and a test its kind's lane.
+ * @type {Record<string, string[]>}
  */
-export const lanes = {
-  engine: ['agent/', 'test/hostile/', 'server/src/acme/', 'server/src/certificate.ts'],
-  vpn: [
-    ...['agent/src/', 'agent/test/vpn', 'agent/test/scenarios/', 'demo/vpn', 'server/src/vpn'],
-    'server/src/nodes/',
-  ],
-  browser: ['console/', 'server/src/', 'client/', 'demo/', 'test/console/', 'test/browser.ts'],
-  packages: ['packaging/', 'scripts/', 'ops/', 'server/bin/', 'agent/bin/', 'server/install/'],
-  deaths: ['server/src/', 'agent/src/', 'test/powercut/', 'test/system/'],
+export const touches = {
+  'agent/': ['packages'],
+  'agent/src/': ['engine', 'vpn', 'deaths'],
+  'agent/test/': ['engine', 'vpn'],
+  'bench/': [],
+  'client/': ['browser'],
+  'client/test/': [],
+  'console/': ['browser'],
+  'console/test/': [],
+  'demo/': ['browser', 'vpn'],
+  'docs/': [],
+  'ops/': ['packages'],
+  'packaging/': ['packages'],
+  'scripts/': ['packages'],
+  'server/': ['packages'],
+  'server/src/': ['browser', 'deaths'],
+  'server/src/acme/': ['engine'],
+  'server/src/nodes/': ['vpn', 'browser', 'deaths'],
+  'server/src/vpn': ['vpn', 'browser', 'deaths'],
+  'server/test/': [],
+  'test/console/': ['browser'],
+  'test/hostile/': ['engine'],
+  'test/powercut/': ['deaths'],
+  'test/simulation/': [],
+  'test/soak/': [],
+  'test/system/': ['deaths'],
 };
 
-/** Whoever changes these changes how everything is tested, or all that it stands on. */
-const everything = [
-  '.ci/',
-  'package-lock.json',
-  'package.json',
-  'vitest.config.ts',
-  'test/lanes.mjs',
-];
-
-/** The kind of a file of tests. @param {string} path */
+/** The kind that the name of a file of tests says; undefined for a file that is no test. @param {string} path */
 export function kindOf(path) {
-  const kind = path.match(/\.(\w+)(?:\.deep)?\.test\.ts$/)?.[1];
-  return kind && Object.hasOwn(kinds, kind) ? kind : 'unit';
+  const [, kind] =
+    /^[^.]+(?:\.(\w+))?\.test\.ts$/.exec(path.replace('.deep.test.', '.test.')) ?? [];
+  return path.endsWith('.test.ts') ? (kind ?? 'unit') : undefined;
 }
 
 /** The lanes that changes of these files touch. @param {readonly string[]} paths */
 export function lanesOf(paths) {
-  const names = Object.keys(lanes);
-  const isBelow = (/** @type {string} */ path) => (/** @type {string} */ start) =>
-    path.startsWith(start);
-  return paths.some((path) => everything.some(isBelow(path)))
-    ? names
-    : names.filter((lane) =>
-        paths.some(
-          (path) =>
-            lanes[/** @type {keyof typeof lanes} */ (lane)].some(isBelow(path)) ||
-            (path.endsWith('.test.ts') && kinds[kindOf(path)]?.lane === lane),
-        ),
-      );
+  const touched = new Set(paths.flatMap(lanesOfOne));
+  return lanes.filter((lane) => touched.has(lane));
+}
+
+/** @param {string} path */
+function lanesOfOne(path) {
+  if (path.endsWith('.md')) return [];
+  const { lane = '' } = kinds[kindOf(path) ?? ''] ?? {};
+  if (lane !== '') return [lane];
+  const beginnings = Object.keys(touches).filter((beginning) => path.startsWith(beginning));
+  const [longest = ''] = beginnings.sort((one, other) => other.length - one.length);
+  return touches[longest] ?? lanes;
 }
 
 /** The Debian packages that these lanes need. @param {readonly string[]} names */
@@ -192,7 +205,7 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
 
 /** @param {string | undefined} base */
 function touchedSince(base) {
-  if (!base) return Object.keys(lanes);
+  if (!base) return lanes;
   const diff = ['diff', '--name-only', '-z', base, 'HEAD'];
-  return lanesOf(execFileSync('git', diff, { encoding: 'utf8' }).split('\0'));
+  return lanesOf(execFileSync('git', diff, { encoding: 'utf8' }).split('\0').filter(Boolean));
 }

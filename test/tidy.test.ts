@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { kindOf, kinds } from './lanes.mjs';
 
 interface File {
   /** From the root of the repository, with slashes. */
@@ -610,6 +611,18 @@ const rules: Rule[] = [
         ),
     bad: [source('db/migrations/0009_wishes.ts', '`create table wishes (')],
     good: [source('db/migrations/0009_users.ts', '`create table users (')],
+  },
+  {
+    name: 'the name of a test says a kind that there is',
+    check: (files) =>
+      files.flatMap(({ path }) => {
+        const kind = kindOf(path);
+        return kind === undefined || Object.hasOwn(kinds, kind)
+          ? []
+          : [`${path}:1: there is no kind "${kind}" in test/lanes.mjs`];
+      }),
+    bad: [{ path: 'test/system.squids.test.ts', text: '' }],
+    good: [{ path: 'test/system.death.deep.test.ts', text: '' }],
   },
   {
     name: 'how much a property tries is told by the effort of the run',

@@ -1,0 +1,68 @@
+// The lanes of a submission: which of them a change touches, and what they need.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { kindOf, kinds, lanes, lanesOf, packagesOf, touches } from './lanes.mjs';
+
+const root = join(import.meta.dirname, '..');
+
+test.each([
+  ['docs/vpn.md', []],
+  ['agent/README.md', []],
+  ['console/src/paths.ts', ['browser']],
+  ['agent/src/squid/engine.ts', ['engine', 'vpn', 'deaths']],
+  ['agent/package.json', ['packages']],
+  ['server/src/db/group.ts', ['browser', 'deaths']],
+  ['server/src/vpn_proposals.ts', ['vpn', 'browser', 'deaths']],
+  ['server/test/json.test.ts', []],
+  ['test/console_forms.e2e.test.ts', ['browser']],
+  ['test/system_squid.death.deep.test.ts', ['deaths']],
+])('%s touches the lanes %j', (path, touched) => {
+  expect(lanesOf([path])).toEqual(touched);
+});
+
+test.each(['.ci/run', 'package-lock.json', 'test/lanes.mjs', 'vitest.config.ts', 'new/file.ts'])(
+  '%s touches all lanes',
+  (path) => {
+    expect(lanesOf([path])).toEqual(lanes);
+  },
+);
+
+test('a change touches the lanes of all its files', () => {
+  expect(lanesOf(['docs/vpn.md', 'ops/rules.yaml', 'console/src/app.tsx'])).toEqual([
+    'browser',
+    'packages',
+  ]);
+});
+
+test('the packages of a lane are those of its kinds, each once', () => {
+  expect(packagesOf([])).toEqual([]);
+  expect(packagesOf(['browser'])).toEqual(['chromium', 'chromium-headless-shell', 'tmux']);
+});
+
+describe('the tables', () => {
+  test.each(Object.keys(touches))('name a path that there is: %s', (beginning) => {
+    const folder = beginning.slice(0, beginning.lastIndexOf('/'));
+    expect(existsSync(join(root, folder))).toBe(true);
+  });
+
+  test('give each kind a lane', () => {
+    const all = ['test', ...lanes, 'deep'];
+    expect(Object.values(kinds).filter(({ lane }) => !all.includes(lane))).toEqual([]);
+    expect(
+      Object.values(touches)
+        .flat()
+        .filter((lane) => !lanes.includes(lane)),
+    ).toEqual([]);
+  });
+
+  test.each([
+    ['server/test/json.test.ts', 'unit'],
+    ['test/upgrade.deep.test.ts', 'unit'],
+    ['agent/test/tunnels.vpn.test.ts', 'vpn'],
+    ['test/release.package.deep.test.ts', 'package'],
+    ['test/seed.ts', undefined],
+  ])('read the kind from the name: %s', (path, kind) => {
+    expect(kindOf(path)).toBe(kind);
+  });
+});
