@@ -1,10 +1,17 @@
 // Values of before they were checked, put into the database past the verbs: what can be read goes on, and they can be removed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordChange } from '../src/changes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import { requireServer, serverChanged } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
+
+/** What the test reads of a server's record. */
+interface Server {
+  services: unknown;
+  port_schemes: Array<{ bases: unknown }>;
+}
 
 eachDatabase((database) => {
   const { log, lines } = keptLog();
@@ -105,11 +112,8 @@ eachDatabase((database) => {
         await zrh.until(() => zrh.heard('authlist').some((one) => one.id === id && !one.value));
         const raw = text === '' || text === 'proxy' ? text : JSON.parse(text);
         const shown = (record: NodeRecord | undefined) => {
-          const { services, port_schemes } = record?.value as {
-            services: unknown;
-            port_schemes: Array<{ bases: unknown }>;
-          };
-          return column === 'services' ? services : port_schemes[1]?.bases;
+          const value = record?.value as Server | undefined;
+          return column === 'services' ? value?.services : value?.port_schemes[1]?.bases;
         };
         expect(shown((await fra.snapshot())[0]), about).toEqual(raw);
         await fra.until(() => fra.heard('server').length >= address);
@@ -130,6 +134,33 @@ eachDatabase((database) => {
     expect(bases).toMatchObject(odd);
     await t.operator.delete('/accounts/acme/servers/zrh1');
     await t.operator.patch('/servers/fra1', { port_schemes: ['default'] });
+  });
+
+  test('a whole number that no number of JavaScript holds: nodes hear of all other changes, and of it', async () => {
+    const acme = await t.account('beta', { servers: ['zrh1'] });
+    const add = async (ip: string) => {
+      const entry = { user: 'alice', ip, expiry: t.now() + 600 };
+      return (await t.as(acme).post('/contract/ip-authlist', entry)).body.id as number;
+    };
+    const [odd, gone] = [await add('203.0.113.101'), await add('203.0.113.102')];
+    const node = await t.node('zrh1');
+    await node.snapshot();
+    await node.follow();
+    await t.write(async (tx) => {
+      const account_id = acme.account.id;
+      const sql = 'update authlist set expiry = $1 where account_id = $2 and id = $3';
+      await tx.run(sql, [2n ** 60n, account_id, odd]);
+      await recordChange(tx, { kind: 'authlist', account_id, record_id: odd });
+    });
+    await t.as(acme).delete(`/contract/ip-authlist/${gone}`);
+    await node.until(() => node.heard('authlist').some((one) => one.id === gone && !one.value));
+    const value = { expiry: 2 ** 60 };
+    expect(node.heard('authlist')[0]).toMatchObject({ id: odd, value });
+    const entries = (await node.snapshot()).filter(({ kind }) => kind === 'authlist');
+    expect(entries).toMatchObject([{ id: odd, value }]);
+    expect((await t.operator.get('/accounts/beta/authlist')).status).toBe(200);
+    expect((await t.as(acme).delete(`/contract/ip-authlist/${odd}`)).status).toBe(204);
+    await t.operator.delete('/accounts/beta/servers/zrh1');
   });
 
   test('an exit IP is removed by what is stored, or by any spelling of the same', async () => {

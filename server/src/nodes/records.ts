@@ -7,12 +7,7 @@ import type { Reader } from '../db/database.ts';
 import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
-import {
-  exitIpsOfServer,
-  findServer,
-  portSchemeRowsOfServer,
-  servicesOf,
-} from '../servers/servers.ts';
+import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../servers/servers.ts';
 import { publicKeys } from '../signing_keys.ts';
 import { storedJson } from '../stored_json.ts';
 import { type User, userSlices } from '../users/users.ts';
@@ -40,7 +35,7 @@ export async function serverRecord(
   const server = await findServer(db, server_id);
   if (!server) return { kind: 'server', value: null };
   const exits = await exitIpsOfServer(db, server_id);
-  const schemes = await portSchemeRowsOfServer(db, server_id);
+  const schemes = await portSchemesOf(db, server_id);
   const drained = (await nodesOfServer(db, server_id)).filter((node) => node.drained_at !== null);
   const hasVpn = vpnServices.some((service) => servicesOf(server).includes(service));
   return {
@@ -48,7 +43,7 @@ export async function serverRecord(
     value: {
       name: server.name,
       hostname: server.hostname,
-      // What cannot be read goes as it is: a node says so.
+      // As they are stored: a node reports those that it cannot read.
       services: storedJson(server.services),
       port_schemes: schemes.map(({ name, bases }) => ({ name, bases: storedJson(bases) })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),

@@ -52,7 +52,7 @@ export {
   listExitIps,
   listServerPortSchemes,
   listServers,
-  portSchemesOf as portSchemeRowsOfServer,
+  portSchemesOf,
   releaseHostname,
   schemesInUse,
   schemeUses,
