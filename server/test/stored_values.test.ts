@@ -1,7 +1,17 @@
 // Values of before they were checked, put into the database past the verbs: what can be read goes on, and they can be removed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { recordChange } from '../src/changes.ts';
+import type { NodeRecord } from '../src/nodes/records.ts';
+import { requireServer, serverChanged } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
+import type { TestNode } from './node.ts';
+
+/** What the test reads of a server's record. */
+interface Server {
+  services: unknown;
+  port_schemes: Array<{ bases: unknown }>;
+}
 
 eachDatabase((database) => {
   const { log, lines } = keptLog();
@@ -69,6 +79,88 @@ eachDatabase((database) => {
     expect((await t.operator.patch('/servers/fra1', { hostname })).status).toBe(400);
     const good = await t.operator.patch('/servers/zrh1', { hostname: 'ZRH1.example.net' });
     expect(good.body.hostname).toBe('zrh1.example.net');
+  });
+
+  test('a column that should hold JSON: other servers hear of revocations, its nodes of what it holds, and it can be corrected', async () => {
+    const [acme, both] = [await t.account('acme', { servers: ['zrh1'] }), ['fra1', 'zrh1']];
+    const odd = { name: 'odd', bases: [{ base: 20_000, service: 'proxy' }] };
+    expect((await t.operator.post('/port_schemes', odd)).status).toBe(201);
+    const schemes = { port_schemes: ['default', 'odd'] };
+    expect((await t.operator.patch('/servers/fra1', schemes)).status).toBe(200);
+    const nodes = await Promise.all(both.map((name) => t.node(name)));
+    for (const node of nodes) {
+      await node.snapshot();
+      await node.follow();
+    }
+    const stored = [
+      ['servers', 'services', 'fra1', ['', 'proxy', 'null', '5', '{}', '["proxy", 7]']],
+      ['port_schemes', 'bases', 'odd', ['', 'null', '{"base":1}', '[null, {"base":"1"}]']],
+    ] as const;
+    let address = 0;
+    for (const [table, column, name, texts] of stored) {
+      for (const text of texts) {
+        const about = `${column} ${text}`;
+        const ip = `203.0.113.${++address}`;
+        const entry = { user: 'alice', ip, expiry: t.now() + 600 };
+        const { id } = (await t.as(acme).post('/contract/ip-authlist', entry)).body;
+        await t.write(async (tx) => {
+          await tx.run(`update ${table} set ${column} = $1 where name = $2`, [text, name]);
+          await serverChanged(tx, (await requireServer(tx, 'fra1')).id);
+        });
+        await t.as(acme).delete(`/contract/ip-authlist/${id}`);
+        const [fra, zrh] = nodes as [TestNode, TestNode];
+        await zrh.until(() => zrh.heard('authlist').some((one) => one.id === id && !one.value));
+        const raw = text === '' || text === 'proxy' ? text : JSON.parse(text);
+        const shown = (record: NodeRecord | undefined) => {
+          const value = record?.value as Server | undefined;
+          return column === 'services' ? value?.services : value?.port_schemes[1]?.bases;
+        };
+        expect(shown((await fra.snapshot())[0]), about).toEqual(raw);
+        await fra.until(() => fra.heard('server').length >= address);
+        expect(shown(fra.heard('server').at(-1)), about).toEqual(raw);
+        for (const path of [
+          ...['/servers', '/servers/fra1', '/servers?limit=9', '/inventory', '/inventory.csv'],
+          ...['/port_schemes', '/accounts', '/accounts/acme/servers', '/geofeed.csv'],
+        ]) {
+          expect((await t.operator.get(path)).status, `${about} ${path}`).toBe(200);
+        }
+        expect((await t.as(acme).get('/servers')).status, about).toBe(200);
+      }
+    }
+    const services = ['proxy'];
+    const mended = await t.operator.patch('/servers/fra1', { services });
+    expect([mended.status, mended.body.services]).toEqual([200, services]);
+    const bases = (await t.operator.patch('/port_schemes/odd', { bases: odd.bases })).body;
+    expect(bases).toMatchObject(odd);
+    await t.operator.delete('/accounts/acme/servers/zrh1');
+    await t.operator.patch('/servers/fra1', { port_schemes: ['default'] });
+  });
+
+  test('a whole number that no number of JavaScript holds: nodes hear of all other changes, and of it', async () => {
+    const acme = await t.account('beta', { servers: ['zrh1'] });
+    const add = async (ip: string) => {
+      const entry = { user: 'alice', ip, expiry: t.now() + 600 };
+      return (await t.as(acme).post('/contract/ip-authlist', entry)).body.id as number;
+    };
+    const [odd, gone] = [await add('203.0.113.101'), await add('203.0.113.102')];
+    const node = await t.node('zrh1');
+    await node.snapshot();
+    await node.follow();
+    await t.write(async (tx) => {
+      const account_id = acme.account.id;
+      const sql = 'update authlist set expiry = $1 where account_id = $2 and id = $3';
+      await tx.run(sql, [2n ** 60n, account_id, odd]);
+      await recordChange(tx, { kind: 'authlist', account_id, record_id: odd });
+    });
+    await t.as(acme).delete(`/contract/ip-authlist/${gone}`);
+    await node.until(() => node.heard('authlist').some((one) => one.id === gone && !one.value));
+    const value = { expiry: 2 ** 60 };
+    expect(node.heard('authlist')[0]).toMatchObject({ id: odd, value });
+    const entries = (await node.snapshot()).filter(({ kind }) => kind === 'authlist');
+    expect(entries).toMatchObject([{ id: odd, value }]);
+    expect((await t.operator.get('/accounts/beta/authlist')).status).toBe(200);
+    expect((await t.as(acme).delete(`/contract/ip-authlist/${odd}`)).status).toBe(204);
+    await t.operator.delete('/accounts/beta/servers/zrh1');
   });
 
   test('an exit IP is removed by what is stored, or by any spelling of the same', async () => {

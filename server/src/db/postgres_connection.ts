@@ -6,9 +6,7 @@ import { markStorageFault } from './faults.ts';
 const int8 = 20;
 const numbers = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === int8
-      ? (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text))
-      : pg.types.getTypeParser(oid, format),
+    oid === int8 ? Number : pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig;
 
 const connect_seconds = 5;

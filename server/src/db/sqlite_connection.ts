@@ -1,5 +1,10 @@
 // One connection to the SQLite file, in one of the ways that this server opens it: asserted at each opening.
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementSync,
+} from 'node:sqlite';
 import { periodAt } from '../periods.ts';
 import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
@@ -81,15 +86,31 @@ export class Connection implements Reader {
   }
 
   rows<R>(sql: string, values: readonly Value[] = []): R[] {
-    try {
-      return this.#statement(sql).all(...(values as SQLInputValue[])) as R[];
-    } catch (error) {
-      throw marked(error);
-    }
+    return this.#answer(sql, (statement) => statement.all(...(values as SQLInputValue[]))) as R[];
   }
   row<R>(sql: string, values: readonly Value[] = []): R | undefined {
+    const [row] = this.#answer(sql, (statement) => {
+      const found = statement.get(...(values as SQLInputValue[]));
+      return found ? [found] : [];
+    });
+    return row as R | undefined;
+  }
+  /** The rows of a statement; a read with a whole number beyond 2^53 - 1 is done again, and has the nearest number. */
+  #answer(sql: string, run: (statement: StatementSync) => SqlRow[]): SqlRow[] {
     try {
-      return this.#statement(sql).get(...(values as SQLInputValue[])) as R | undefined;
+      const statement = this.#statement(sql);
+      try {
+        return run(statement);
+      } catch (error) {
+        if ((error as { code?: string }).code !== 'ERR_OUT_OF_RANGE' || !isRead.test(sql))
+          throw error;
+        statement.setReadBigInts(true);
+        try {
+          return run(statement).map(inNumbers);
+        } finally {
+          statement.setReadBigInts(false);
+        }
+      }
     } catch (error) {
       throw marked(error);
     }
@@ -134,6 +155,17 @@ export class Connection implements Reader {
     this.#statements.clear();
     if (this.#db.isOpen) this.#db.close();
   }
+}
+
+type SqlRow = Record<string, SQLOutputValue>;
+const isRead = /^\s*select\b/i;
+
+function inNumbers(row: SqlRow): SqlRow {
+  const values = Object.entries(row).map(([name, value]) => [
+    name,
+    typeof value === 'bigint' ? Number(value) : value,
+  ]);
+  return Object.fromEntries(values);
 }
 
 export function marked(error: unknown): unknown {

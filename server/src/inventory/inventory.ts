@@ -16,6 +16,7 @@ import {
   type NewServer,
   type Server,
   schemesInUse,
+  servicesOf,
 } from '../servers/servers.ts';
 
 /** A server of an inventory: all of its fields, and all of its exit IPs. */
@@ -111,7 +112,7 @@ export async function writtenInventory(db: Reader): Promise<WrittenServer[]> {
     const { name, hostname, title, city, country, latitude, longitude } = row;
     return {
       ...{ name, hostname, title, city, country, latitude, longitude },
-      services: JSON.parse(row.services) as NewServer['services'],
+      services: servicesOf(row),
       port_schemes: port_schemes.toSorted(),
       exit_ips: exit_ips
         .map(({ ip, port_base }) => ({ ip, port_base }))
@@ -144,7 +145,7 @@ function changedFields({ row, port_schemes, exit_ips }: Present, after: Inventor
   const fields: string[] = plainFields.filter((field) => row[field] !== after[field]);
   const isSameSet = (one: string[], other: string[]) =>
     one.length === other.length && one.every((word) => other.includes(word));
-  if (!isSameSet(JSON.parse(row.services) as string[], after.services)) fields.push('services');
+  if (!isSameSet(servicesOf(row), after.services)) fields.push('services');
   if (after.port_schemes && !isSameSet(port_schemes, after.port_schemes))
     fields.push('port_schemes');
   const exits = (list: Array<{ ip: string; port_base: number }>) =>

@@ -33,6 +33,7 @@ import {
   requireServer,
   type Server,
   serverHostname,
+  servicesOf,
   setExitIp,
 } from '../servers/servers.ts';
 import { revokeSessions } from '../sign_in/sign_in.ts';
@@ -172,7 +173,7 @@ class Planner {
     let fields: string[] | undefined;
     if (before) {
       const schemes = (await portSchemesOfServer(this.#db, before.id)).map((one) => one.name);
-      const services = JSON.parse(before.services) as string[];
+      const services = servicesOf(before);
       fields = differing(wanted, { ...before, services, port_schemes: schemes });
       if (exit_ips && !isSameSet(exits.map(inWords), exit_ips.map(inWords)))
         fields.push('exit_ips');

@@ -7,8 +7,9 @@ import type { Reader } from '../db/database.ts';
 import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import type { PublicKey, Secrets } from '../secrets.ts';
-import { exitIpsOfServer, findServer, portSchemesOfServer } from '../servers/servers.ts';
+import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../servers/servers.ts';
 import { publicKeys } from '../signing_keys.ts';
+import { storedJson } from '../stored_json.ts';
 import { type User, userSlices } from '../users/users.ts';
 import { vpnServices } from '../vpn_password.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
@@ -34,17 +35,17 @@ export async function serverRecord(
   const server = await findServer(db, server_id);
   if (!server) return { kind: 'server', value: null };
   const exits = await exitIpsOfServer(db, server_id);
-  const schemes = await portSchemesOfServer(db, server_id);
+  const schemes = await portSchemesOf(db, server_id);
   const drained = (await nodesOfServer(db, server_id)).filter((node) => node.drained_at !== null);
-  const services = JSON.parse(server.services) as string[];
-  const hasVpn = vpnServices.some((service) => services.includes(service));
+  const hasVpn = vpnServices.some((service) => servicesOf(server).includes(service));
   return {
     kind: 'server',
     value: {
       name: server.name,
       hostname: server.hostname,
-      services,
-      port_schemes: schemes.map(({ name, bases }) => ({ name, bases })),
+      // As they are stored: a node reports those that it cannot read.
+      services: storedJson(server.services),
+      port_schemes: schemes.map(({ name, bases }) => ({ name, bases: storedJson(bases) })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
       drained_nodes: drained.map(({ id }) => id),
       ...(hasVpn ? { vpn_key: secrets.vpnKey(server_id) } : {}),

@@ -3,6 +3,7 @@ import { audit } from '../audit.ts';
 import { bumpVersion, networkVersion, nextId } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
+import { storedList } from '../stored_json.ts';
 import * as store from './store.ts';
 
 /**
@@ -26,9 +27,14 @@ export const defaultBases: PortScheme['bases'] = [
   { base: 12000, service: 'proxy-https' },
 ];
 
-/** A port scheme as its row tells it. */
+/** A port scheme as its row has it, except bases that cannot be read. */
 export function toPortScheme({ bases, ...row }: store.PortSchemeRow): PortScheme {
-  return { ...row, bases: JSON.parse(bases) as PortScheme['bases'] };
+  return { ...row, bases: storedList(bases, isBase) };
+}
+
+function isBase(value: unknown): value is PortScheme['bases'][number] {
+  const { base, service } = (value ?? {}) as { base?: unknown; service?: unknown };
+  return Number.isSafeInteger(base) && (service === 'proxy' || service === 'proxy-https');
 }
 
 /** All port schemes, in the order of their ids. */

@@ -18,6 +18,7 @@ import {
   sharedPortsFault,
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
+import { storedList } from '../stored_json.ts';
 import { exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
@@ -51,6 +52,7 @@ export {
   listExitIps,
   listServerPortSchemes,
   listServers,
+  portSchemesOf,
   releaseHostname,
   schemesInUse,
   schemeUses,
@@ -63,6 +65,12 @@ export {
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 export type Service = (typeof services)[number];
+
+/** The services of a server, except those that cannot be read. */
+export function servicesOf({ services: text }: Pick<Server, 'services'>): Service[] {
+  return storedList(text, (value): value is Service => services.includes(value as Service));
+}
+
 export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 
 type Plain = 'name' | 'title' | 'city' | 'country' | 'latitude' | 'longitude';

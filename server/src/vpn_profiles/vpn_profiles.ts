@@ -7,6 +7,7 @@ import { listContractServers, requireOnContract } from '../contract_servers/cont
 import type { Transaction } from '../db/database.ts';
 import { conflict } from '../errors.ts';
 import type { Secrets } from '../secrets.ts';
+import { servicesOf } from '../servers/servers.ts';
 import { requireUserOfProxies } from '../users/users.ts';
 import { sharedKey, vpnPassword, vpnServices } from '../vpn_password.ts';
 import { type ProfileFile, profileFiles, type ServerProfile } from './files.ts';
@@ -85,7 +86,7 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
   const names = name === undefined ? undefined : [name];
   const { servers } = await listContractServers(tx, account.id, names, noDetail, tx.now);
   const vpns = servers.flatMap(({ server, exit_ips }) => {
-    const offered = JSON.parse(server.services) as string[];
+    const offered: string[] = servicesOf(server);
     const services = vpnServices.filter((service) => offered.includes(service));
     // The addresses in the tunnels are of IPv4, and so are the exits that a VPN dials.
     const ips = exit_ips.map(({ ip }): string => ip).filter((ip) => !ip.includes(':'));

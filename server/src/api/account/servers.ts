@@ -10,7 +10,7 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
-import { type ExitIpRow, listServers, type Server, type Service } from '../../servers/servers.ts';
+import { type ExitIpRow, listServers, type Server, servicesOf } from '../../servers/servers.ts';
 import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';
@@ -106,7 +106,7 @@ function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Deta
 
 /** The earlier variant knows two services: any proxy, and any VPN. */
 function presentServices(server: Server, variant: Variant): string[] {
-  const services = JSON.parse(server.services) as Service[];
+  const services = servicesOf(server);
   if (variant === 'current') return services;
   return Array.from(
     new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : 'proxy'))),

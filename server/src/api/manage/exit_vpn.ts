@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { OneOf, Strict } from '../../http/fields.ts';
 import type { VpnHealth } from '../../nodes/nodes.ts';
-import type { HealthStatus, Server, Service } from '../../servers/servers.ts';
+import { type HealthStatus, type Server, servicesOf } from '../../servers/servers.ts';
 import { ExitIp } from '../account/servers.ts';
 
 const { status, status_time } = ExitIp.properties;
@@ -18,9 +18,9 @@ export const ExitVpn = Type.Array(
 );
 
 /** Each VPN service of the server, also one of which nothing is known of late. */
-export function presentExitVpn({ services }: Server, exit_ip: string, health: VpnHealth) {
+export function presentExitVpn(server: Server, exit_ip: string, health: VpnHealth) {
   if (!isIPv4(exit_ip)) return [];
-  const offered = (JSON.parse(services) as Service[]).filter((one) => one.startsWith('vpn'));
+  const offered = servicesOf(server).filter((one) => one.startsWith('vpn'));
   return offered.map((service) => {
     const unknown = { status: 'unknown' as HealthStatus, status_time: 0 };
     const { status, status_time } = health.find(exit_ip, service) ?? unknown;

@@ -21,6 +21,7 @@ import {
   serverPlaces,
   serverSorts,
   services,
+  servicesOf,
 } from '../../servers/servers.ts';
 import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
@@ -112,13 +113,12 @@ interface Standing {
 }
 
 export function presentServer(
-  { id: _, applied_revision: __, services, ...server }: Server,
+  { id: _, applied_revision: __, ...server }: Server,
   port_schemes: string[],
   { exits, nodes }: Standing,
 ) {
-  const served = JSON.parse(services) as string[];
   const ip_count = exits.ok + exits.warn + exits.crit + exits.unknown;
-  return { ...server, services: served, port_schemes, ip_count, exits, nodes };
+  return { ...server, services: servicesOf(server), port_schemes, ip_count, exits, nodes };
 }
 
 /** How each server stands; `only`: of these ids alone. */
