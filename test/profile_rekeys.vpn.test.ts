@@ -158,5 +158,4 @@ test.each<[string, (speaker: Speaker) => Words, typeof soon | undefined, Speaker
       await setLifetimes();
     }
   },
-  60_000,
 );

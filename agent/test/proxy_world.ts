@@ -520,10 +520,10 @@ export class Usage {
 export const messagesOf = (one: { faults(): Fault[] }): string[] =>
   one.faults().map(({ message }) => message);
 
-/** Waits until something holds, for half a minute. */
+/** Waits until something holds, with patience for a busy machine. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const check = async () => {
     if (!(await holds())) throw new Error('it did not come to hold');
   };
-  await vi.waitFor(check, { timeout: 30_000 });
+  await vi.waitFor(check, { timeout: 90_000 });
 }

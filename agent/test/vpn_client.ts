@@ -68,7 +68,7 @@ export class VpnClient {
         load = random nonce openssl pem pkcs1 pkcs8 x509 pubkey constraints hmac kdf md4 md5 sha1 sha2 aes gcm socket-default vici eap-identity eap-mschapv2 xauth-generic resolve ${ipsec === 'kernel' ? '' : 'kernel-libipsec'} kernel-netlink
         port = 0
         port_nat_t = 0
-        retransmit_tries = 4
+        retransmit_tries = 6
         retransmit_timeout = 1.0
         plugins {
           vici { socket = unix://${join(this.#dir, 'vici')} }
