@@ -70,8 +70,8 @@ const proposals: Record<VpnService, Proposals> = {
 const profileLifetimes: Lifetimes = { ike: 480, esp: 60 };
 
 /**
- * A node begins after every client that begins by itself: not all take new keys that a server
- * begins. It never begins with IKEv1: charon would offer ESP with a group, which built-in clients
+ * A node begins after the clients that systems have built in: not all of them take new keys that
+ * a server begins. It never begins with IKEv1: charon would offer ESP with a group, which built-in clients
  * refuse, and new keys of IKE are a login there.
  */
 const nodeLifetimes: Lifetimes = { ike: 600, esp: 90 };

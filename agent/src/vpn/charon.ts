@@ -49,8 +49,6 @@ export class Charon {
   readonly #radius: RadiusReach;
   readonly #daemon: Daemon;
   readonly #vici: Vici;
-  /** For questions in the middle of a login, which the other socket may wait for. */
-  readonly #loginVici: Vici;
 
   constructor(options: CharonOptions) {
     this.#options = options;
@@ -76,7 +74,6 @@ export class Charon {
       clock: options.clock,
     });
     this.#vici = new Vici(this.paths.vici, options.log);
-    this.#loginVici = new Vici(this.paths.vici, options.log);
   }
 
   /** That the RADIUS server listened on before, 0 for none; and the secret that both have. */
@@ -121,14 +118,13 @@ export class Charon {
 
   /** Ends it, and with it its tunnels. */
   async stop(): Promise<void> {
-    this.close();
+    this.#vici.close();
     await this.#daemon.stop();
   }
 
   /** Lets go of its socket; it runs on. */
   close(): void {
     this.#vici.close();
-    this.#loginVici.close();
   }
 
   command(name: string, message?: ViciMessage): Promise<ViciMessage> {
@@ -137,13 +133,6 @@ export class Charon {
 
   list(name: string, event: string, message?: ViciMessage): Promise<ViciMessage[]> {
     return this.#vici.list(name, event, message);
-  }
-
-  /** The tunnels of a connection but for those that are at work, as that of a login is until RADIUS responds. */
-  async idleTunnels(connection: string): Promise<ViciMessage[]> {
-    const message = { noblock: 'yes', ike: connection };
-    const events = await this.#loginVici.list('list-sas', 'list-sa', message);
-    return events.flatMap((event) => Object.values(event) as ViciMessage[]);
   }
 
   /** It writes at the end of the file, wherever that is. */

@@ -15,8 +15,7 @@ import {
 } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
 import { canCarryIpv6, findLackOfL2tp, type Lack, mayCarryPpp } from './machine.ts';
-import type { LoginAttempt } from './radius_server.ts';
-import type { Tunnel } from './sessions.ts';
+import type { Tunnel, TunnelClient } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
 
@@ -88,31 +87,14 @@ export class Serving {
     const links = Array.from(l2tp.links(), ([address, pppd]) => [address, { pppd }] as const);
     const tunnels = new Map<string, Tunnel>(links);
     for (const event of await charon.list('list-sas', 'list-sa')) {
-      for (const tunnel of Object.values(event) as ViciMessage[]) {
+      for (const [connection, tunnel] of Object.entries(event) as Array<[string, ViciMessage]>) {
         const { uniqueid, 'remote-vips': addresses = [] } = tunnel;
         const address = (addresses as string[]).find((one) => isIPv4(one));
-        if (address !== undefined) tunnels.set(address, { ike: String(uniqueid) });
+        if (address === undefined) continue;
+        tunnels.set(address, { ike: String(uniqueid), client: clientIn(connection, tunnel) });
       }
     }
     return tunnels;
-  }
-
-  /** The address inside the tunnel that a client has already: with IKEv1 it logs in again for new keys. Errors: charon does not answer. */
-  async addressOf({
-    connection,
-    login,
-    source,
-    source_port,
-  }: LoginAttempt): Promise<string | undefined> {
-    const tunnels = await this.#options.charon.idleTunnels(connection);
-    const own = tunnels.find(
-      (one) =>
-        one.state === 'ESTABLISHED' &&
-        one['remote-xauth-id'] === login &&
-        one['remote-host'] === source &&
-        one['remote-port'] === source_port,
-    );
-    return (own?.['remote-vips'] as string[] | undefined)?.[0];
   }
 
   /** Ends a tunnel, which tells its client; it may be gone. Errors: charon does not answer. */
@@ -198,4 +180,12 @@ export class Serving {
     }
     note('vpn-l2tp', fault && `vpn-l2tp is not served: ${fault}.`);
   }
+}
+
+/** Undefined: its connection asks for no login by XAuth, or its end is near. */
+function clientIn(connection: string, tunnel: ViciMessage): TunnelClient | undefined {
+  const login = tunnel['remote-xauth-id'];
+  if (tunnel.state !== 'ESTABLISHED' || typeof login !== 'string') return undefined;
+  const [source, source_port] = [String(tunnel['remote-host']), String(tunnel['remote-port'])];
+  return { connection, login, source, source_port };
 }

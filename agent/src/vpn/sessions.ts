@@ -9,6 +9,7 @@ import type { Policy } from '../policy/policy.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
 import { SerialQueue } from '../serial_queue.ts';
 import { type AddressRange, addressAt } from './pool.ts';
+import type { LoginAttempt } from './radius_server.ts';
 
 /** A session as the kernel is told it. */
 export interface KernelSession {
@@ -61,10 +62,15 @@ export interface VpnSession {
   /** Epoch seconds. */
   since: number;
   is_open: boolean;
+  /** Where its client was at its login, and at the last look. */
+  client?: TunnelClient | undefined;
 }
 
+/** By which a client of IKEv1 is known when it logs in again for new keys. */
+export type TunnelClient = Pick<LoginAttempt, 'connection' | 'login' | 'source' | 'source_port'>;
+
 /** The part that carries a tunnel, by which it is ended: a number of charon's, or a process of pppd. */
-export type Tunnel = { ike: string } | { pppd: number };
+export type Tunnel = { ike: string; client?: TunnelClient | undefined } | { pppd: number };
 
 /** So long a client may take from its login to its tunnel. */
 const building_seconds = 30;
@@ -82,7 +88,8 @@ export class VpnSessions {
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
   /** When that was, in epoch seconds. */
   #looked_at = 0;
-  readonly #built = new Set<string>();
+  /** Sessions that no look has seen a tunnel of since their login, and when that was. */
+  readonly #building = new Map<string, number>();
   /** Those of an agent before, until the first poll. */
   #inherited: VpnSession[] = [];
   /** Where the search for a free address goes on: an address rests as long as possible. */
@@ -102,6 +109,7 @@ export class VpnSessions {
       const session = readNote(count);
       if (!session) continue;
       session.is_open = open.has(session.address);
+      this.#building.set(session.connection, session.since);
       this.#byAddress.set(session.address, session);
       this.#inherited.push(session);
       if (session.is_open) this.#authorities.open(session.connection, session.authority);
@@ -122,19 +130,30 @@ export class VpnSessions {
     return !this.#byAddress.has(address);
   }
 
-  /** The open session with this address, if it is of the same login. */
-  find(address: string, authority: Authority): VpnSession | undefined {
-    const session = this.#byAddress.get(address);
-    return session?.is_open && isDeepStrictEqual(session.authority, authority)
-      ? session
-      : undefined;
+  /**
+   * The open session of a client that logs in again in its tunnel. charon is not asked: it has a
+   * thread for each login that waits for RADIUS, and many leave it none to answer.
+   */
+  resume(client: TunnelClient, authority: Authority): VpnSession | undefined {
+    for (const session of this.all) {
+      if (!session.is_open || !isDeepStrictEqual(session.client, client)) continue;
+      if (!isDeepStrictEqual(session.authority, authority)) continue;
+      // The tunnel changes hands in charon, or was ended and comes again: a look may see none.
+      this.#building.set(session.connection, this.#options.clock.now());
+      return session;
+    }
+    return undefined;
   }
 
   /**
    * Opens a session for a login; returns it, or the reason against it. `given`: the address of a client by PPP, which has one
-   * already. Errors: the kernel's.
+   * already. `client`: one that may log in again. Errors: the kernel's.
    */
-  open({ authority, exit_ip }: Allowed, given?: string): Promise<VpnSession | Reason> {
+  open(
+    { authority, exit_ip }: Allowed,
+    given?: string,
+    client?: TunnelClient,
+  ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock } = this.#options;
       const address = given ?? this.#freeAddress();
@@ -143,9 +162,10 @@ export class VpnSessions {
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
-      const session = { connection, address, authority, since, is_open: true };
+      const session = { connection, address, authority, since, is_open: true, client };
       await kernel.open({ address, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
+      this.#building.set(connection, since);
       this.#authorities.open(connection, authority);
       // A change that came after the decision found no session to end.
       const reason = revocationOf(policy(), rules, authority, clock.now());
@@ -187,7 +207,7 @@ export class VpnSessions {
   /** A login for an address that was given out anew: the client who had it before has its tunnel behind it, though no look saw one. */
   noteReuse(address: string): void {
     const session = this.#byAddress.get(address);
-    if (session) this.#built.add(session.connection);
+    if (session) this.#building.delete(session.connection);
   }
 
   /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
@@ -197,8 +217,10 @@ export class VpnSessions {
     const strays: Tunnel[] = [];
     for (const [address, tunnel] of tunnels) {
       const session = this.#byAddress.get(address);
-      if (session?.is_open) this.#built.add(session.connection);
-      else strays.push(tunnel);
+      if (session?.is_open) {
+        this.#building.delete(session.connection);
+        if ('client' in tunnel) session.client = tunnel.client ?? session.client;
+      } else strays.push(tunnel);
     }
     return strays;
   }
@@ -254,10 +276,11 @@ export class VpnSessions {
   }
 
   /** The sessions that are over: without a tunnel, and not about to get one. */
-  #isOver({ address, connection, since }: VpnSession): boolean {
+  #isOver({ address, connection }: VpnSession): boolean {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
-    return this.#built.has(connection) || this.#looked_at - since >= building_seconds;
+    const since = this.#building.get(connection);
+    return since === undefined || this.#looked_at - since >= building_seconds;
   }
 
   /** Ends what these send and are sent, at once. */
@@ -279,7 +302,7 @@ export class VpnSessions {
   #drop({ address, connection }: VpnSession): void {
     this.#byAddress.delete(address);
     this.#authorities.close(connection);
-    this.#built.delete(connection);
+    this.#building.delete(connection);
   }
 
   #freeAddress(): string | undefined {

@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 import type { Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
-import type { Authority, Rules, VpnLogin } from '../policy/decide.ts';
+import type { Rules, VpnLogin } from '../policy/decide.ts';
 import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts';
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
@@ -24,7 +24,7 @@ import { findLack } from './machine.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
 import { type Offer, offerOf, Serving } from './serving.ts';
-import { type VpnSession, VpnSessions } from './sessions.ts';
+import { VpnSessions } from './sessions.ts';
 import { nftSessions } from './vpn_firewall.ts';
 
 export interface VpnOptions {
@@ -177,8 +177,10 @@ export class Vpn {
 
   async #evaluate(attempt: LoginAttempt): Promise<Verdict> {
     const { rules, clock, log } = this.#options;
-    const { login, source, exit_ip, connection, proves, password, address } = attempt;
+    const { login, source, source_port, exit_ip, connection, proves, password, address } = attempt;
     const service = serviceOf(connection);
+    // New keys of IKEv1 are a login.
+    const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
     if (address !== undefined) await this.#untilFree(address);
     const start = performance.now();
     const asked = { service: service ?? 'vpn-ikev2', login, exit_ip, proves, password };
@@ -186,8 +188,8 @@ export class Vpn {
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const outcome =
       decision.verdict === 'allow'
-        ? ((await this.#ongoing(attempt, decision.authority)) ??
-          (await this.#sessions?.open(decision, address)) ??
+        ? ((client && this.#sessions?.resume(client, decision.authority)) ??
+          (await this.#sessions?.open(decision, address, client)) ??
           'not_ready')
         : decision.reason;
     const told = { service, login, source, exit_ip };
@@ -199,13 +201,6 @@ export class Vpn {
     this.#decisions.note(outcome);
     log.info({ ...told, reason: outcome }, 'a VPN login was denied');
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
-  }
-
-  /** The session of a client of IKEv1 that logs in again in the middle of its tunnel. */
-  async #ongoing(attempt: LoginAttempt, authority: Authority): Promise<VpnSession | undefined> {
-    if (serviceOf(attempt.connection) !== 'vpn-ikev1') return undefined;
-    const address = await this.#serving?.addressOf(attempt).catch(() => undefined);
-    return address === undefined ? undefined : this.#sessions?.find(address, authority);
   }
 
   /** The daemon of L2TP gives an address out again as soon as it was given back. */
@@ -298,7 +293,11 @@ export class Vpn {
       if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
       // Ahead of what lets clients in.
       const offer = await this.#enforce();
-      this.#serving ??= await this.#prepare();
+      if (!this.#serving) {
+        this.#serving = await this.#prepare();
+        // Clients whose login waited for this agent may have a tunnel already.
+        this.#pause.abort();
+      }
       await this.#serving.offer(offer);
       this.#note('service', undefined);
     } catch (error) {
