@@ -142,7 +142,10 @@ export const lanes = {
     ...['agent/src/', 'agent/test/vpn', 'agent/test/scenarios/', 'demo/vpn', 'server/src/vpn'],
     'server/src/nodes/',
   ],
-  browser: ['console/', 'server/src/', 'client/', 'demo/', 'test/console/', 'test/browser.ts'],
+  browser: [
+    ...['console/', 'server/src/', 'client/', 'demo/', 'docs/openapi.json'],
+    ...['test/console/', 'test/pages/', 'test/browser.ts'],
+  ],
   packages: ['packaging/', 'scripts/', 'ops/', 'server/bin/', 'agent/bin/', 'server/install/'],
   deaths: ['server/src/', 'agent/src/', 'test/powercut/', 'test/system/'],
 };
