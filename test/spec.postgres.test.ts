@@ -341,14 +341,14 @@ eachDatabase((database) => {
     });
 
     it('500 Internal Server Error: a problem on the service side; it has been logged', async () => {
-      const setServices = (services: string) =>
+      const rename = (table: string, name: string) =>
         world.t.write(async (tx) => {
-          await tx.run("update servers set services = $1 where name = 'lon1'", [services]);
+          await tx.run(`alter table ${table} rename to ${name}`);
           await bumpVersion(tx, 0);
         });
-      await setServices('[');
+      await rename('exit_ips', 'mislaid');
       expectError(await current.get('/servers'), 500, /logged/);
-      await setServices('["proxy"]');
+      await rename('mislaid', 'exit_ips');
       expect((await current.get('/servers')).status).toBe(200);
     });
 

@@ -211,6 +211,9 @@ function responsesOf(
 ): Operation['responses'] {
   const isV0 = audienceOf(path) === '/v0';
   const record = words.record ?? recordOf(path);
+  // As `list_pages.ts` of the API reads them: with a Link, and with counts.
+  const isPaged =
+    !isV0 && lists && (plain.parameters as Parameter[])?.some(({ name }) => name === 'sort');
   const responses: Operation['responses'] = {};
   for (const [status, answer] of Object.entries(plain.responses)) {
     if (Number(status) >= 300) continue;
@@ -223,6 +226,7 @@ function responsesOf(
       words,
       record,
       lists,
+      isPaged,
     );
   }
   if (isV0 && method === 'get') responses['304'] = { $ref: '#/components/responses/NotModified' };
@@ -260,6 +264,7 @@ function success(
   words: OperationWords,
   record: string,
   lists: boolean,
+  isPaged = false,
 ): Answer {
   const isV0 = audienceOf(path) === '/v0';
   const usual: Record<string, string> = {
@@ -288,12 +293,7 @@ function success(
       ? ['Preference-Applied']
       : []),
     ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
-    ...(!isV0 &&
-    method === 'get' &&
-    (path === '/admin/servers' ||
-      (/}?\/(authlist|overrides)$/.test(path) && path !== '/admin/authlist'))
-      ? ['Exitward-Total', 'Exitward-Found']
-      : []),
+    ...(isPaged ? ['Exitward-Total', 'Exitward-Found'] : []),
     'X-Request-Id',
   ];
   const references = Object.fromEntries(

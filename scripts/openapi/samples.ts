@@ -47,6 +47,7 @@ function fits(schema: Schema, value: unknown): boolean {
   if (typeof value === 'number') {
     return /^(integer|number)$/.test(schema.type ?? '') && value >= minimum && value <= maximum;
   }
+  if (value === null) return schema.type === 'null';
   if (Array.isArray(value)) return schema.type === 'array';
   if (typeof value === 'object') return schema.type === 'object' && !schema.properties;
   return schema.type === typeof value;

@@ -30,12 +30,12 @@ const markAlike = `(() => {
   }
 })()`;
 
-/** The faults that axe finds in the page as it is now, in light and dark. */
-export async function faultsByAxe({ page }: Visit): Promise<string[]> {
+/** The faults that axe finds in the page as it is now, in light and dark, or in one of them. */
+export async function faultsByAxe({ page }: Visit, only?: 'light' | 'dark'): Promise<string[]> {
   const faults: string[] = [];
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(axe.source);
   await page.evaluate(markAlike);
-  for (const [colorScheme, rules] of themes) {
+  for (const [colorScheme, rules] of themes.filter(([name]) => !only || name === only)) {
     await page.emulateMedia({ colorScheme });
     // The faults alone leave the page: to take along all that axe has passed costs several times its own work.
     const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });

@@ -24,7 +24,7 @@ export class Visit {
   readonly origin: string;
   /** The things that should not have happened, in words. */
   readonly problems: string[] = [];
-  /** The server is away: its browser may say that it cannot be reached. */
+  /** The server is away, or fails: its browser may say so. */
   mayBeUnreachable = false;
 
   private constructor(context: BrowserContext, page: Page, origin: string) {
@@ -45,7 +45,7 @@ export class Visit {
     page.on('console', (message) => {
       const text = message.text();
       if (!['error', 'warning'].includes(message.type()) || isRefusal(text)) return;
-      if (this.mayBeUnreachable && text.startsWith('Failed to load resource: net::ERR_')) return;
+      if (this.mayBeUnreachable && text.startsWith('Failed to load resource: ')) return;
       this.problems.push(`${message.type()}: ${text}`);
     });
   }

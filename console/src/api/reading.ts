@@ -107,6 +107,10 @@ export function isOld({ queryKey: [operation], state: { data } }: Query): boolea
   return reads.some(({ as_of }) => as_of && isOutdated(operation as Operation, as_of));
 }
 
+/** Reads again what could not be read. */
+export const retryReads = () =>
+  void queries.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
+
 /** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
 export const callAsShown = <K extends Operation>(
   operation: K,

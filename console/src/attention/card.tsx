@@ -1,6 +1,7 @@
 // The things that need attention, as a list of sentences; or that nothing does.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { retryReads } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { Badge, Button, Card, Icon } from '../ui/ui.ts';
 import type { Item } from './items.ts';
@@ -29,9 +30,10 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
   return (
     <Card title="What needs attention">
       {faults.length > 0 && (
-        <p class="fault banner" role="alert">
-          {`Not everything could be looked at. ${explain(fault).sentence}`}
-        </p>
+        <div class="fault banner" role="alert">
+          <p>{`Not everything could be checked. ${explain(fault).sentence}`}</p>
+          <Button onClick={retryReads}>Try again</Button>
+        </div>
       )}
       {items.length > 0 && (
         <ul class="attention">

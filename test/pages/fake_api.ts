@@ -1,0 +1,270 @@
+// A fake of /console and /admin for the pages alone: each answer is the example of the document, unless a test gives another one.
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import {
+  type Document,
+  type Answer as Documented,
+  mapValues,
+  type Operation,
+  type Parameter,
+  type Schema,
+} from '../../scripts/openapi/shapes.ts';
+import type { Context } from '../../server/src/context.ts';
+import { pageRoutes } from '../../server/src/http/pages.ts';
+import { ContractChecker, followReferences } from '../contract_checker.ts';
+
+const documentFile = new URL('../../docs/openapi.json', import.meta.url);
+const document = JSON.parse(readFileSync(documentFile, 'utf8')) as Document;
+
+/** An operation of the document that the console may call, as `GET /console/authlist/{id}`. */
+export interface FakeOperation extends Operation {
+  name: string;
+  method: string;
+  path: string;
+  /** The status of its success, and its body. */
+  status: number;
+  schema: Schema;
+  example: unknown;
+  isStream: boolean;
+}
+
+/** An answer in the place of the example. */
+export interface FakeAnswer {
+  status?: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** The field at fault, of a refusal that names one. */
+  field?: string;
+  /** The answer is sent after this. */
+  after?: Promise<unknown>;
+}
+
+/** A request of the page. */
+export interface FakeRequest {
+  operation: string;
+  query: Record<string, string>;
+  body: unknown;
+}
+
+/** Answers an operation, or leaves it to the rules before. */
+export type Rule = (of: FakeOperation, request: FakeRequest) => FakeAnswer | undefined;
+
+const codes: Record<number, string> = {
+  400: 'bad_request',
+  401: 'session_ended',
+  403: 'forbidden',
+  404: 'not_found',
+  409: 'conflict',
+  500: 'internal_error',
+  503: 'unavailable',
+};
+
+/** Every operation of both audiences, without references. */
+export const operations: FakeOperation[] = Object.entries(document.paths)
+  .filter(([path]) => /^\/(console|admin)(\/|$)/.test(path))
+  .flatMap(([path, item]) =>
+    Object.entries(item).map(([method, plain]) => {
+      const operation = followReferences(document, plain) as Operation;
+      const [status, answer] = Object.entries(operation.responses).find(
+        ([one]) => Number(one) < 300,
+      ) as [string, Documented];
+      const [type, content] = Object.entries(answer.content ?? {})[0] ?? [];
+      return {
+        ...operation,
+        ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path },
+        ...{ status: Number(status), schema: content?.schema ?? {} },
+        example: content?.example ?? '',
+        isStream: type === 'text/event-stream',
+      };
+    }),
+  );
+
+export class FakeApi {
+  /** What the page has asked for, without the streams of events. */
+  readonly requests: FakeRequest[] = [];
+  /** The operations that were asked for, ever. */
+  readonly sent: string[] = [];
+  /** The ways in which requests or answers are not as the document has them. */
+  readonly faults: string[] = [];
+  readonly #app: FastifyInstance;
+  readonly #checker = new ContractChecker(document, []);
+  readonly #ajv = new Ajv2020({ strict: true, strictRequired: false, coerceTypes: true });
+  readonly #compiled = new Map<string, ValidateFunction>();
+  readonly #heard = new EventEmitter();
+  #rules: Rule[] = [];
+  origin = '';
+
+  readonly #checksAll: boolean;
+
+  private constructor(checksAll: boolean) {
+    this.#checksAll = checksAll;
+    this.#app = fastify({ forceCloseConnections: true });
+    pageRoutes(this.#app, { config: {} } as Context);
+    this.#app.addContentTypeParser('*', { parseAs: 'string' }, (_, body, done) => done(null, body));
+    for (const operation of operations) {
+      this.#app.route({
+        method: operation.method,
+        url: operation.path.replace(/\{(\w+)\}/g, ':$1'),
+        handler: (request, reply) => this.#answer(operation, request, reply),
+      });
+    }
+    this.#app.setNotFoundHandler(async ({ method, url }, reply) => {
+      this.faults.push(`${method} ${url} is not documented`);
+      return reply.code(404).send({ message: 'There is nothing here.', code: 'not_found' });
+    });
+  }
+
+  /** `checksAll`: the answers that it makes itself, too. To compile their schemas takes seconds. */
+  static async start({ checksAll = false } = {}): Promise<FakeApi> {
+    const fake = new FakeApi(checksAll);
+    await fake.#app.listen({ host: '127.0.0.1', port: 0 });
+    fake.origin = `http://127.0.0.1:${(fake.#app.server.address() as AddressInfo).port}`;
+    return fake;
+  }
+
+  async stop(): Promise<void> {
+    await this.#app.close();
+  }
+
+  /** From now on; of several rules that answer, the last one does. `of`: by name, or which. */
+  answer(of: string | Rule, answer: FakeAnswer = {}): void {
+    if (typeof of === 'string' && !operations.some(({ name }) => name === of)) {
+      throw new Error(`The document has no operation "${of}".`);
+    }
+    const rule = (one: FakeOperation) => (one.name === of ? answer : undefined);
+    this.#rules.unshift(typeof of === 'string' ? rule : of);
+  }
+
+  /** The last request of this kind, or the first one that comes within some seconds. */
+  async next(is: (of: FakeRequest) => boolean): Promise<FakeRequest | undefined> {
+    const signal = AbortSignal.timeout(2_000);
+    while (!this.requests.some(is)) {
+      await once(this.#heard, 'request', { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+    }
+    return this.requests.findLast(is);
+  }
+
+  /** Answers by the examples again, and forgets what was asked. */
+  reset(): void {
+    this.#rules = [];
+    this.requests.length = 0;
+  }
+
+  /** The answer of the last rule that has one. */
+  #given(operation: FakeOperation, request: FakeRequest): FakeAnswer {
+    for (const rule of this.#rules) {
+      const answer = rule(operation, request);
+      if (answer) return answer;
+    }
+    return {};
+  }
+
+  async #answer(operation: FakeOperation, request: FastifyRequest, reply: FastifyReply) {
+    const { name, isStream } = operation;
+    const query = request.query as Record<string, string>;
+    const body = request.body ?? undefined;
+    const asked = { operation: name, query, body };
+    this.sent.push(name);
+    if (!isStream) this.requests.push(asked);
+    this.#heard.emit('request');
+    this.#checkRequest(operation, request);
+    const { headers: known = {} } = operation.responses[operation.status] as Documented;
+    const given = this.#given(operation, asked);
+    await given.after;
+    const status = given.status ?? operation.status;
+    const value = given.body ?? (status < 300 ? operation.example : errorBody(status, given.field));
+    const headers = {
+      'x-request-id': 'fake-1',
+      ...('Exitward-Total' in known && counts(value)),
+      ...(status === 201 && { location: '/created/1' }),
+      ...(status === 503 && { 'retry-after': '1' }),
+      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+      ...given.headers,
+    };
+    reply.code(status).headers(headers);
+    if (isStream && status === 200) {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).write(': keep\n\n');
+      return reply;
+    }
+    const text = status === 204 ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+    const [type = 'application/json'] = Object.keys(
+      (operation.responses[status] as Documented | undefined)?.content ?? {},
+    );
+    reply.type(type === 'application/json' ? `${type}; charset=UTF-8` : type);
+    if (this.#checksAll || given.body !== undefined) {
+      this.#checkAnswer(
+        request,
+        status,
+        { ...headers, 'content-type': String(reply.getHeader('content-type')) },
+        text,
+      );
+    }
+    return reply.send(text);
+  }
+
+  #checkAnswer(
+    { method, url }: FastifyRequest,
+    status: number,
+    headers: Record<string, string>,
+    body: string,
+  ): void {
+    const found = this.#checker.faults({ method, target: url }, { status, headers, body });
+    // A test may ask for an answer that the server owes nobody.
+    const faults = found.filter((one) => !one.endsWith(': our fault'));
+    this.faults.push(...faults.map((one) => `the answer to ${method} ${url}: ${one}`));
+  }
+
+  #checkRequest({ name, requestBody, parameters = [] }: FakeOperation, request: FastifyRequest) {
+    const type = request.headers['content-type']?.replace(/;.*/, '') ?? '';
+    const schema = requestBody?.content[type]?.schema;
+    const inQuery = (parameters as Parameter[]).filter((one) => one.in === 'query');
+    const ofQuery = {
+      type: 'object',
+      additionalProperties: false,
+      properties: Object.fromEntries(inQuery.map((one) => [one.name, one.schema])),
+      required: inQuery.filter((one) => one.required).map((one) => one.name),
+    };
+    this.#check(`${name}: the query`, ofQuery, { ...(request.query as object) });
+    if (requestBody && !schema) this.faults.push(`${name}: a body of the type "${type}"`);
+    if (!requestBody && request.body !== undefined) this.faults.push(`${name}: a body`);
+    if (schema && typeof request.body === 'object')
+      this.#check(`${name}: the body`, schema, request.body);
+  }
+
+  #check(what: string, schema: object, value: unknown): void {
+    const validate = this.#compiled.get(what) ?? this.#ajv.compile(schema);
+    this.#compiled.set(what, validate);
+    if (validate(value)) return;
+    const errors = this.#ajv.errorsText(validate.errors, { dataVar: '' });
+    this.faults.push(`${what}: ${errors}: ${JSON.stringify(value)}`);
+  }
+}
+
+/** The sentences of refusals are short here: what pages do with them is not about the words. */
+function errorBody(status: number, field?: string): object {
+  if (field) return { message: `${field}: is refused by the fake.`, code: 'invalid_field', field };
+  return { message: `The fake answers ${status}.`, code: codes[status] ?? 'bad_request' };
+}
+
+const counts = (rows: unknown) => {
+  const count = String(Array.isArray(rows) ? rows.length : 0);
+  return { 'exitward-total': count, 'exitward-found': count };
+};
+
+/** The example of an operation with nothing in its lists, where the document allows that. */
+export const emptyExample = ({ example, schema }: FakeOperation) => emptied(example, schema);
+
+function emptied(value: unknown, schema: Schema): unknown {
+  const [fitting = schema] = schema.anyOf?.filter(({ type }) => type !== 'null') ?? [];
+  if (Array.isArray(value)) return fitting.minItems ? value : [];
+  if (typeof value !== 'object' || value === null) return value;
+  const { properties = {} } = fitting;
+  return mapValues(value as Record<string, unknown>, (one, key) =>
+    emptied(one, properties[key] ?? {}),
+  );
+}

@@ -1,0 +1,92 @@
+// Every list of both consoles: to sort, to filter and to go on to the next page asks the API for just that.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { FakeRequest } from './fake_api.ts';
+import { addresses, FakeConsole } from './fake_console.ts';
+
+describe('the lists of the console', () => {
+  let t: FakeConsole;
+  let controls = 0;
+  beforeAll(async () => {
+    t = await FakeConsole.start();
+  });
+  afterAll(() => t?.stop());
+  beforeEach(() => t.startOver());
+
+  /** The first request that comes from now on and is so. */
+  async function asked(does: () => Promise<unknown>, is: (of: FakeRequest) => boolean) {
+    t.fake.requests.length = 0;
+    await does();
+    controls += 1;
+    return await t.fake.next(is);
+  }
+
+  /** What each order and filter of the page asks for, where it is wrong. */
+  async function faultsOfControls(): Promise<string[]> {
+    const faults: string[] = [];
+    const { page } = t.visit;
+    for (const heading of await page.locator('main .sort-button:visible').all()) {
+      const name = await heading.innerText();
+      const request = await asked(
+        () => heading.click(),
+        ({ query }) => query.sort !== undefined,
+      );
+      if (!request && !page.url().includes('sort=')) faults.push(`sorts by ${name} without asking`);
+      const column = page.locator('th[aria-sort]').filter({ hasText: name });
+      await column.waitFor({ timeout: 5_000 }).catch(() => faults.push(`does not mark ${name}`));
+    }
+    for (const select of await page.locator('main .filters select').all()) {
+      const [name, values] = await select.evaluate(
+        // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
+        (one: any) => [one.name, [...one.options].map(({ value }) => value)] as [string, string[]],
+      );
+      const value = values.at(-1) ?? '';
+      if (value === '') continue;
+      const isAsked = await asked(
+        () => select.selectOption(value),
+        ({ query }) => Object.values(query).includes(value) || query.ends_before !== undefined,
+      );
+      if (!isAsked && !(await hasAddress(value))) faults.push(`filters by ${name} without asking`);
+    }
+    const search = page.locator('main .filters input[name=search]');
+    if ((await search.count()) > 0) {
+      const isAsked = await asked(
+        () => search.fill('zebra'),
+        ({ query }) => query.search === 'zebra',
+      );
+      if (!isAsked && !(await hasAddress('zebra'))) faults.push('searches without asking');
+    }
+    return faults;
+  }
+
+  /** Lists that are read whole are filtered by the page itself: the address has it. */
+  const hasAddress = async (value: string) =>
+    [...new URLSearchParams(t.visit.page.url().split('?').at(-1)).values()].includes(value);
+
+  test.each(addresses)('of %s are sorted and filtered by the API', async (path) => {
+    await t.open(path);
+    expect([...(await faultsOfControls()), ...t.takeFaults()]).toEqual([]);
+  });
+
+  test.each(addresses)('of %s go on to the next page of what was asked for', async (path) => {
+    const pages = new Set<string>();
+    t.fake.answer(({ name, method, path }, { query }) => {
+      if (method !== 'GET' || query.limit === undefined || query.after) return undefined;
+      pages.add(name);
+      const next = new URLSearchParams({ ...query, after: 'fake' });
+      const counts = { 'exitward-total': '2', 'exitward-found': '2' };
+      return { headers: { link: `<${path}?${next}>; rel="next"`, ...counts } };
+    });
+    await t.open(path);
+    for (const more of await t.visit.button('Show more').all()) {
+      const request = await asked(
+        () => more.click(),
+        ({ query }) => query.after !== undefined,
+      );
+      expect(request?.query.limit).toMatch(/^\d+$/);
+      expect(pages).toContain(request?.operation);
+    }
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('are many', () => expect(controls).toBeGreaterThan(80));
+});

@@ -1,0 +1,211 @@
+// Every page of both consoles without a server: with the samples of the document, with empty lists, and when what it reads fails.
+import type { Locator } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { paths } from '../../console/src/paths.ts';
+import { faultsByAxe } from '../console/looking.ts';
+import { effort } from '../effort.ts';
+import { emptyExample } from './fake_api.ts';
+import { addresses, FakeConsole } from './fake_console.ts';
+
+/** A read is made so often before its failure is shown: `reading.ts` of the console. */
+const mostTries = 5;
+
+interface Row {
+  heading: string;
+  /** A text of its sample. */
+  sample: string;
+  /** A text that stands there when its lists are empty, where it has any. */
+  empty?: string;
+  /** The state in its address. */
+  search?: string;
+  /** Reads without which it only offers less. */
+  lesser?: string[];
+}
+
+/** A page of an account has the same text below the account's own address for operators. */
+const ofAccount = {
+  servers: { sample: '6.44 GB', empty: 'No server is on', lesser: ['contract'] },
+  users: { sample: 'Alice', empty: 'There are no users yet.', lesser: ['servers'] },
+  tokens: { sample: 'read-only', empty: 'There is no API token.' },
+  authlist: { sample: '203.0.113.7', empty: 'No address is listed.', lesser: ['removals'] },
+  dns: { sample: 'exitward.example', empty: 'No hostname is overridden.', lesser: ['removals'] },
+  usage: { sample: '159 kB', empty: 'No traffic in these days.', lesser: ['contract'] },
+  audit: { sample: 'API token default added', empty: 'Nothing yet.' },
+} satisfies Record<string, Omit<Row, 'heading'>>;
+
+const pages: Record<string, Row> = {
+  '/': {
+    heading: 'Overview',
+    sample: '5.37 GB',
+    empty: 'No server is on the contract yet',
+    lesser: ['network'],
+  },
+  '/servers': { heading: 'Servers', ...ofAccount.servers },
+  '/servers/fra1': {
+    heading: 'Frankfurt (fra1)',
+    sample: '203.0.113.7',
+    empty: 'The network has no server named fra1.',
+    lesser: ['address'],
+  },
+  '/usage': { heading: 'Usage', ...ofAccount.usage },
+  '/authlist': { heading: 'IP authlist', ...ofAccount.authlist },
+  '/dns': { heading: 'Custom DNS', ...ofAccount.dns },
+  '/users': { heading: 'Users and tokens', ...ofAccount.users },
+  '/tokens': { heading: 'API tokens', ...ofAccount.tokens },
+  '/activity': { heading: 'Activity', ...ofAccount.audit },
+  '/sign-in': { heading: 'Your sign-in', sample: '203.0.113.7' },
+  '/operator': { heading: 'Overview', sample: 'fra1-a on fra1', empty: 'All is well' },
+  '/operator/accounts': {
+    heading: 'Accounts',
+    sample: '5.37 GB',
+    empty: 'There is no account yet.',
+  },
+  '/operator/servers': {
+    heading: 'Servers',
+    sample: 'Frankfurt',
+    empty: 'The network has no server yet.',
+    lesser: ['port_schemes', 'places'],
+  },
+  '/operator/servers/fra1': {
+    heading: 'fra1',
+    sample: '203.0.113.7',
+    empty: 'fra1 has no exit IP yet.',
+  },
+  '/operator/nodes': { heading: 'Nodes', sample: 'fra1-a', empty: 'No node has joined yet.' },
+  '/operator/nodes/1': {
+    heading: 'fra1-a of fra1',
+    sample: 'Open connections',
+    empty: 'The network has no such node.',
+  },
+  '/operator/authlist': {
+    heading: 'Who lists an address',
+    sample: 'alice',
+    empty: 'No account lists',
+    search: '?ip=203.0.113.7',
+  },
+  '/operator/port-schemes': { heading: 'Port schemes', sample: 'from 10000' },
+  '/operator/geo': { heading: 'Geo-IP', sample: '12 km', empty: 'There is no such exit IP.' },
+  '/operator/usage': { heading: 'Usage', sample: 'acme', empty: 'There is no account yet.' },
+  '/operator/audit': { heading: 'Audit log', ...ofAccount.audit },
+  '/operator/tokens': { heading: 'Operator tokens', sample: 'acme', empty: 'No token matches.' },
+  '/operator/accounts/acme': { heading: 'acme', sample: 'Billing period' },
+  ...Object.fromEntries(
+    Object.entries(ofAccount).map(([part, row]) => [
+      `/operator/accounts/acme/${part}`,
+      { heading: 'acme', ...row },
+    ]),
+  ),
+};
+
+describe('a page of the console', () => {
+  let t: FakeConsole;
+  beforeAll(async () => {
+    t = await FakeConsole.start();
+  });
+  afterAll(() => t?.stop());
+  beforeEach(() => t.startOver());
+
+  const main = () => t.visit.page.locator('main');
+  const sees = (text: string) => main().getByText(text).first().waitFor();
+
+  /** What is wrong with a page whose reads have failed; `sentence`: what it is to say of that. */
+  async function faultsOfFailure(sentence?: string): Promise<string[]> {
+    const said = main()
+      .getByText(sentence ?? '')
+      .first();
+    const isSaid = sentence === undefined || (await isSeen(said));
+    const name = (await t.visit.page.getByRole('heading', { level: 1 }).innerText()).trim();
+    return [
+      ...(isSaid ? [] : ['it does not say so']),
+      ...(name === '' || name === 'This page met an error' ? [`its name is "${name}"`] : []),
+      ...t.takeFaults(),
+    ];
+  }
+
+  const isSeen = (of: Locator) =>
+    of.waitFor({ timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
+
+  /** Presses each button that offers another try. */
+  async function tryAgain(): Promise<void> {
+    const buttons = await main().getByRole('button', { name: 'Try again' }).all();
+    expect(buttons, 'buttons to try again').not.toEqual([]);
+    // The last one first: they go when they have helped.
+    for (const button of buttons.reverse()) await button.click();
+  }
+
+  test('has a row here for each address of the console’s own table, and for each part of an account', async () => {
+    expect(Object.keys(pages).sort()).toEqual([...addresses].sort());
+    await t.open(paths.operator.account('acme'));
+    const links = await main().getByRole('navigation').getByRole('link').all();
+    const parts = await Promise.all(links.map((link) => link.getAttribute('href')));
+    const known = addresses.filter((one) => one.startsWith(paths.operator.account('acme')));
+    expect(parts.map((href) => href?.replace('#', ''))).toEqual(known);
+  });
+
+  describe.each(Object.entries(pages))('%s', (path, row) => {
+    const { heading, sample, empty = '', search = '', lesser = [] } = row;
+    let reads: string[];
+
+    test('shows its name and its sample, and is accessible', async () => {
+      await t.open(path + search);
+      await sees(sample);
+      expect(await t.visit.heading(heading).count()).toBeGreaterThan(0);
+      reads = t.reads();
+      expect(reads).not.toEqual([]);
+      expect(await faultsByAxe(t.visit, 'light')).toEqual([]);
+      expect(t.takeFaults()).toEqual([]);
+    });
+
+    if (empty) {
+      test('says so when its lists are empty', async () => {
+        t.fake.answer((one) => (one.method === 'GET' ? { body: emptyExample(one) } : undefined));
+        await t.open(path + search);
+        await sees(empty);
+        expect(t.takeFaults()).toEqual([]);
+      });
+    }
+
+    test('says so when it cannot be read, and is read at the next try', async () => {
+      t.failReads(500);
+      await t.open(path + search);
+      expect(await faultsOfFailure('Something went wrong on the server.')).toEqual([]);
+      t.recover();
+      await tryAgain();
+      await sees(sample);
+      expect(t.takeFaults()).toEqual([]);
+    });
+
+    test('goes on when one of its reads fails, and says so', async () => {
+      const faults: Record<string, string[]> = {};
+      // Operators see the same parts of an account as its people.
+      const isSeenBefore = path.startsWith('/operator/accounts/') && effort !== 'deep';
+      for (const read of reads.length > 1 && !isSeenBefore ? reads : []) {
+        const isLesser = lesser.some((name) => read.endsWith(`/${name}`));
+        t.recover();
+        t.failReads(503, read);
+        await t.open(path + search);
+        await expect.poll(() => t.timesRead(read)).toBe(mostTries);
+        const found = await faultsOfFailure(isLesser ? undefined : 'The fake answers 503.');
+        if (found.length > 0) faults[read] = found;
+      }
+      expect(faults).toEqual({});
+    });
+  });
+
+  describe('the control', () => {
+    test('a page that throws, and one that says nothing of what failed, are found', async () => {
+      t.fake.answer(({ name }) => (name === 'GET /console/tokens' ? { body: [null] } : undefined));
+      await t.open('/tokens');
+      expect((await faultsOfFailure('The fake answers')).join('\n')).toMatch(
+        /does not say so.*This page met an error.*TypeError.*not the documented shape/s,
+      );
+      t.recover();
+      await t.open('/tokens');
+      await t.visit.page.evaluate("Promise.reject(new Error('nobody catches it')); undefined");
+      await expect.poll(() => t.takeFaults().join()).toContain('nobody catches it');
+    });
+  });
+});
