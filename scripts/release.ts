@@ -3,7 +3,8 @@
 //   npm run release -- [--dry-run] [--arch amd64,arm64] [--out FOLDER]     both architectures, release/
 //
 // The npm packages, the Debian packages, a list of all components (CycloneDX), and the checksums of all of them. They are made
-// in a copy of the commit, so that nothing else of this folder is in them. --dry-run does everything but the tag.
+// in a copy of the commit, so that nothing else of this folder is in them. A tree that `npm run test:deep` has not passed on is refused.
+// --dry-run does everything but the tag, on any tree.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -20,6 +21,7 @@ import { argv, env, execPath, exit, stderr, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { checkRelease, type Release } from './release/checks.ts';
 import { componentsOf } from './release/components.ts';
+import { requireDeepRun } from './release/deep_record.ts';
 import { sumsOf } from './release/sums.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -75,6 +77,7 @@ try {
     },
   });
   const release = checkRelease(root);
+  if (!values['dry-run']) requireDeepRun(root);
   const out = resolve(values.out);
   for (const name of build(release, values.arch, out)) stdout.write(`${join(out, name)}\n`);
   const tag = `v${release.version}`;

@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { componentsOf } from '../scripts/release/components.ts';
+import { parts, recordPart } from '../scripts/release/deep_record.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
@@ -237,6 +238,13 @@ describe('a dry run', () => {
   );
 
   test('the same commit makes the same bytes, is tagged unless asked otherwise, and once', async () => {
+    const untested = await release();
+    expect([untested.code, untested.said]).toEqual([
+      1,
+      expect.stringMatching(/test:deep.* have not passed/),
+    ]);
+    expect(git('tag', '--list')).toBe('');
+    for (const part of parts) recordPart(copy, part, 'as in a test');
     expect((await release()).said).toContain(`v${version} is tagged. To publish it: git push`);
     expect(readFileSync(join(out, 'SHA256SUMS'), 'utf8')).toBe(sums);
     expect(git('cat-file', '-t', `v${version}`)).toBe('tag');

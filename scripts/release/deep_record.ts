@@ -5,12 +5,22 @@ import { kinds } from '../../test/lanes.mjs';
 /** The parts of a deep run: the kinds of tests, and the soak. */
 export const parts: readonly string[] = [...Object.keys(kinds), 'soak'];
 
-const notes = ['notes', '--ref', 'deep'];
+/** Whoever runs them: the note says what passed, not who looked. */
+const identity = ['-c', 'user.name=Exitward', '-c', 'user.email=deep@exitward.invalid'];
+const notes = [...identity, 'notes', '--ref', 'deep'];
 
 /** The parts that have not passed on the tree of the last commit of the repository in the folder. */
 export function missingParts(root: string): string[] {
   const passed = new Set(notesOf(root).map((line) => line.split(' ')[0]));
   return parts.filter((part) => !passed.has(part));
+}
+
+/** Errors: parts have not passed on the tree of the last commit; the first is named. */
+export function requireDeepRun(root: string): void {
+  const [first, ...others] = missingParts(root);
+  if (first === undefined) return;
+  const more = others.length > 0 ? ` and ${others.length} more parts` : '';
+  throw new Error(`${first}${more} of \`npm run test:deep\` have not passed on this tree; run it.`);
 }
 
 /** Records that a part has passed on the tree of the last commit. `figures` says how: on one line. */
