@@ -1,5 +1,5 @@
 // The lanes of a submission: which of them a change touches, and what they need.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { kindOf, kinds, lanes, lanesOf, packagesOf, touches } from './lanes.mjs';
@@ -54,6 +54,11 @@ describe('the tables', () => {
         .flat()
         .filter((lane) => !lanes.includes(lane)),
     ).toEqual([]);
+  });
+
+  test.each(Object.entries(kinds))('stand in the document: %s', (kind, { lane }) => {
+    const document = readFileSync(join(root, 'docs/how-it-is-tested.md'), 'utf8');
+    expect(document).toMatch(new RegExp(`^\\| \`${kind}\` +\\| ${lane} +\\| \\w`, 'm'));
   });
 
   test.each([

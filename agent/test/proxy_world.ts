@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -519,6 +520,17 @@ export class Usage {
 /** The faults as people read them. */
 export const messagesOf = (one: { faults(): Fault[] }): string[] =>
   one.faults().map(({ message }) => message);
+
+/** Halts a process, and resolves once each of its threads has stopped: on a busy machine they go on for a while. */
+export async function halt(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  const tasks = `/proc/${pid}/task`;
+  await until(() =>
+    readdirSync(tasks).every((task) =>
+      /^\d+ \(.*\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8')),
+    ),
+  );
+}
 
 /** Waits until something holds, with patience for a busy machine. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {

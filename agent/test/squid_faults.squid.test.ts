@@ -47,7 +47,7 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
     expect(at).toBe(t.otherOriginIp);
     origin.dialled.clear();
     const script = childOf(squid, 'dial.sed') ?? 0;
-    process.kill(script, 'SIGSTOP');
+    await t.halt(script);
     const asked = t.ask(
       { port: t.overridePort },
       method,
@@ -70,7 +70,7 @@ test('a request that its decider dies with is told that the node is not ready', 
     // A Squid whose helper dies before it ever responded gives up itself.
     expect((await t.ask(normal, method, target)).status).toBe(200);
     const decider = deciderOf(squid) as number;
-    process.kill(decider, 'SIGSTOP');
+    await t.halt(decider);
     const asked = t.ask(normal, method, target);
     await sleep(300);
     process.kill(decider, 'SIGKILL');

@@ -138,7 +138,7 @@ test('a decider that hangs is found out and replaced', async () => {
   // A Squid whose first decider dies young, and before it ever responded, gives up itself.
   expect(await reasonFor(normal)).toBe('let in');
   const hung = deciderOf(squids()[0]) ?? 0;
-  process.kill(hung, 'SIGSTOP');
+  await t.halt(hung);
   await expect(engine.catchUp()).rejects.toThrow('does not answer');
   expect(t.messagesOf(engine)).toEqual(['The decider of Squid 0 did not answer, and was ended.']);
   await t.until(async () => (await reasonFor(normal)) === 'let in');

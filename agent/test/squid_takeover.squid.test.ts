@@ -22,7 +22,7 @@ test('connections that were let in are not taken for waiting ones until a decide
   const open = () => t.openTunnel({ port: t.normalPort }, to);
   const tunnels = await Promise.all(Array.from({ length: 2 * most }, open));
   const decider = deciderOf(node.squids()[0]) ?? 0;
-  process.kill(decider, 'SIGSTOP');
+  await t.halt(decider);
   await node.restart({ EXITWARD_AGENT_MAX_CONNECTIONS: String(most) });
   const poll = async () => {
     for (let n = 0; n < 3; n++) await node.engine.poll(undefined);

@@ -10,7 +10,7 @@ import { firewallRules } from '../src/firewall.ts';
 import type { VpnReport } from '../src/health/vpn_health.ts';
 import { findKernelLack } from '../src/vpn/machine.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
-import { now, until } from './proxy_world.ts';
+import { halt, now, until } from './proxy_world.ts';
 import { exits, hostname, vpnRecords, vpnServer } from './vpn_scene.ts';
 import { VpnWorld } from './vpn_world.ts';
 
@@ -66,7 +66,7 @@ test('each service is asked at each exit, also behind the firewall of the proxie
 
 test('a charon that hangs is crit within one check, and well again once it goes on', async () => {
   const pid = world.charonPid();
-  process.kill(pid, 'SIGSTOP');
+  await halt(pid);
   try {
     const health = await check();
     expect(statuses(health)).toEqual(everywhere('crit'));

@@ -8,7 +8,7 @@ import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
 import { createSigningKey, signToken } from './histories.ts';
-import { contractRecord, now, until, userRecord } from './proxy_world.ts';
+import { contractRecord, halt, now, until, userRecord } from './proxy_world.ts';
 import {
   exits,
   hasDevice,
@@ -310,7 +310,7 @@ test('a charon that hangs holds up neither the end of a session, nor the rules',
   const { address } = await world.client(1).connect();
   expect(open()).toContain(address);
   const pid = world.charonPid();
-  process.kill(pid, 'SIGSTOP');
+  await halt(pid);
   try {
     await world.apply(contractRecord(1, { suspended: true }));
     // It has been acknowledged.
