@@ -1,9 +1,8 @@
 // The words about an address that is listed already, for a person who cannot remove that entry.
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
 vi.stubGlobal('sessionStorage', { getItem: () => null });
-afterAll(() => vi.unstubAllGlobals());
 
 const { ApiError } = await import('../src/api/api.ts');
 const { explainListed } = await import('../src/authlist/listed_elsewhere.ts');

@@ -12,7 +12,6 @@ vi.stubGlobal('fetch', async (url: string, { headers }: { headers: HeadersInit }
   const [status, body] = answers[url] ?? [200, present];
   return Response.json(body, { status });
 });
-afterAll(() => vi.unstubAllGlobals());
 
 const { change, queries } = await import('../src/api/reading.ts');
 const { readSession, readOnlyReasonOf, session, setSession } = await import(

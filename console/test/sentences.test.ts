@@ -1,9 +1,8 @@
 // Errors of requests, as they are said to the person who made them.
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 // Requests know where the operator's token is kept, which only a browser has.
 vi.stubGlobal('sessionStorage', { getItem: () => null });
-afterAll(() => vi.unstubAllGlobals());
 
 const { ApiError, call } = await import('../src/api/api.ts');
 const { explain } = await import('../src/api/sentences.ts');

@@ -1,5 +1,5 @@
 // The session and the operator token: how they begin and end, and how the sign-in pages tell of it.
-import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
 const kept = new Map<string, string>();
@@ -13,7 +13,6 @@ const sessions = await import('../src/api/session.ts');
 const { session, sessionEnded, setSession, handleAuthError } = sessions;
 const tokens = await import('../src/api/operator_token.ts');
 const { operatorToken, operatorTokenEnded, setOperatorToken, forgetOperatorToken } = tokens;
-afterAll(() => vi.unstubAllGlobals());
 
 /** The response to a request after the session, or the operator token, has ended. */
 const signedOut = (isOfOperator: boolean) => {
