@@ -68,7 +68,7 @@ test('a client is known by its login, address, port, exit and authority', () => 
   expect(sessions.resume(client, { ...authority, token_version: 2 })).toBe(undefined);
 });
 
-test('its NAT may give it another port, and the agent may start anew', async () => {
+test('its NAT may give it another port, and the agent may start again', async () => {
   const moved = { ...client, source_port: '61000' };
   look(moved);
   expect(sessions.resume(client, authority)).toBe(undefined);
