@@ -85,7 +85,7 @@ export const kinds = {
   },
   package: {
     lane: 'packages',
-    what: 'Debian packages, installed by dpkg; releases',
+    what: 'Debian packages, installed by dpkg',
     programs: ['ar', 'shellcheck', 'systemd-analyze', ...squid.programs],
     packages: ['binutils', 'curl', 'shellcheck', 'systemd', ...squid.packages],
     isAlone: true,
