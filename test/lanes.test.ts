@@ -65,7 +65,7 @@ describe('the tables', () => {
     ['server/test/json.test.ts', 'unit'],
     ['test/upgrade.deep.test.ts', 'unit'],
     ['agent/test/tunnels.vpn.test.ts', 'vpn'],
-    ['test/release.deep.test.ts', 'package'],
+    ['test/journal.package.deep.test.ts', 'package'],
     ['test/seed.ts', undefined],
   ])('read the kind from the name: %s', (path, kind) => {
     expect(kindOf(path)).toBe(kind);
