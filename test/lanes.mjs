@@ -56,7 +56,15 @@ export const kinds = {
       ...chromium.programs,
     ],
     packages: [
-      ...['curl', 'eapoltest', 'freeradius-utils', 'git', 'python3-requests', 'wget'],
+      ...[
+        'ca-certificates',
+        'curl',
+        'eapoltest',
+        'freeradius-utils',
+        'git',
+        'python3-requests',
+        'wget',
+      ],
       ...squid.packages,
       ...chromium.packages,
     ],
@@ -72,8 +80,11 @@ export const kinds = {
   vpn: {
     lane: 'vpn',
     what: 'strongSwan on both sides, in network namespaces',
-    programs: [...squid.programs, ...strongSwan.programs, 'nmcli'],
-    packages: [...squid.packages, ...strongSwan.packages, 'network-manager'],
+    programs: [...squid.programs, ...strongSwan.programs, 'nmcli', 'pppd', 'python3', 'xl2tpd'],
+    packages: [
+      ...[...squid.packages, ...strongSwan.packages],
+      ...['kmod', 'network-manager', 'ppp', 'python3', 'xl2tpd'],
+    ],
     isAlone: true,
   },
   e2e: { lane: 'browser', what: 'Chromium', ...chromium },
