@@ -258,6 +258,8 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
       expect((await t.operator.post('/servers', body)).status).toBe(201);
     }
     await visit.go('/operator/servers?search=spare');
+    // The rows of the search before go once those of this one are there.
+    await expect.poll(() => visit.page.getByRole('rowheader').count()).toBe(2);
     await visit.field('Choose all rows that are shown').check();
     await visit.button('Set services …').click();
     await visit.field('vpn-ikev2').check();
