@@ -1,5 +1,4 @@
 // exitward, exitward-agent and exw share no code: the same table of cases holds them to the same behaviour.
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -38,6 +37,7 @@ import {
   wrongNetworks,
   wrongTimes,
 } from './cli_cases.ts';
+import { CommandHost } from './command_host.ts';
 
 /** One value as a command shows it to a person, without its title. */
 const shown = (kit: typeof serverOutput | typeof clientOutput, kind: 'bytes' | 'time') => {
@@ -264,10 +264,12 @@ describe.each(programs)('%s as a process', (program) => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-kits-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  const host = new CommandHost(bins[program]);
   const run = (...args: string[]) => runWith({}, ...args);
   const runWith = (settings: Record<string, string>, ...args: string[]) =>
-    new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-      const env = {
+    host.run({
+      args,
+      env: {
         PATH: process.env.PATH,
         XDG_CONFIG_HOME: folder,
         EXITWARD_DATA_DIR: folder,
@@ -277,10 +279,7 @@ describe.each(programs)('%s as a process', (program) => {
         EXW_URL: 'http://127.0.0.1:9',
         EXW_TOKEN: 'ewa_x',
         ...settings,
-      };
-      execFile(process.execPath, [bins[program], ...args], { env }, (error, stdout, stderr) => {
-        resolve({ code: Number(error?.code ?? 0), stdout, stderr });
-      });
+      },
     });
 
   test.each(misunderstood)('$name is not understood: 2', async ({ args, says }) => {

@@ -61,7 +61,7 @@ describe('the client library in a browser', { timeout: 360_000 }, () => {
     page.setDefaultTimeout(40_000);
     // By a name, for browsers take an address of this machine for as secure as TLS.
     await page.goto(`http://page.example:${(site.address() as AddressInfo).port}/`);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     site?.close();

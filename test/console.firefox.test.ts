@@ -18,7 +18,7 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
     t = await Console.start(() => launchFirefox(folder));
     await t.passwordFor(everything);
     visit = await t.visit();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

@@ -75,7 +75,7 @@ describe('the address of a page of an account', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/', { viewport: { width: 1280, height: 420 } });
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();
@@ -199,7 +199,7 @@ describe('the address of a page of the operator', { timeout: 360_000 }, () => {
     await visit.field('Operator token').fill(t.facts.admin_token);
     await visit.field('Keep it until this tab is closed').check();
     await visit.button('Sign in').click();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

@@ -17,7 +17,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     }
     visit = await t.visitAs(everything);
     operator = await t.visitAsOperator();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await operator?.end();

@@ -37,7 +37,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
     await operator.open('/');
     await operator.field('Operator token').fill(t.admin_token);
     await operator.button('Sign in').click();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await t?.stop();

@@ -12,7 +12,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

@@ -13,7 +13,7 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/authlist');
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

@@ -104,7 +104,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     t = await Console.start();
     await t.passwordFor(everything);
     visit = await t.visitAs(everything);
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

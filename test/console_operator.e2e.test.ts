@@ -14,7 +14,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAsOperator();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

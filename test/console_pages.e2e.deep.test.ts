@@ -29,7 +29,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     await operator.field(/keep it/i).check();
     await operator.button('Sign in').click();
     await operator.heading('Overview').waitFor();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await operator?.end();

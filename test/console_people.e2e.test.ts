@@ -15,7 +15,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything, '/users');
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

@@ -16,7 +16,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
     await t.passwordFor(everything);
     visit = await t.visitAs(everything, '/users');
     operator = await t.visitAsOperator();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await operator?.end();

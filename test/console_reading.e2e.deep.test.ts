@@ -79,7 +79,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       await tx.insertMany('counters', counters);
     });
     browser = await connectBrowser();
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await t?.stop();

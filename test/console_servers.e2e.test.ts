@@ -13,7 +13,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   beforeAll(async () => {
     t = await Console.start();
     visit = await t.visitAs(everything);
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await t?.stop();

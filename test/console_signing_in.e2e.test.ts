@@ -10,7 +10,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
   let t: Console;
   beforeAll(async () => {
     t = await Console.start();
-  }, 120_000);
+  });
   afterAll(() => t?.stop());
 
   async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {

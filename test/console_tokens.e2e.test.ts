@@ -25,7 +25,7 @@ describe('tokens', { timeout: 360_000 }, () => {
     await operator.field('Operator token').fill(t.facts.admin_token);
     await operator.button('Sign in').click();
     await operator.heading('Overview').waitFor();
-  }, 120_000);
+  });
   afterAll(async () => {
     await visit?.end();
     await operator?.end();

@@ -27,7 +27,7 @@ describe('a page of another site', { timeout: 360_000 }, () => {
     victim = await t.visitAs(everything);
     // The browser's own prompt, answered and remembered: from now on it sends these credentials by itself.
     await rememberBasic();
-  }, 120_000);
+  });
   afterAll(async () => {
     await victim?.end();
     site?.close();

@@ -33,7 +33,7 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
       }
     });
     await page.goto(`${t.base_url}/docs`);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await t?.stop();

@@ -61,4 +61,4 @@ test('no token is refused across a rotation, and a node that does not know the k
   await expect(control.command('keys', 'revoke', stolen, '--yes')).rejects.toThrow(
     /There is no signing key/,
   );
-}, 120_000);
+});

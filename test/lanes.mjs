@@ -38,6 +38,7 @@ const chromium = {
 
 /** Each kind of test by its name: `SUBJECT.KIND.test.ts`; `unit` has none. @type {Record<string, Kind>} */
 export const kinds = {
+  docs: { lane: 'docs', what: 'the house rules, and what the documents say' },
   unit: { lane: 'test', what: 'Node alone; the server on SQLite' },
   postgres: { lane: 'test', what: 'what depends on the database: on SQLite and on PostgreSQL' },
   alone: {
@@ -143,12 +144,13 @@ export const kinds = {
   },
 };
 
-/** The lanes of a submission, besides `npm test`. */
-export const lanes = ['engine', 'vpn', 'browser', 'packages', 'deaths'];
+/** The lanes of a submission. `npm test` is the first two; the first runs whatever was changed. */
+export const lanes = ['docs', 'test', 'engine', 'vpn', 'browser', 'packages', 'deaths'];
 
 /**
- * The lanes that a changed file touches: those of the longest beginning of its path. A path that begins with none of these
- * touches all: so do `.ci/`, the lock file, this file, and whatever is new. Documents touch none, and a test its kind's lane.
+ * The lanes that a changed file touches besides the first two: those of the longest beginning of its path. A path that begins
+ * with none of these touches all: so do `.ci/`, the lock file, this file, and whatever is new. A test touches its kind's lane.
+ * Documents touch the first lane, and what stands here.
  * @type {Record<string, string[]>}
  */
 export const touches = {
@@ -161,7 +163,7 @@ export const touches = {
   'console/': ['browser'],
   'console/test/': [],
   'demo/': ['browser', 'vpn'],
-  'docs/': [],
+  'docs/configuration.md': ['packages'],
   'docs/openapi.json': ['browser'],
   'ops/': ['packages'],
   'packaging/': ['packages'],
@@ -190,18 +192,18 @@ export function kindOf(path) {
 
 /** The lanes that changes of these files touch. @param {readonly string[]} paths */
 export function lanesOf(paths) {
-  const touched = new Set(paths.flatMap(lanesOfOne));
+  const touched = new Set(['docs', ...paths.flatMap(lanesOfOne)]);
   return lanes.filter((lane) => touched.has(lane));
 }
 
 /** @param {string} path */
 function lanesOfOne(path) {
-  if (path.endsWith('.md')) return [];
+  if (/\.md$|^docs\/(?!openapi\.json$)/.test(path)) return touches[path] ?? [];
   const { lane = '' } = kinds[kindOf(path) ?? ''] ?? {};
-  if (lane !== '') return [lane];
+  if (lane !== '') return ['test', lane];
   const beginnings = Object.keys(touches).filter((beginning) => path.startsWith(beginning));
   const [longest = ''] = beginnings.sort((one, other) => other.length - one.length);
-  return touches[longest] ?? lanes;
+  return ['test', ...(touches[longest] ?? lanes)];
 }
 
 /** The Debian packages that these lanes need. @param {readonly string[]} names */

@@ -208,7 +208,7 @@ test('a fault of the machine stops it before it joins, and the same line goes on
   expect(nodes).toMatchObject([{ id: 1, server: 'fra1', live: true }]);
   const called = readFileSync(join(machine.root, 'tmp/systemctl.log'), 'utf8');
   expect(called.match(/^enable .*$/gm)).toEqual(['enable --now exitward-agent']);
-}, 120_000);
+});
 
 test('a machine that is a node already stays what it is', async () => {
   const { line } = await invite();

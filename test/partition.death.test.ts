@@ -171,4 +171,4 @@ test('nodes that are cut off serve on by what they know, notice it, and are one 
   await each(({ transfer }) => transfer());
   await until(async () => (await control.billed(counted)).up >= tally.sum.up, 20);
   expect(await control.billed(counted)).toEqual(tally.sum);
-}, 150_000);
+});

@@ -1,5 +1,5 @@
 // Secrets that are open to other users: exitward, exitward-agent and exw refuse them, and say the command that mends it.
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -17,24 +17,17 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { OpenToOthers } from '../server/src/private_files.ts';
 import { loadSecrets } from '../server/src/secrets.ts';
+import { CommandHost } from './command_host.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'exitward-private-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 const isRoot = process.getuid?.() === 0;
 
-interface Outcome {
-  code: number;
-  stderr: string;
-}
-
-function run(path: string, args: string[], env: Record<string, string>): Promise<Outcome> {
-  const bin = fileURLToPath(new URL(`../${path}`, import.meta.url));
-  return new Promise((resolve) => {
-    execFile(process.execPath, [bin, ...args], { env }, (error, _stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stderr }),
-    );
-  });
-}
+const hostOf = (path: string) =>
+  new CommandHost(fileURLToPath(new URL(`../${path}`, import.meta.url)));
+const exitward = hostOf('server/bin/exitward.js');
+const agent = hostOf('agent/bin/exitward-agent.js');
+const exw = hostOf('client/bin/exw.js');
 
 const identity = { url: 'http://127.0.0.1:9', node: 1, server: 'fra1', token: 'ewn_x' };
 /** A service to which exw sends nothing: it says so at once. */
@@ -46,9 +39,12 @@ const readers = [
     file: 'data/admin-token',
     text: 'ewo_x',
     read: (folder: string) =>
-      run('server/bin/exitward.js', ['status'], {
-        EXITWARD_DATA_DIR: join(folder, 'data'),
-        EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+      exitward.run({
+        args: ['status'],
+        env: {
+          EXITWARD_DATA_DIR: join(folder, 'data'),
+          EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+        },
       }),
     goesOn: /No Exitward server answers/,
   },
@@ -57,8 +53,11 @@ const readers = [
     file: 'state/node.json',
     text: JSON.stringify(identity),
     read: (folder: string) =>
-      run('agent/bin/exitward-agent.js', ['join', identity.url, 'code'], {
-        EXITWARD_AGENT_STATE_DIR: join(folder, 'state'),
+      agent.run({
+        args: ['join', identity.url, 'code'],
+        env: {
+          EXITWARD_AGENT_STATE_DIR: join(folder, 'state'),
+        },
       }),
     goesOn: /has joined already, as a node of fra1/,
   },
@@ -67,7 +66,7 @@ const readers = [
     file: 'exitward/exw.json',
     text: JSON.stringify(login),
     read: (folder: string) =>
-      run('client/bin/exw.js', ['whoami'], { XDG_CONFIG_HOME: folder, HOME: folder }),
+      exw.run({ args: ['whoami'], env: { XDG_CONFIG_HOME: folder, HOME: folder } }),
     goesOn: /over plain http to another machine/,
   },
 ];
@@ -207,19 +206,23 @@ describe('the keys of a network', () => {
 
 test.each(['server/bin/exitward.js', 'agent/bin/exitward-agent.js', 'client/bin/exw.js'])(
   '%s keeps compiled code where its owner alone can write, and takes none from the folder that all share',
-  async (path) => {
+  (path) => {
     const home = mkdtempSync(join(scratch, 'home-'));
     const shared = mkdtempSync(join(scratch, 'shared-'));
     const env = { HOME: home, TMPDIR: shared };
-    expect((await run(path, ['--help'], env)).code).toBe(0);
+    const bin = fileURLToPath(new URL(`../${path}`, import.meta.url));
+    /** Errors: when it ends with another code than 0. */
+    const help = (settings: Record<string, string>) =>
+      execFileSync(process.execPath, [bin, '--help'], { env: settings });
+    help(env);
     expect(readdirSync(shared)).toEqual([]);
     const kept = statSync(join(home, '.cache/exitward'));
     expect([kept.mode & 0o022, kept.uid]).toEqual([0, process.getuid?.()]);
     expect(readdirSync(join(home, '.cache/exitward'))).toHaveLength(1);
     // One that names no folder that can be made is no reason to stop.
-    expect((await run(path, ['--help'], { ...env, HOME: '/dev/null' })).code).toBe(0);
-    expect((await run(path, ['--help'], { TMPDIR: shared })).code).toBe(0);
-    expect((await run(path, ['--help'], { ...env, XDG_CACHE_HOME: '/dev/null/x' })).code).toBe(0);
+    help({ ...env, HOME: '/dev/null' });
+    help({ TMPDIR: shared });
+    help({ ...env, XDG_CACHE_HOME: '/dev/null/x' });
     expect(readdirSync(shared)).toEqual([]);
   },
 );

@@ -44,7 +44,7 @@ const addressOf = (number: number) => `198.18.${number}.2`;
 beforeAll(async () => {
   await world.start(speakers.length);
   await world.serving();
-}, 60_000);
+});
 afterEach(() => Promise.all(speakers.map((_, at) => client(at + 1).disconnect())));
 afterAll(async () => {
   node.close();

@@ -13,7 +13,7 @@ import {
 } from '../server/src/vpn_profiles/files.ts';
 
 const world = new VpnWorld();
-beforeAll(() => world.start(1), 60_000);
+beforeAll(() => world.start(1));
 afterAll(() => world.stop());
 
 const login = 'alice@contract1';

@@ -83,4 +83,4 @@ test('an exit address that is none: addresses are revoked, nodes join, operators
   await until(async () => (await faults()).flat().length === 0, 20);
   expect(await decision(stays.ip)).toBe('200');
   expect(await decision(nextClientIp())).toBe('407 unknown_address');
-}, 180_000);
+});

@@ -28,7 +28,7 @@ eachDatabase((database) => {
     unpackCommit(before, folder, 'server', 'agent', 'docs');
     const settings = { EXITWARD_DATABASE_URL: await database.emptyUrl() };
     world = await World.start('embedded', settings, join(folder, 'server/test/serve.ts'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await world?.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -63,5 +63,5 @@ test('a failure is a fault of the node, which the control plane hears', async ()
     expect(node.control.faults.at(-1)).toContainEqual(
       expect.objectContaining({ kind: 'certificate', subject: hostname, message: sentence }),
     );
-  }, 40_000);
+  });
 });

@@ -77,4 +77,4 @@ test('a revocation between the pieces of a long change acts ahead of it, and not
   const { position, state } = await readStored(join(state_dir, 'policy'));
   expect(position).toEqual({ epoch: 'e1', revision: 3 });
   expect({ ...(state as object), heard_at: 0 }).toEqual(stateAfter([whole, rest]));
-}, 60_000);
+});

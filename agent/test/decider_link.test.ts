@@ -149,7 +149,7 @@ describe('what is no decider, and has the right to connect,', () => {
     await expect(link.ask('catch_up', undefined)).rejects.toThrow(DeciderSilent);
     await isClosed(rogue);
     expect(await link.ask('catch_up', undefined)).toEqual([[]]);
-  }, 20_000);
+  });
 
   test('is cut off when it leaves unread what it is told', async () => {
     const owner: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };

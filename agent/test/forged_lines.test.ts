@@ -69,7 +69,7 @@ test(`random lines never bill more than the machine carried: ${lives} lives`, as
     expect(world.billedInAll(), `EXITWARD_TEST_SEED=${seed + life}`).toBeLessThanOrEqual(bound);
     await world.killAgent();
   }
-}, 120_000);
+});
 
 test('a line that claims more than there can have been is left out and told, and those after it count', async () => {
   const world = new World(dir, randomOf(1));

@@ -18,7 +18,7 @@ beforeAll(async () => {
   await world.serving();
   first = await tunnelOf(1, exits[0]);
   second = await tunnelOf(2, exits[1]);
-}, 120_000);
+});
 afterAll(() => world.stop());
 
 async function tunnelOf(number: number, exit: string): Promise<Tunnel> {

@@ -15,7 +15,7 @@ beforeAll(async () => {
   const records = accounts.flatMap((one) => [contractRecord(one), userRecord(one)]);
   await world.apply(...records);
   await world.serving();
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const vici = () => world.client(1).vici;
@@ -69,4 +69,4 @@ test('sixty clients log in at the same moment, and again for new keys: each has 
   const addresses = (from: typeof before) =>
     Array.from(from, ([name, { address }]) => [name, address]).sort();
   expect(addresses(await established())).toEqual(addresses(before));
-}, 60_000);
+});

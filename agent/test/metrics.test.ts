@@ -162,7 +162,7 @@ test('a VPN service that does not answer, and the end of the certificate, are to
   expect(samples(text, 'exitward_agent_vpn_certificate_expiry_timestamp_seconds')).toEqual({
     '': expiry,
   });
-}, 30_000);
+});
 
 test('usage that the control plane does not take shows with its age', async () => {
   const { control, running, engine } = await startNode();

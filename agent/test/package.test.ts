@@ -22,7 +22,7 @@ beforeAll(() => {
   });
   execFileSync('tar', ['-xzf', tarball], { cwd: folder });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -163,7 +163,7 @@ beforeAll(async () => {
   destroyed = new DestroyedSockets(join(dir, 'destroyed'), pino({ level: 'silent' }));
   destroyed.watch([port]);
   await startSquid();
-}, 60_000);
+});
 
 afterAll(async () => {
   destroyed.stop();

@@ -277,6 +277,6 @@ test('whatever it is told and whatever happens, it gives what a model in memory 
       }
     },
   );
-  await fc.assert(property, { numRuns: tries(60), seed });
+  await fc.assert(property, { numRuns: tries(60, { atLeast: 12 }), seed });
   expect(done.size).toBe(9);
 }, 1_800_000);

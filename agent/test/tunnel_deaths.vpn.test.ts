@@ -12,7 +12,7 @@ import { VpnWorld } from './vpn_world.ts';
 const clients = [1, 2, 3];
 const world = new VpnWorld();
 
-beforeAll(() => world.start(clients.length), 120_000);
+beforeAll(() => world.start(clients.length));
 afterAll(() => world.stop());
 
 interface Bytes {

@@ -26,7 +26,7 @@ const world = new VpnWorld();
 const key = createSigningKey('k1');
 const keys: NodeRecord = { kind: 'keys', value: [key.public] };
 
-beforeAll(() => world.start(2), 60_000);
+beforeAll(() => world.start(2));
 afterAll(() => world.stop());
 
 /** Bytes billed since the last test, by account. */
@@ -236,7 +236,7 @@ test('the bytes of a tunnel at full speed are billed as they go through the devi
   await tickUntilIdle();
   // As the node's device sees it, the client's bytes are those that it received.
   expect(billed.get(1)).toEqual({ up: after.down - before.down, down: after.up - before.up });
-}, 120_000);
+});
 
 const revocations: Array<[string, NodeRecord[]]> = [
   ['another token version', [userRecord(1, { token_version: 2 })]],

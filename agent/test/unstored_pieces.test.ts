@@ -219,4 +219,4 @@ test('what one agent held, and another one was told after it, ends as it is on t
     fresh.close();
     await end();
   }
-}, 60_000);
+});

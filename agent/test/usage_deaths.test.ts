@@ -96,4 +96,4 @@ test.each(earlier)('the life %i, in which %s, is billed once', (start) => live(s
 
 test(`whatever dies in whatever order, what the engine saw is billed once: ${lives} lives`, async () => {
   for (let life = 0; life < lives; life += 1) await live(seed + life);
-}, 120_000);
+});

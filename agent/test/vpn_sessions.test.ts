@@ -385,7 +385,7 @@ test(`whatever happens in whatever order, no session is open that may not be, an
       throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
     }
   }
-}, 120_000);
+});
 
 test('an address of PPP that is given out anew is free once its bytes are told, though no look saw the tunnel before', async () => {
   const policy = new Policy();

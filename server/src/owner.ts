@@ -8,7 +8,7 @@ export type Own = <Args extends unknown[]>(
   work: (...args: Args) => unknown,
 ) => (...args: Args) => void;
 
-/** `failed` must not fail. Callbacks of sockets, streams, processes and timers have an owner (`test/tidy.test.ts`). */
+/** `failed` must not fail. Callbacks of sockets, streams, processes and timers have an owner (`test/tidy.docs.test.ts`). */
 export function ownedBy(failed: (error: unknown) => void): Own {
   return (work) =>
     (...args) => {

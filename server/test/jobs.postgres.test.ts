@@ -183,10 +183,7 @@ eachDatabase((database) => {
       try {
         const stop = await startJobs(ctx);
         vi.advanceTimersByTime(5000);
-        await vi.waitFor(
-          async () => expect(await ctx.metrics.registry.metrics()).toContain(says),
-          30_000,
-        );
+        await vi.waitFor(async () => expect(await ctx.metrics.registry.metrics()).toContain(says));
         await stop();
       } finally {
         vi.useRealTimers();

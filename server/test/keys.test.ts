@@ -7,7 +7,6 @@ import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 
 const passphrase = 'correct horse battery staple';
-const slow = 60_000;
 
 describe('a backup of the keys', () => {
   test('is opened by its passphrase alone, and tells a wrong one from damage anywhere in the file', () => {
@@ -39,88 +38,77 @@ eachDatabase(({ emptyUrl }) => {
     const secret = join(cli.data_dir, 'passphrase');
     afterAll(() => cli.clean());
 
-    test(
-      'are told before anything is written, and come back by exitward keys restore',
-      async () => {
-        cli.env = { ...cli.env, EXITWARD_DATABASE_URL: await emptyUrl() };
-        await cli.serve();
-        await cli.stop();
-        const before = readFileSync(keys);
-        const made = await cli.runWith(
-          `${passphrase}\n`,
-          'keys',
-          'backup',
-          backup,
-          '--passphrase-file',
-          '-',
-        );
-        expect([made.code, made.stdout, made.stderr]).toEqual([
-          0,
-          '',
-          expect.stringMatching(/sealed with the passphrase/),
-        ]);
-        expect(statSync(backup).mode & 0o777).toBe(0o600);
-        const { seal, hash, signing } = JSON.parse(before.toString());
-        for (const key of [seal, hash, signing[0].private_key, passphrase]) {
-          expect(readFileSync(backup, 'utf8') + made.stderr).not.toContain(key);
-        }
+    test('are told before anything is written, and come back by exitward keys restore', async () => {
+      cli.env = { ...cli.env, EXITWARD_DATABASE_URL: await emptyUrl() };
+      await cli.serve();
+      await cli.stop();
+      const before = readFileSync(keys);
+      const made = await cli.runWith(
+        `${passphrase}\n`,
+        'keys',
+        'backup',
+        backup,
+        '--passphrase-file',
+        '-',
+      );
+      expect([made.code, made.stdout, made.stderr]).toEqual([
+        0,
+        '',
+        expect.stringMatching(/sealed with the passphrase/),
+      ]);
+      expect(statSync(backup).mode & 0o777).toBe(0o600);
+      const { seal, hash, signing } = JSON.parse(before.toString());
+      for (const key of [seal, hash, signing[0].private_key, passphrase]) {
+        expect(readFileSync(backup, 'utf8') + made.stderr).not.toContain(key);
+      }
 
-        rmSync(keys);
-        const refused = await cli.run('serve');
-        expect([refused.code, refused.stderr]).toEqual([
-          1,
-          expect.stringMatching(/There is no keys file .*exitward keys restore/),
-        ]);
-        expect(existsSync(keys)).toBe(false);
+      rmSync(keys);
+      const refused = await cli.run('serve');
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringMatching(/There is no keys file .*exitward keys restore/),
+      ]);
+      expect(existsSync(keys)).toBe(false);
 
-        const wrong = await cli.runWith(
-          'another passphrase',
-          'keys',
-          'restore',
-          backup,
-          '--passphrase-file',
-          '-',
-        );
-        expect([wrong.code, wrong.stderr]).toEqual([
-          1,
-          expect.stringMatching(/passphrase is not the one/),
-        ]);
-        expect(existsSync(keys)).toBe(false);
-        writeFileSync(secret, passphrase, { mode: 0o600 });
-        const restored = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
-        expect([restored.code, restored.stdout]).toEqual([0, '']);
-        expect(readFileSync(keys)).toEqual(before);
-        expect(statSync(keys).mode & 0o777).toBe(0o600);
-        await cli.serve();
-        await cli.stop();
-      },
-      slow,
-    );
+      const wrong = await cli.runWith(
+        'another passphrase',
+        'keys',
+        'restore',
+        backup,
+        '--passphrase-file',
+        '-',
+      );
+      expect([wrong.code, wrong.stderr]).toEqual([
+        1,
+        expect.stringMatching(/passphrase is not the one/),
+      ]);
+      expect(existsSync(keys)).toBe(false);
+      writeFileSync(secret, passphrase, { mode: 0o600 });
+      const restored = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
+      expect([restored.code, restored.stdout]).toEqual([0, '']);
+      expect(readFileSync(keys)).toEqual(before);
+      expect(statSync(keys).mode & 0o777).toBe(0o600);
+      await cli.serve();
+      await cli.stop();
+    });
 
-    test(
-      'are never put over others, nor asked for without a terminal',
-      async () => {
-        const again = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
-        expect([again.code, again.stderr]).toEqual([
-          1,
-          expect.stringMatching(/move it away first/),
-        ]);
-        const bare = await cli.run('keys', 'backup', `${backup}.2`);
-        expect([bare.code, bare.stderr]).toEqual([2, expect.stringMatching(/--passphrase-file/)]);
-        const short = await cli.runWith(
-          'short',
-          'keys',
-          'backup',
-          `${backup}.2`,
-          '--passphrase-file',
-          '-',
-        );
-        expect([short.code, short.stderr]).toEqual([
-          1,
-          expect.stringMatching(/12 characters or more/),
-        ]);
-      },
-      slow,
-    );
+    test('are never put over others, nor asked for without a terminal', async () => {
+      const again = await cli.run('keys', 'restore', backup, '--passphrase-file', secret);
+      expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/move it away first/)]);
+      const bare = await cli.run('keys', 'backup', `${backup}.2`);
+      expect([bare.code, bare.stderr]).toEqual([2, expect.stringMatching(/--passphrase-file/)]);
+      const short = await cli.runWith(
+        'short',
+        'keys',
+        'backup',
+        `${backup}.2`,
+        '--passphrase-file',
+        '-',
+      );
+      expect([short.code, short.stderr]).toEqual([
+        1,
+        expect.stringMatching(/12 characters or more/),
+      ]);
+    });
   });
 });

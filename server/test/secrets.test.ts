@@ -58,7 +58,7 @@ eachDatabase((database) => {
       if (password) secrets.set('database password', password);
       await everything();
       // A real server hashes passwords at their real cost.
-    }, 120_000);
+    });
     afterAll(() => server.remove());
 
     function keep(name: string, secret: unknown): string {

@@ -20,7 +20,7 @@ beforeAll(async () => {
   origin = await t.startOrigin();
   probe = { password: 'secret', host: t.originIp, port: origin.port };
   node = await startSquidNode({ records: t.usualRecords(), rules: { probe } });
-}, 120_000);
+});
 afterEach(() => {
   for (const socket of open) socket.destroy();
   open.clear();

@@ -135,5 +135,5 @@ export function servingTests(world: () => World): void {
       status: 407,
       reason: 'unknown_address',
     });
-  }, 120_000);
+  });
 }

@@ -66,7 +66,7 @@ export function sistersTests(world: () => World, engines: [EngineName, EngineNam
     second.signal('SIGCONT');
     await until(async () => (await shown(later)).includes('active on 2 of 2'), 30);
     await Promise.all([first.remove(), second.remove()]);
-  }, 120_000);
+  });
 
   test.concurrent('what both nodes carried is billed together; an entry waits for one that is dead until it is back', async () => {
     const scene = await startSisters(world(), engines);
@@ -96,5 +96,5 @@ export function sistersTests(world: () => World, engines: [EngineName, EngineNam
     await until(async () => (await statusOf(entry)) === 'active');
     expect(await shown(entry)).toContain('active on 2 of 2');
     await Promise.all([first.remove(), second.remove()]);
-  }, 120_000);
+  });
 }

@@ -640,6 +640,26 @@ const rules: Rule[] = [
     ],
   },
   {
+    // A machine that is busy is no fault.
+    name: 'no test has less time than all others have',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.includes('test/'))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /^ *\}, (1[0-7]\d|\d\d?)_000\)|^ *(1[0-7]\d|\d\d?)_000,$|\btest\b.*\btimeout: (1[0-7]\d|\d\d?)_000\b/,
+            'less than the testTimeout of vitest.config.ts',
+          ),
+        ),
+    bad: [
+      { path: 'test/demo.test.ts', text: `}, ${60}_000);` },
+      { path: 'test/demo.test.ts', text: `    ${90}_000,` },
+      { path: 'test/demo.test.ts', text: `test('a', { ${'timeout'}: ${9}_000 }, async () => {` },
+    ],
+    good: [{ path: 'test/demo.test.ts', text: '}, 900_000);' }],
+  },
+  {
     name: 'code that differs by database is proved on PostgreSQL',
     check: (files) =>
       files.flatMap((file) => {
@@ -1019,7 +1039,7 @@ test('the project was found', () => {
     '.ci/run',
     'server/src/config.ts',
     'agent/src/config.ts',
-    'test/tidy.test.ts',
+    'test/tidy.docs.test.ts',
   ]) {
     expect(paths).toContain(one);
   }
