@@ -49,11 +49,14 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     const end = async (request: Request) => {
       const url = urlOf(request);
       if (!url) return;
-      const body = await (await request.response())?.body().catch(() => undefined);
-      // The browser does not keep what is very long.
-      const bytes = body?.length ?? (await request.sizes()).responseBodySize;
-      read.push({ url, bytes });
-      waiting.delete(request);
+      try {
+        const body = await (await request.response())?.body().catch(() => undefined);
+        // The browser does not keep what is very long.
+        const bytes = body?.length ?? (await request.sizes()).responseBodySize;
+        read.push({ url, bytes });
+      } finally {
+        waiting.delete(request);
+      }
     };
     const fail = (request: Request) => void waiting.delete(request);
     at.page.on('request', begin).on('requestfinished', end).on('requestfailed', fail);

@@ -648,13 +648,14 @@ const rules: Rule[] = [
         .flatMap((file) =>
           findLines(
             file,
-            /^ *\}, (1[0-7]\d|\d\d?)_000\)|^ *(1[0-7]\d|\d\d?)_000,$|\btest\b.*\btimeout: (1[0-7]\d|\d\d?)_000\b/,
+            /\bvi\.waitFor\((?!.*\b(90_000|patience|500)\b).*\);$|^ *\}, (?!90)(1[0-7]\d|\d\d?)_000\)|^ *(?!90)(1[0-7]\d|\d\d?)_000,$|\btest\b.*\btimeout: (1[0-7]\d|\d\d?)_000\b/,
             'less than the testTimeout of vitest.config.ts',
           ),
         ),
     bad: [
       { path: 'test/demo.test.ts', text: `}, ${60}_000);` },
-      { path: 'test/demo.test.ts', text: `    ${90}_000,` },
+      { path: 'test/demo.test.ts', text: `vi.${'waitFor'}(() => expect(seen).toBe(true));` },
+      { path: 'test/demo.test.ts', text: `    ${60}_000,` },
       { path: 'test/demo.test.ts', text: `test('a', { ${'timeout'}: ${9}_000 }, async () => {` },
     ],
     good: [{ path: 'test/demo.test.ts', text: '}, 900_000);' }],

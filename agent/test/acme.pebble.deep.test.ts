@@ -15,7 +15,7 @@ afterEach(() => node.clean());
 test('the TLS ports have a certificate for the hostname of the server, by a listener of the check alone', async () => {
   await node.run();
   await node.untilShown(hostname);
-  await vi.waitFor(() => expect(node.faults()).toEqual([]), 20_000);
+  await vi.waitFor(() => expect(node.faults()).toEqual([]), 90_000);
   for (const file of ['certificate.pem', 'acme.json']) {
     expect(statSync(join(node.folder, 'state/tls', file)).mode & 0o777).toBe(0o600);
   }
@@ -63,5 +63,5 @@ test('a failure is a fault of the node, which the control plane hears', async ()
     expect(node.control.faults.at(-1)).toContainEqual(
       expect.objectContaining({ kind: 'certificate', subject: hostname, message: sentence }),
     );
-  });
+  }, 90_000);
 });

@@ -84,7 +84,7 @@ export class AcmeNode {
   /** Resolves when the TLS port shows a certificate for this name. */
   untilShown(name: string): Promise<void> {
     return vi.waitFor(async () => expect(await this.#shown()).toBe(`DNS:${name}`), {
-      timeout: 40_000,
+      timeout: 90_000,
       interval: 200,
     });
   }

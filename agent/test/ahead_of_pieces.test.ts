@@ -53,7 +53,7 @@ test('a revocation between the pieces of a long change acts ahead of it, and not
   // The first piece, the revocation under the revision before it, and then nothing for a while.
   send(1, pieces[0] as NodeRecord[]);
   send(1, [revoked]);
-  await vi.waitFor(async () => expect(await reason()).toBe('unknown_address'), 10_000);
+  await vi.waitFor(async () => expect(await reason()).toBe('unknown_address'), 90_000);
   const { stored, applied } = await askStatus(state_dir);
   expect([stored, applied]).toMatchObject([{ revision: 1 }, { revision: 1 }]);
 

@@ -121,7 +121,7 @@ describe('the report', () => {
     const running = lastUsed.run(stop.signal);
     for (let reports = 1; reports <= 3; reports += 1) {
       engine.note(by(1, 1), clock.now());
-      await vi.waitFor(() => expect(told).toHaveLength(reports), { timeout: 30_000, interval: 1 });
+      await vi.waitFor(() => expect(told).toHaveLength(reports), { timeout: 90_000, interval: 1 });
     }
     stop.abort();
     await running;

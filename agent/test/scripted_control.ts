@@ -102,7 +102,7 @@ export class ScriptedControl {
       const acknowledged = JSON.stringify(this.acknowledged.slice(-5));
       throw new Error(`not met; asked: ${this.asked.slice(-20)}; acknowledged: ${acknowledged}`);
     };
-    await vi.waitFor(check, { timeout: 30_000, interval: 5 });
+    await vi.waitFor(check, { timeout: 90_000, interval: 5 });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -64,7 +64,7 @@ const messages = () => kept.lines.map(({ msg }) => msg);
 const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
 const untilSent = () =>
-  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 30_000, interval: 1 });
+  vi.waitFor(() => expect(journal.pending()).toEqual([]), { timeout: 90_000, interval: 1 });
 /** Until everything is acknowledged. */
 async function runUntilSent(sender = newSender()): Promise<void> {
   const running = sender.run(stop.signal);
@@ -135,7 +135,7 @@ test('after an outage a batch is sent as soon as the control plane is heard agai
   const sender = newSender();
   const running = sender.run(stop.signal);
   for (const failures of [1, 2]) {
-    await vi.waitFor(() => expect(slept).toHaveLength(failures), { interval: 1 });
+    await vi.waitFor(() => expect(slept).toHaveLength(failures), { timeout: 90_000, interval: 1 });
     // A limit that is near does not shorten the delay.
     sender.hurry();
     await new Promise((resolve) => setTimeout(resolve, 20));

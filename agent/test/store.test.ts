@@ -249,7 +249,7 @@ test('many changes become a new snapshot by themselves, and the old files go', a
   while (told.length < 150) grow();
   await vi.waitFor(
     () => expect([readdirSync(dir).length, snapshots()[0] !== before[0]]).toEqual([2, true]),
-    { timeout: 60_000, interval: 5 },
+    { timeout: 90_000, interval: 5 },
   );
   // Changes that were appended while the snapshot was made are in the file after it.
   expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(told) });
@@ -298,7 +298,7 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
   const given = store.compact();
   given.catch(() => undefined);
   const partials = () => readdirSync(dir).filter((name) => name.endsWith('.partial'));
-  await vi.waitFor(() => expect(partials()).not.toEqual([]), { timeout: 60_000, interval: 5 });
+  await vi.waitFor(() => expect(partials()).not.toEqual([]), { timeout: 90_000, interval: 5 });
   await store.close();
   await expect(given).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   expect(partials()).toEqual([]);

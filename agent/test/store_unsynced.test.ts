@@ -37,7 +37,7 @@ test('changes that a power cut may take are not sound until they are written ane
   const heal = failToSync();
   store.append(11, noon, []);
   expect(store.isSound).toBe(true);
-  await vi.waitFor(() => expect(store.isSound).toBe(false), { timeout: 30_000 });
+  await vi.waitFor(() => expect(store.isSound).toBe(false), { timeout: 90_000 });
   expect(store.faults()).toEqual([
     expect.stringMatching(/^The disk may lose changes of the policy when the power fails: EIO/),
   ]);
@@ -54,7 +54,7 @@ test('a new snapshot makes it sound, too', async () => {
   const { store } = await filled();
   failToSync();
   store.append(11, noon, []);
-  await vi.waitFor(() => expect(store.isSound).toBe(false), { timeout: 30_000 });
+  await vi.waitFor(() => expect(store.isSound).toBe(false), { timeout: 90_000 });
   await store.replace(inPieces(snapshotText({ epoch, revision: 20 }, usual)), noon);
   expect(store.isSound).toBe(true);
 });

@@ -55,7 +55,7 @@ test('a change that is rejected because another person has signed in shows that 
   present = sessionOf('globex', 'alice', 7);
   answers['/console/sessions'] = [409, otherSession];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('another session');
-  await vi.waitFor(() => expect(session.value).toEqual(present));
+  await vi.waitFor(() => expect(session.value).toEqual(present), 90_000);
   expect(kept()).toBe(undefined);
 });
 
@@ -74,7 +74,7 @@ test('a change that is forbidden leads to what its person may do now', async () 
     { message: 'This needs the admin flag.', code: 'flag_needed' },
   ];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('admin flag');
-  await vi.waitFor(() => expect(session.value?.user.flags).toEqual({ proxy: true }));
+  await vi.waitFor(() => expect(session.value?.user.flags).toEqual({ proxy: true }), 90_000);
 });
 
 test('a session that is read while its person signs out stays away', async () => {

@@ -31,7 +31,7 @@ const status = (pattern: RegExp) =>
       expect([code, stderr]).toEqual([0, '']);
       expect(stdout).toMatch(pattern);
     },
-    { timeout: 40_000, interval: 500 },
+    { timeout: 90_000, interval: 500 },
   );
 
 test('the command line works while the certificate is awaited, and says why it is', async () => {

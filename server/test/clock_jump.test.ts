@@ -27,7 +27,7 @@ eachDatabase((database) => {
     try {
       t.clock.advance(jump_seconds);
       vi.advanceTimersByTime(3_600_000);
-      await vi.waitFor(async () => expect(await turns()).toBeGreaterThanOrEqual(16), 30_000);
+      await vi.waitFor(async () => expect(await turns()).toBeGreaterThanOrEqual(16), 90_000);
       await done();
     } finally {
       await stop();

@@ -183,7 +183,10 @@ eachDatabase((database) => {
       try {
         const stop = await startJobs(ctx);
         vi.advanceTimersByTime(5000);
-        await vi.waitFor(async () => expect(await ctx.metrics.registry.metrics()).toContain(says));
+        await vi.waitFor(
+          async () => expect(await ctx.metrics.registry.metrics()).toContain(says),
+          90_000,
+        );
         await stop();
       } finally {
         vi.useRealTimers();
@@ -247,7 +250,7 @@ eachDatabase((database) => {
         clock.pass(seconds);
         const before = await outcomes();
         vi.advanceTimersByTime(5000);
-        await vi.waitFor(async () => expect(await outcomes()).toBe(before + 1), 30_000);
+        await vi.waitFor(async () => expect(await outcomes()).toBe(before + 1), 90_000);
         return (await stored(id))?.live;
       };
       try {

@@ -31,7 +31,7 @@ eachDatabase((database) => {
         await commit(db);
         await vi.waitFor(() => expect(heard.mock.calls.length).toBeGreaterThan(before), 500);
       },
-      { timeout: 30_000 },
+      { timeout: 90_000 },
     );
   /** Whether anything still asks the database whether others have committed. */
   async function looks(): Promise<boolean> {
@@ -61,9 +61,9 @@ eachDatabase((database) => {
 
   test('when the last listener has stopped nothing looks for commits any more, until another listens', async () => {
     const stop = here.listen(vi.fn());
-    await vi.waitFor(async () => expect(await looks()).toBe(true), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await looks()).toBe(true), { timeout: 90_000 });
     stop();
-    await vi.waitFor(async () => expect(await looks()).toBe(false), { timeout: 30_000 });
+    await vi.waitFor(async () => expect(await looks()).toBe(false), { timeout: 90_000 });
     const heard = vi.fn();
     const stopAgain = here.listen(heard);
     await hears(heard, elsewhere);

@@ -67,7 +67,7 @@ test('every listener that other machines reach speaks TLS with the certificate o
   await vi.waitFor(async () => {
     const agent = new HttpsAgent({ ca: first.cert, keepAlive: false });
     expect((await get(agent)).status).toBe(200);
-  });
+  }, 90_000);
 });
 
 test('a client that speaks no TLS is answered nothing', async () => {
@@ -86,7 +86,7 @@ test('a renewed certificate is shown to new connections, and open ones go on', a
   const agent = new HttpsAgent({ rejectUnauthorized: false, keepAlive: true, maxSockets: 1 });
   const before = await get(agent);
   install(newCertificate('second'));
-  await vi.waitFor(async () => expect(await shown()).toBe('second'), 30_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('second'), 90_000);
   const after = await get(agent);
   expect(after).toEqual(before);
   agent.destroy();
@@ -98,17 +98,17 @@ test('a new certificate that is broken leaves the old one in place, until a good
   });
   lines.length = 0;
   writeFileSync(files.cert, 'this is no certificate');
-  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 90_000);
   expect(await shown()).toBe('second');
   // Not even to be looked at: it leads to itself.
   lines.length = 0;
   rmSync(files.cert);
   symlinkSync(files.cert, files.cert);
-  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 90_000);
   expect(await shown()).toBe('second');
   rmSync(files.cert);
   install(newCertificate('third'));
-  await vi.waitFor(async () => expect(await shown()).toBe('third'), 30_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('third'), 90_000);
 });
 
 test("the operators' own listener speaks plain HTTP on loopback, and TLS where other machines reach it", async () => {
@@ -135,15 +135,15 @@ test('a certificate that has expired does not replace a good one', async () => {
   lines.length = 0;
   install(newCertificate('past', { ends: '300101000000Z' }));
   const before = t.clock.seconds;
-  await vi.waitFor(async () => expect(await shown()).toBe('past'), 30_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('past'), 90_000);
   t.clock.seconds = Date.UTC(2031, 0, 1) / 1000;
   install(newCertificate('good'));
-  await vi.waitFor(async () => expect(await shown()).toBe('good'), 30_000);
+  await vi.waitFor(async () => expect(await shown()).toBe('good'), 90_000);
   install(newCertificate('expired', { ends: '300101000000Z' }));
   const refused = expect.objectContaining({
     msg: 'the new TLS certificate is not usable; the old one stays',
   });
-  await vi.waitFor(() => expect(lines).toContainEqual(refused), 30_000);
+  await vi.waitFor(() => expect(lines).toContainEqual(refused), 90_000);
   expect(await shown()).toBe('good');
   const { tls } = (await t.operator.get('/status')).body;
   expect(tls).toMatchObject({ source: 'file', names: ['127.0.0.1', 'localhost'] });
