@@ -21,6 +21,8 @@ const browser = { globalSetup: ['test/browser.ts'] };
 /** What the files of a kind share, where they share something. */
 const shared: Record<string, TestProjectInlineConfiguration['test'] & { globalSetup: string[] }> = {
   unit: isDeep ? bothDatabases : sqlite,
+  attack: isDeep ? bothDatabases : sqlite,
+  program: isDeep ? bothDatabases : sqlite,
   postgres: bothDatabases,
   death: bothDatabases,
   machine: bothDatabases,
@@ -46,7 +48,7 @@ const projects = Object.entries(kinds).map(
         pool: 'threads',
         isolate: false,
         // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
-        maxWorkers: 3,
+        maxWorkers: 4,
         setupFiles: seeded,
         globalSetup: ['test/programs.ts', ...globalSetup],
         // Patience, for a machine that is busy with something else: what takes longer has stopped.

@@ -46,6 +46,8 @@ export const kinds = {
     what: 'Node alone, but a process for each file: a port that was just closed must be free',
     isAlone: true,
   },
+  attack: { lane: 'attacks', what: 'hostile clients, nodes and origins' },
+  program: { lane: 'programs', what: 'the programs as people start them, each a process' },
   squid: { lane: 'engine', what: 'Squid, in network namespaces', isAlone: true, ...squid },
   foreign: {
     lane: 'engine',
@@ -145,7 +147,9 @@ export const kinds = {
 };
 
 /** The lanes of a submission. `npm test` is the first two; the first runs whatever was changed. */
-export const lanes = ['docs', 'test', 'engine', 'vpn', 'browser', 'packages', 'deaths'];
+export const lanes = [
+  ...['docs', 'test', 'attacks', 'programs', 'engine', 'vpn', 'browser', 'packages', 'deaths'],
+];
 
 /**
  * The lanes that a changed file touches besides the first two: those of the longest beginning of its path. A path that begins
@@ -155,27 +159,27 @@ export const lanes = ['docs', 'test', 'engine', 'vpn', 'browser', 'packages', 'd
  */
 export const touches = {
   'agent/': ['packages'],
-  'agent/src/': ['engine', 'vpn', 'deaths'],
-  'agent/test/': ['engine', 'vpn'],
+  'agent/src/': ['attacks', 'programs', 'engine', 'vpn', 'deaths'],
+  'agent/test/': ['attacks', 'programs', 'engine', 'vpn'],
   'bench/': [],
-  'client/': ['browser'],
-  'client/test/': [],
+  'client/': ['programs', 'browser'],
+  'client/test/': ['programs'],
   'console/': ['browser'],
   'console/test/': [],
-  'demo/': ['browser', 'vpn'],
+  'demo/': ['programs', 'browser', 'vpn'],
   'docs/configuration.md': ['packages'],
   'docs/openapi.json': ['browser'],
   'ops/': ['packages'],
   'packaging/': ['packages'],
-  'scripts/': ['packages'],
+  'scripts/': ['programs', 'packages'],
   'server/': ['packages'],
-  'server/src/': ['browser', 'deaths'],
+  'server/src/': ['attacks', 'programs', 'browser', 'deaths'],
   'server/src/acme/': ['engine'],
-  'server/src/nodes/': ['vpn', 'browser', 'deaths'],
-  'server/src/vpn': ['vpn', 'browser', 'deaths'],
-  'server/test/': [],
+  'server/src/nodes/': ['attacks', 'programs', 'vpn', 'browser', 'deaths'],
+  'server/src/vpn': ['programs', 'vpn', 'browser', 'deaths'],
+  'server/test/': ['attacks', 'programs'],
   'test/console/': ['browser'],
-  'test/hostile/': ['engine'],
+  'test/hostile/': ['attacks', 'engine'],
   'test/pages/': ['browser'],
   'test/powercut/': ['deaths'],
   'test/simulation/': [],

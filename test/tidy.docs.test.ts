@@ -653,12 +653,18 @@ const rules: Rule[] = [
           ),
         ),
     bad: [
-      { path: 'test/demo.test.ts', text: `}, ${60}_000);` },
-      { path: 'test/demo.test.ts', text: `vi.${'waitFor'}(() => expect(seen).toBe(true));` },
-      { path: 'test/demo.test.ts', text: `    ${60}_000,` },
-      { path: 'test/demo.test.ts', text: `test('a', { ${'timeout'}: ${9}_000 }, async () => {` },
+      { path: 'test/demo.program.test.ts', text: `}, ${60}_000);` },
+      {
+        path: 'test/demo.program.test.ts',
+        text: `vi.${'waitFor'}(() => expect(seen).toBe(true));`,
+      },
+      { path: 'test/demo.program.test.ts', text: `    ${60}_000,` },
+      {
+        path: 'test/demo.program.test.ts',
+        text: `test('a', { ${'timeout'}: ${9}_000 }, async () => {`,
+      },
     ],
-    good: [{ path: 'test/demo.test.ts', text: '}, 900_000);' }],
+    good: [{ path: 'test/demo.program.test.ts', text: '}, 900_000);' }],
   },
   {
     name: 'code that differs by database is proved on PostgreSQL',
