@@ -48,7 +48,7 @@ const projects = Object.entries(kinds).map(
         pool: 'threads',
         isolate: false,
         // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
-        maxWorkers: 4,
+        maxWorkers: 3,
         setupFiles: seeded,
         globalSetup: ['test/programs.ts', ...globalSetup],
         // Patience, for a machine that is busy with something else: what takes longer has stopped.

@@ -5,9 +5,9 @@ import { Connection } from '../server/src/db/sqlite_connection.ts';
 
 /** The statements of this thread, by their text, and whether PostgreSQL has prepared them. */
 const statements = new Map<string, boolean>();
-/** What only SQLite has: its own tables, settings and files. */
+/** What PostgreSQL has not: SQLite's own tables, settings and files, and the table `marks` that tests make. */
 const own =
-  /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(/i;
+  /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };

@@ -18,7 +18,7 @@ import { until } from './waiting.ts';
 const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
-const control_tries = 10;
+const control_tries = 40;
 const nothing = { lost: [], broken: [] };
 const cycle_milliseconds = 60_000;
 
