@@ -51,7 +51,7 @@ export const kinds = {
   squid: { lane: 'engine', what: 'Squid, in network namespaces', isAlone: true, ...squid },
   foreign: {
     lane: 'engine',
-    what: 'programs of others go through a node',
+    what: 'programs of others: through a node, and as readers of what is made here',
     programs: [
       ...['apt-get', 'curl', 'dpkg-deb', 'eapol_test', 'git', 'python3', 'radclient', 'wget'],
       '/usr/lib/python3/dist-packages/requests',
@@ -165,7 +165,7 @@ export const touches = {
   'agent/src/': ['attacks', 'programs', 'engine', 'vpn', 'deaths'],
   'agent/test/': ['attacks', 'programs', 'engine', 'vpn'],
   'bench/': [],
-  'client/': ['programs', 'browser'],
+  'client/': ['programs', 'engine', 'browser'],
   'client/test/': ['programs'],
   'console/': ['browser'],
   'console/test/': [],

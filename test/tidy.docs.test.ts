@@ -640,6 +640,23 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'tests that need Node alone start nothing but Node, what each system has, and git',
+    check: (files) =>
+      files.flatMap((file) => {
+        const { lane = '' } = kinds[kindOf(file.path) ?? ''] ?? {};
+        return ['docs', 'test', 'attacks', 'programs'].includes(lane) &&
+          !file.path.includes('.deep.')
+          ? findLines(
+              file,
+              /\b(execFile|execFileSync|spawn|spawnSync)\('(?!(bash|git|npm|prlimit|sed|sh|tar|taskset)')[a-z]\w*', \[/,
+              'starts a program that not each machine has: it is of another kind',
+            )
+          : [];
+      }),
+    bad: [{ path: 'test/demo.program.test.ts', text: `execFileSync('${'curl'}', ["-sS"]);` }],
+    good: [{ path: 'test/demo.foreign.test.ts', text: `execFileSync('${'curl'}', ["-sS"]);` }],
+  },
+  {
     // A machine that is busy is no fault.
     name: 'no test has less time than all others have',
     check: (files) =>

@@ -1,5 +1,5 @@
 // L2TP: what its daemons are told, and the logins that pppd asks about, by the real helper in a process that is called pppd.
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -174,7 +174,7 @@ describe('a login that pppd asks about', () => {
     const ended = once(own, 'exit');
     await expect.poll(() => l2tp.findLink(own.pid ?? 0)?.exit_ip).toBe('127.0.0.1');
     const daemon = readFileSync(join(dir, 'l2tp', '127.0.0.1.pid'), 'utf8').trim();
-    execFileSync('kill', ['-9', daemon]);
+    process.kill(Number(daemon), 'SIGKILL');
     await expect.poll(() => l2tp.offer(exits).then(() => own.signalCode)).toBe('SIGKILL');
     await ended;
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
@@ -202,7 +202,7 @@ describe('a login that pppd asks about', () => {
     await l2tp.offer(['127.0.0.3', '127.0.0.2']);
     expect([confOf('127.0.0.2'), pidOf('127.0.0.2')]).toEqual([conf, pid]);
     expect(confOf('127.0.0.3')).toContain('ip range = 100.88.0.1-100.88.4.0\n');
-    execFileSync('kill', ['-9', String(pid)]);
+    process.kill(pid, 'SIGKILL');
     await expect.poll(() => l2tp.offer(['127.0.0.2']).then(() => pidOf('127.0.0.2'))).not.toBe(pid);
   });
 });

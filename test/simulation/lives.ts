@@ -1,5 +1,5 @@
 // A program: lives one simulated life after another, with the VPN and of the seeds that its arguments name, and sends each outcome to its parent.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TestClock } from '../../server/test/harness.ts';
@@ -16,9 +16,7 @@ export interface Life {
 }
 
 // In memory where there is such a folder: what a disk loses is simulated, too.
-const dir = mkdtempSync(
-  join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'exitward-simulation-'),
-);
+const dir = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'exitward-simulation-'));
 process.on('exit', () => rmSync(dir, { recursive: true, force: true }));
 // The parent has ended, or everything was sent.
 process.on('disconnect', () => process.exit());
@@ -39,3 +37,14 @@ for (const seed of seeds.map(Number)) {
   }
 }
 process.disconnect?.();
+
+/** Undefined where there is none, or this user may not write there. */
+function memoryFolder(): string | undefined {
+  const folder = '/dev/shm';
+  try {
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return;
+  }
+}
