@@ -352,8 +352,12 @@ describe('the API token', () => {
     const exw = exwWith();
     await exw.runWith(account.api_token, 'login', '--url', t.base_url);
     const elsewhere = t.base_url.replace('127.0.0.1', 'localhost');
-    const { code, stderr } = await exw.run('whoami', '--url', elsewhere);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`not sent to ${elsewhere}`)]);
+    // Another host, port or scheme.
+    const others = [elsewhere, 'http://127.0.0.1:9', t.base_url.replace('http:', 'https:')];
+    for (const other of others) {
+      const { code, stderr } = await exw.run('whoami', '--url', other);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`not sent to ${other}`)]);
+    }
     // The control: with a token of its own that service is spoken to.
     exw.env.EXW_TOKEN = account.api_token;
     expect((await exw.json('whoami', '--url', elsewhere)).token_from).toBe('EXW_TOKEN');

@@ -53,6 +53,29 @@ eachDatabase((database) => {
     ]);
   });
 
+  it('a batch that is sent again counts once, also late in the life of its journal', async () => {
+    const built = await t.account('long', { servers: ['fra1'] });
+    const node = await t.node('fra1', 'long-running');
+    await node.snapshot();
+    const send = async (seq: number) => {
+      const row = { account: built.account.id, user: 1, at: t.now(), up: 10, down: 0 };
+      const { status } = await node.send('POST', '/usage', { boot: 'b', seq, rows: [row] });
+      expect(status).toBeLessThan(300);
+    };
+    const used = async () => {
+      const sum = 'select sum(bytes) as bytes from usage_server_hours where account_id = $1';
+      const [row] = await t.running.ctx.db.all(sum, [built.account.id]);
+      return Number(row?.bytes);
+    };
+    // A journal is forgotten when nothing was heard of it for 45 days.
+    for (const seq of [1, 2, 3]) {
+      await send(seq);
+      await t.pass(23 * day);
+      await send(seq);
+      expect(await used()).toBe(10 * seq);
+    }
+  });
+
   it('buckets and periods add up to the same, however the traffic falls', async () => {
     const traffic = fc.array(
       fc.record({
