@@ -17,6 +17,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Actor, Database, Transaction } from '../src/db/database.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { conflict } from '../src/errors.ts';
 import { until } from './waiting.ts';
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
@@ -117,6 +118,24 @@ describe('a disk that takes its time', () => {
     expect(db.dataVersion?.()).not.toBe(version);
     expect(await marksOf(db)).toEqual(['one', 'two']);
     expect(await disk.marksAfterCut()).toEqual(['one', 'two']);
+  });
+
+  test('a rejection is told when what it may rest on is on it: what its own group has written', async () => {
+    const { disk, db } = await fresh();
+    disk.isSlow = true;
+    const told: string[] = [];
+    const written = mark(db, 'one').then(() => told.push('written'));
+    const rejected = db
+      .write(tester, async () => {
+        throw conflict('there is one');
+      })
+      .catch(() => told.push('rejected'));
+    await until(() => disk.flushing > 0);
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    expect(told).toEqual([]);
+    disk.flush();
+    await Promise.all([written, rejected]);
+    expect(told.sort()).toEqual(['rejected', 'written']);
   });
 
   test('a snapshot shows what is on it', async () => {
