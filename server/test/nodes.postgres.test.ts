@@ -69,6 +69,20 @@ eachDatabase((database) => {
     records.filter(({ kind, account: id }) => kind === 'contract' && id === account.id).at(-1)
       ?.value as Record<string, unknown>;
 
+  it('the nodes of a server are listed in the order in which they joined, whichever was heard of last', async () => {
+    const { server, node } = await scene();
+    const others = [await t.node(server, 'second'), await t.node(server, 'third')];
+    const all = [node, ...others];
+    // An update moves a row, where rows have a place.
+    for (const one of [...all, node]) {
+      await one.snapshot();
+      await one.ack();
+    }
+    const { body } = await t.operator.get('/nodes');
+    const own = body.filter((one: { server: string }) => one.server === server);
+    expect(own.map(({ id }: { id: number }) => id)).toEqual(all.map(({ id }) => id));
+  });
+
   describe('joining', () => {
     const join = (code: string) =>
       fetch(`${t.running.node_url}/node/join`, {
