@@ -640,6 +640,20 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'a test that a document names is there',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.endsWith('.md') && !path.endsWith('CHANGELOG.md'))
+        .flatMap((file) =>
+          [...file.text.matchAll(/`([a-z_\d./]+\.test\.ts)`/g)]
+            .filter(([, name = '']) => !files.some(({ path }) => `/${path}`.endsWith(`/${name}`)))
+            .flatMap(([quoted]) =>
+              findLines(file, new RegExp(quoted.replaceAll('.', '\\.')), 'no such test'),
+            ),
+        ),
+    bad: [{ path: 'docs/vpn.md', text: `It is held by \`test/${'gone'}.test.ts\`.` }],
+  },
+  {
     name: 'tests that need Node alone start nothing but Node, what each system has, and git',
     check: (files) =>
       files.flatMap((file) => {
