@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../src/clock.ts';
+import { type Clock, systemClock } from '../src/clock.ts';
 import { HttpControl } from '../src/link/control.ts';
 import { Link } from '../src/link/link.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
 import { Store } from '../src/store/store.ts';
+import { failToSync } from './failing_sync.ts';
 import { alice, FakeEngine, listed } from './fake_engine.ts';
 import { HastyClock } from './hasty_clock.ts';
 import { ScriptedControl } from './scripted_control.ts';
@@ -98,6 +99,30 @@ describe('a node', () => {
     open();
     await control.until(() => acknowledged() === 2);
     expect(engine.connect()).toMatchObject({ reason: 'inactive_user' });
+  });
+
+  test('puts in force what the disk may lose, and acknowledges it when the disk keeps it', async () => {
+    const mending = new AbortController();
+    const unsynced_pause = 30;
+    const sleep: Clock['sleep'] = (seconds, signal = mending.signal) =>
+      seconds === unsynced_pause
+        ? systemClock.sleep(3600, AbortSignal.any([signal, mending.signal]))
+        : systemClock.sleep(seconds, signal);
+    const { control, engine, follow, acknowledged, store } = await scene({
+      clock: { ...systemClock, sleep },
+    });
+    await follow();
+    failToSync();
+    // A change may be told before its flush has failed.
+    control.change(alice(true));
+    await control.until(() => !store.isSound);
+    const before = acknowledged();
+    control.change(alice(false));
+    await control.until(() => engine.connect().verdict === 'deny');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(acknowledged()).toBe(before);
+    mending.abort();
+    await control.until(() => acknowledged() === control.revision);
   });
 
   test('applies and acknowledges together what comes while it is busy', async () => {
