@@ -8,14 +8,13 @@ const isDeep = effort === 'deep';
 const filesOf = (kind: string) => `**/test/**/*.${kind}{,.deep}.test.ts`;
 
 const seeded = 'test/seeded.ts';
-const postgres = ['server/test/postgres.ts'];
 const databases: ProvidedContext['databases'] = ['SQLite', 'PostgreSQL'];
-const bothDatabases = { provide: { databases }, globalSetup: postgres };
-const sqlite = {
-  provide: { databases: databases.slice(0, 1) },
-  globalSetup: postgres,
+const bothDatabases = {
+  provide: { databases },
+  globalSetup: ['server/test/postgres.ts'],
   setupFiles: [seeded, 'test/statements.ts'],
 };
+const sqlite = { ...bothDatabases, provide: { databases: databases.slice(0, 1) } };
 const browser = { globalSetup: ['test/browser.ts'] };
 
 /** What the files of a kind share, where they share something. */

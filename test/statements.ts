@@ -1,4 +1,4 @@
-// Before each file of tests that runs on SQLite alone: PostgreSQL is to take each statement that the file makes.
+// Before each file of tests of the server: PostgreSQL is to take each statement that the file makes on SQLite, and to answer numbers.
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 import { Connection } from '../server/src/db/sqlite_connection.ts';
@@ -8,6 +8,8 @@ const statements = new Map<string, boolean>();
 /** What PostgreSQL has not: SQLite's own tables, settings and files, and the table `marks` that tests make. */
 const own =
   /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
+/** Of the one that is prepared. */
+const resultTypes = 'select unnest(result_types)::text as type from pg_prepared_statements';
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
@@ -31,7 +33,13 @@ afterAll(async () => {
   for (const sql of left) {
     statements.set(sql, true);
     await client.query(`prepare one as ${sql}`).then(
-      () => client.query('deallocate one'),
+      async () => {
+        const { rows } = await client.query(resultTypes);
+        if (rows.some(({ type }) => type === 'numeric')) {
+          refused.push(`to answer a number (numeric is a text): ${sql}`);
+        }
+        await client.query('deallocate one');
+      },
       (error: Error) => refused.push(`${error.message}: ${sql}`),
     );
   }

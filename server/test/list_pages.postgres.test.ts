@@ -299,4 +299,19 @@ eachDatabase((database) => {
     const states = new Set(all.map(({ status }) => status));
     expect(states.size).toBeGreaterThan(2);
   });
+
+  test.each(lists)(
+    'in the second in which entries of %s expire, pages list the same as the whole',
+    async (list) => {
+      await t.write((tx) =>
+        tx.run(`update ${list} set expiry = $1 where id % 2 = 0`, [t.now() + 1]),
+      );
+      await t.pass(1);
+      const { rows } = await pages(`/${list}?limit=1000`);
+      expect(rows).not.toEqual([]);
+    expect(rows).toEqual((await alice.get(`/${list}`)).body);
+      const { headers } = await alice.get(`/${list}?limit=1`);
+      expect(headers.get('exitward-found')).toBe(String(rows.length));
+    },
+  );
 });

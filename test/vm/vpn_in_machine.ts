@@ -413,25 +413,13 @@ await attempt(
   'loss and delay: new keys in the middle of a transfer cost no byte and no session',
   async () => {
     const client = world.client(1);
-    for (const [name, device] of [
-      ['client1', 'to-node'],
-      ['node', 'to-client1'],
-    ] as const) {
-      world.run(
-        name,
-        'tc',
-        'qdisc',
-        'add',
-        'dev',
-        device,
-        'root',
-        'netem',
-        'delay',
-        '30ms',
-        'loss',
-        '2%',
-      );
-    }
+    const ends = { client1: 'to-node', node: 'to-client1' };
+    const netem = (verb: 'add' | 'delete', ...how: string[]) => {
+      for (const [name, device] of Object.entries(ends)) {
+        world.run(name, 'tc', 'qdisc', verb, 'dev', device, 'root', ...how);
+      }
+    };
+    netem('add', 'netem', 'delay', '30ms', 'loss', '2%');
     const before = await keysAt(client.vici);
     const transfer = world.spawn('client1', [
       ...['curl', '-sS', '--noproxy', '*', '--max-time', '90', '--limit-rate', '30k'],
@@ -453,6 +441,8 @@ await attempt(
     assert.equal(told, 'ready 300000');
     await tick();
     const sum = billedOf(1).down;
+    // That it is over the client is told once.
+    netem('delete');
     await world.apply(contractRecord(1, { suspended: true }));
     await until('the tunnel is ended', async () => (await client.tunnels()).length === 0);
     assert(sum > 300_000, String(sum));
