@@ -24,6 +24,7 @@ const shared: Record<string, TestProjectInlineConfiguration['test'] & { globalSe
   program: isDeep ? bothDatabases : sqlite,
   postgres: bothDatabases,
   death: bothDatabases,
+  network: bothDatabases,
   machine: bothDatabases,
   e2e: browser,
   firefox: browser,

@@ -2,6 +2,7 @@
 //
 //   node test/lanes.mjs touched BASE    the lanes that the changes since the commit BASE touch, a line each; all without one
 //   node test/lanes.mjs packages LANE…  the Debian packages that these lanes need
+//   node test/lanes.mjs parts LANE…     the parts in which these lanes run, each a process: its projects, and how nice it is
 //
 // Plain JavaScript: CI asks before anything is installed.
 import { execFileSync } from 'node:child_process';
@@ -112,10 +113,16 @@ export const kinds = {
   },
   death: {
     lane: 'deaths',
-    what: 'processes and machines that die, are cut off or lose power',
-    programs: ['cc', ...squid.programs],
-    packages: ['gcc', 'libc6-dev', ...squid.packages],
+    what: 'a process or a disk that dies, is full or loses power',
+    programs: ['cc'],
+    packages: ['gcc', 'libc6-dev'],
     isAlone: true,
+  },
+  network: {
+    lane: 'deaths',
+    what: 'the whole system as processes and machines: killed, cut off, revoked, counted',
+    isAlone: true,
+    ...squid,
   },
   firefox: {
     lane: 'deep',
@@ -219,10 +226,34 @@ export function packagesOf(names) {
   return [...new Set(needed.flatMap(({ packages = [] }) => packages))].sort();
 }
 
+/**
+ * The parts in which these lanes run: first one of all kinds that need Node alone, then one of each other kind. Those whose files
+ * run one at a time wait more than they compute: the others are nicer.
+ * @param {readonly string[]} names
+ */
+export function partsOf(names) {
+  const all = Object.entries(kinds).filter(([, { lane }]) => names.includes(lane));
+  const others = all.filter(([, { programs }]) => programs);
+  const plain = all.filter(([, { programs }]) => !programs);
+  const parts = others.map(([kind, { lane, isAlone }]) => ({
+    name: kind,
+    projects: [`${lane}/${kind}`],
+    nice: isAlone ? 0 : 10,
+  }));
+  const projects = plain.map(([kind, { lane }]) => `${lane}/${kind}`);
+  return [{ name: 'node', projects, nice: 10 }, ...parts.sort((a, b) => a.nice - b.nice)];
+}
+
 if (argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , command, ...rest] = argv;
-  const answers = command === 'touched' ? touchedSince(rest[0]) : packagesOf(rest);
-  for (const answer of answers) stdout.write(`${answer}\n`);
+  const [, , command = '', ...rest] = argv;
+  /** @type {Record<string, () => string[]>} */
+  const answers = {
+    touched: () => touchedSince(rest[0]),
+    packages: () => packagesOf(rest),
+    parts: () =>
+      partsOf(rest).map(({ name, nice, projects }) => [name, nice, ...projects].join(' ')),
+  };
+  for (const answer of answers[command]?.() ?? []) stdout.write(`${answer}\n`);
 }
 
 /** @param {string | undefined} base */

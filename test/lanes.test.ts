@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { kindOf, kinds, lanes, lanesOf, packagesOf, touches } from './lanes.mjs';
+import { kindOf, kinds, lanes, lanesOf, packagesOf, partsOf, touches } from './lanes.mjs';
 
 const root = join(import.meta.dirname, '..');
 
@@ -19,7 +19,7 @@ test.each([
   ['server/src/vpn_proposals.ts', ['docs', 'test', 'programs', 'deaths', 'vpn', 'browser']],
   ['server/test/json.test.ts', ['docs', 'test']],
   ['test/console_forms.e2e.test.ts', ['docs', 'test', 'browser']],
-  ['test/system_squid.death.deep.test.ts', ['docs', 'test', 'deaths']],
+  ['test/squid.network.deep.test.ts', ['docs', 'test', 'deaths']],
 ])('%s touches the lanes %j', (path, touched) => {
   expect(lanesOf([path])).toEqual(touched);
 });
@@ -43,6 +43,16 @@ test('a change touches the lanes of all its files', () => {
 test('the packages of a lane are those of its kinds, each once', () => {
   expect(packagesOf(['docs', 'test'])).toEqual([]);
   expect(packagesOf(['browser'])).toEqual(['chromium', 'chromium-headless-shell', 'tmux']);
+});
+
+test('each kind of the lanes is in one part, and the first needs Node alone', () => {
+  const [first, ...others] = partsOf(lanes);
+  const projects = [first, ...others].flatMap((part) => part?.projects);
+  const all = Object.entries(kinds).filter(([, { lane }]) => lanes.includes(lane));
+  expect(projects.sort()).toEqual(all.map(([kind, { lane }]) => `${lane}/${kind}`).sort());
+  expect(packagesOf(lanes)).not.toEqual([]);
+  expect(first?.projects).toContain('test/unit');
+  expect(first?.projects).not.toContain('engine/squid');
 });
 
 describe('the tables', () => {
