@@ -131,6 +131,7 @@ export function fromNode(tunnels: readonly Tunnel[]): Batch {
   return [{ name: 'node' }, packets];
 }
 
+const toItself: Packet = { source: '127.0.0.1', destination: '127.0.0.1' };
 const neighbour: Sender = { name: 'beyond', device: 'to-node' };
 
 const neighbours = {
@@ -211,6 +212,13 @@ export class Forgeries {
       const sum = expected.get(tunnel.address) ?? { up: 0, down: 0 };
       expected.set(tunnel.address, { up: sum.up + used.up, down: sum.down + used.down });
     }
+    // Once this is there, programs of the node have received all that came before it.
+    await this.#pass(
+      { name: 'node' },
+      [toItself],
+      'a packet of a flow that the node opened',
+      'node',
+    );
     const controls = / of a flow that .* opened \(/;
     const arrivals = [...this.#witnesses.arrivals()];
     const billed = Array.from(this.#billed(), ([address, { up, down }]) => {
@@ -249,7 +257,7 @@ export class Forgeries {
     });
     const sizes = this.#witnesses.send(sender, named);
     const missing = () => {
-      const arrivals = this.#witnesses.arrivals([place]);
+      const arrivals = this.#witnesses.arrivals(place === 'node' ? [] : [place]);
       return named.find(([name]) => !arrivals.has(`${name} at ${place}`));
     };
     for (let tries = 0, one = missing(); one; one = missing(), tries += 1) {
