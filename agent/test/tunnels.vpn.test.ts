@@ -143,18 +143,37 @@ test.each(denied)('%s is denied, with its reason in the log and by explain', asy
   }
 });
 
-test('private destinations, mail, other clients and the node itself are out of reach, and cost nothing', async () => {
+test('private destinations, mail, other clients and the node itself are refused at once, and cost nothing', async () => {
   await world.client(1).connect();
   const { address } = await world.client(2).connect({
     login: 'alice@contract2',
     password: passwordOf(2),
   });
   for (const host of [privateIp, address, exits[1], '203.0.113.1']) {
-    expect(() => world.client(1).fetch({ host, seconds: 3 }), host).toThrow();
+    expect(() => world.client(1).fetch({ host }), host).toThrow(/curl: \(7\)/);
   }
   await tick();
   expect(billed.get(1)).toBeUndefined();
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
+});
+
+test('a TCP connection keeps to segments of 1320 bytes in both directions', async () => {
+  const places = ['client1', 'beyond'];
+  const table = `table ip segments {
+    set sizes { typeof tcp option maxseg size; flags dynamic; }
+    chain c {
+      type filter hook prerouting priority 0
+      tcp flags syn add @sizes { tcp option maxseg size }
+    }
+  }`;
+  await world.client(1).connect();
+  for (const place of places) world.run(place, 'nft', table);
+  world.client(1).fetch({ down: 10 });
+  for (const place of places) {
+    const sizes = world.run(place, 'nft', 'list', 'set', 'ip', 'segments', 'sizes');
+    expect(sizes, place).toContain('elements = { 1320 }');
+    world.run(place, 'nft', 'delete table ip segments');
+  }
 });
 
 test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
