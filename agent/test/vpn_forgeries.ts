@@ -7,7 +7,7 @@ import type { VpnWorld } from './vpn_world.ts';
 const metadata = '169.254.169.254';
 /** Beyond, and of the node, where they have IPv6. */
 const [origin6, node6] = ['2001:470::1', '2001:470:1::1'];
-const gateway = '100.88.0.0';
+export const gateway = '100.88.0.0';
 /** On the way to the Internet. */
 const router = '9.9.9.1';
 
@@ -160,6 +160,31 @@ function intoTunnel({ client, address, address6, port }: Tunnel): Record<string,
   return targets;
 }
 
+/** Packets of flows that a client opens itself: there and back, and the error that a router on its way reports. */
+function flowOf({ address, exit, port }: Tunnel) {
+  const there: Packet = { source: address, destination: origin, port };
+  const back: Packet = { source: origin, destination: exit, port };
+  const outside = { source: exit, destination: origin, port };
+  const up: Packet[] = [there, { ...there, kind: 'syn' }, { ...there, kind: 'echo' }];
+  const down: Packet[] = [
+    back,
+    { ...back, kind: 'echo reply' },
+    { source: router, destination: exit, too_big: outside },
+  ];
+  return { up, down };
+}
+
+/** What a client sends in flows that it opened before, and what it receives. */
+export function inFlowsOf(tunnel: Tunnel): { up: Batch; down: Batch } {
+  const { up, down } = flowOf(tunnel);
+  const named = (name: string, packets: Packet[]) =>
+    packets.map((packet, index): [string, Packet] => [`${name} ${tunnel.client} ${index}`, packet]);
+  return {
+    up: [tunnel.sender, named('a packet in a flow of', up)],
+    down: [neighbour, named('a response in a flow of', down)],
+  };
+}
+
 /** Bytes of a tunnel. */
 interface Bytes {
   up: number;
@@ -231,17 +256,10 @@ export class Forgeries {
     return [...escaped, ...missing, ...billed.flat()];
   }
 
-  /** Flows of the client's own: there and back, and the error that a router on its way reports. Returns their bytes. */
-  async #use({ client, address, exit, sender, port }: Tunnel): Promise<Bytes> {
-    const there = { source: address, destination: origin, port };
-    const back = { source: origin, destination: exit, port };
-    const outside = { source: exit, destination: origin, port };
-    const up: Packet[] = [there, { ...there, kind: 'syn' }, { ...there, kind: 'echo' }];
-    const down: Packet[] = [
-      back,
-      { ...back, kind: 'echo reply' },
-      { source: router, destination: exit, too_big: outside },
-    ];
+  /** Flows of the client's own. Returns their bytes. */
+  async #use(tunnel: Tunnel): Promise<Bytes> {
+    const { client, sender } = tunnel;
+    const { up, down } = flowOf(tunnel);
     const of = `of a flow that ${client} opened`;
     return {
       up: await this.#pass(sender, up, `a packet ${of}`, 'beyond'),
