@@ -5,11 +5,13 @@ import { Connection } from '../server/src/db/sqlite_connection.ts';
 
 /** The statements of this thread, by their text, and whether PostgreSQL has prepared them. */
 const statements = new Map<string, boolean>();
-/** What PostgreSQL has not: SQLite's own tables, settings and files, and the table `marks` that tests make. */
+/** What PostgreSQL does not prepare: changes of the schema, SQLite's own tables, settings and files, and the table `marks` that tests make. */
 const own =
-  /^\s*(pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
+  /^\s*(alter|create|drop|pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
 /** Of the one that is prepared. */
 const resultTypes = 'select unnest(result_types)::text as type from pg_prepared_statements';
+/** The connections on which rows come in the opposite order wherever a statement asks for none, as PostgreSQL's may. */
+const reversed = new WeakSet<Connection>();
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
@@ -19,6 +21,10 @@ if (!prototype[noted]) {
     const method = Connection.prototype[name] as (sql: string, values?: unknown) => unknown;
     prototype[name] = function (this: Connection, sql: string, values?: unknown) {
       if (!statements.has(sql)) statements.set(sql, own.test(sql));
+      if (!reversed.has(this)) {
+        reversed.add(this);
+        this.exec('pragma reverse_unordered_selects = on');
+      }
       return method.call(this, sql, values);
     };
   }

@@ -86,6 +86,7 @@ describe('the code of an error', () => {
 describe('what is sent again', () => {
   const transient: Array<[string, Step]> = [
     ['a connection that is cut', 'cut'],
+    ['a connection that is reset', 'reset'],
     ['an answer that breaks off', 'cut in the answer'],
     ['429', { status: 429 }],
     ['502', { status: 502 }],
@@ -133,7 +134,7 @@ describe('what is sent again', () => {
 
   test('not a change that the server may have made, whatever its If-Match', async () => {
     for (const options of [{}, { ifMatch: '"1"' }]) {
-      for (const step of ['cut', unavailable] as const) {
+      for (const step of ['cut', 'reset', 'cut in the answer', unavailable] as const) {
         const { server, client } = await script({}, step);
         const failure = await failureOf(client.authlist.change(7, { ip: added.ip }, options));
         expect(failure.mayHaveActed).toBe(true);

@@ -11,10 +11,11 @@ export interface Asked {
   at: number;
 }
 
-/** The outcome of one request: a response, a connection that is cut, or silence. */
+/** The outcome of one request: a response, a connection that ends (FIN) or is reset (RST), or silence. */
 export type Step =
   | { status: number; headers?: Record<string, string>; body?: unknown; afterSeconds?: number }
   | 'cut'
+  | 'reset'
   | 'cut in the answer'
   | 'silence';
 
@@ -50,6 +51,7 @@ export async function startScripted(...steps: Step[]): Promise<Scripted> {
 function act(step: Step | undefined, response: ServerResponse): void {
   if (step === undefined || step === 'silence') return;
   if (step === 'cut') return void response.destroy();
+  if (step === 'reset') return void response.socket?.resetAndDestroy();
   if (step === 'cut in the answer') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
     response.write('[', () => response.destroy());

@@ -408,10 +408,13 @@ eachDatabase((database) => {
       const same = { server, hostname: body.hostname, ip: '192.0.2.66', expiry: body.expiry };
       expect((await t.as(other).post(list, same)).status).toBe(201);
       const records = (await node.snapshot()).filter(({ kind }) => kind === 'override');
-      expect(records.map(({ account, value }) => [account, (value as { ip: string }).ip])).toEqual([
-        [other.account.id - 1, '192.0.2.1'],
-        [other.account.id, '192.0.2.66'],
-      ]);
+      const ips = records.map(({ account, value }) => [account, (value as { ip: string }).ip]);
+      expect(new Map(ips as Array<[number, string]>)).toEqual(
+        new Map([
+          [other.account.id - 1, '192.0.2.1'],
+          [other.account.id, '192.0.2.66'],
+        ]),
+      );
       node.stop();
     });
   });

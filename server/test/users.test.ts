@@ -187,7 +187,7 @@ eachDatabase((database) => {
     it('the text of a token is nowhere in the database', async () => {
       const { token } = (await create('alice', 4242)).body;
       const rows = await t.running.ctx.db.all<{ after: string }>(
-        "select after from audit where action = 'proxy_token.create'",
+        "select after from audit where action = 'proxy_token.create' order by id",
       );
       expect(rows.length).toBeGreaterThan(0);
       expect(JSON.stringify(rows)).not.toContain(token.slice(0, 40));
