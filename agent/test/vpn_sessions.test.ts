@@ -10,9 +10,15 @@ import { decideLogin } from '../src/policy/logins.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { rangeOf } from '../src/vpn/pool.ts';
-import { type Tunnel, type VpnSession, VpnSessions } from '../src/vpn/sessions.ts';
+import {
+  type Tunnel,
+  type VpnAuthority,
+  type VpnSession,
+  VpnSessions,
+} from '../src/vpn/sessions.ts';
 import { vpnPassword } from '../src/vpn_password.ts';
 import { FakeKernel } from './fake_kernel.ts';
+import { createSigningKey } from './histories.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 
 /** Bytes of one session. */
@@ -387,12 +393,34 @@ test(`whatever happens in whatever order, no session is open that may not be, an
   }
 });
 
-test('an address of PPP that is given out anew is free once its bytes are told, though no look saw the tunnel before', async () => {
+/** What an agent has at noon. */
+function usual() {
   const policy = new Policy();
   for (const record of records) policy.apply(record);
   const clock = { now: () => noon, steady: () => noon, sleep: settled };
-  const kernel = new FakeKernel();
-  const sessions = new VpnSessions({ pool, kernel, rules, policy: () => policy, clock });
+  return { pool, kernel: new FakeKernel(), rules, policy: () => policy, clock };
+}
+
+const claims = { account: 1, user: 1, token_version: 1 };
+
+test.each<VpnAuthority>([
+  { by: 'vpn', ...claims, expiry: null },
+  { by: 'vpn', ...claims, expiry: noon + 60 },
+  { by: 'token', ...claims, expiry: noon + 60, kid: 'k1' },
+])('the next agent takes over a session with all that it was let in by: %j', async (authority) => {
+  const options = usual();
+  options.policy().apply({ kind: 'keys', value: [createSigningKey('k1').public] });
+  const sessions = new VpnSessions(options);
+  const opened = await sessions.open({ verdict: 'allow', authority, exit_ip } as Allowed);
+  expect(opened).toMatchObject({ authority, is_open: true });
+  const next = new VpnSessions(options);
+  await next.recover();
+  const { client: _, ...session } = opened as VpnSession;
+  expect([...next.all]).toEqual([session]);
+});
+
+test('an address of PPP that is given out anew is free once its bytes are told, though no look saw the tunnel before', async () => {
+  const sessions = new VpnSessions(usual());
   const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
   const [given = ''] = ppp;
   const login = () => sessions.open({ verdict: 'allow', authority, exit_ip } as Allowed, given);
