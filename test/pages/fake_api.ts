@@ -1,6 +1,7 @@
 // A fake of /console and /admin for the pages alone: each answer is the example of the document, unless a test gives another one.
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
@@ -94,6 +95,7 @@ export class FakeApi {
   readonly #ajv = new Ajv2020({ strict: true, strictRequired: false, coerceTypes: true });
   readonly #compiled = new Map<string, ValidateFunction>();
   readonly #heard = new EventEmitter();
+  readonly #streams = new Set<ServerResponse>();
   #rules: Rule[] = [];
   origin = '';
 
@@ -148,6 +150,12 @@ export class FakeApi {
     return this.requests.findLast(is);
   }
 
+  /** Ends the streams of events: the page opens them again, and reads all that it shows again. */
+  cutStreams(): void {
+    for (const stream of this.#streams) stream.end();
+    this.#streams.clear();
+  }
+
   /** Answers by the examples again, and forgets what was asked. */
   reset(): void {
     this.#rules = [];
@@ -176,7 +184,8 @@ export class FakeApi {
     const given = this.#given(operation, asked);
     await given.after;
     const status = given.status ?? operation.status;
-    const value = given.body ?? (status < 300 ? operation.example : errorBody(status, given.field));
+    const value =
+      given.body ?? (status < 300 ? operation.example : errorBody(name, status, given.field));
     const headers = {
       'x-request-id': 'fake-1',
       ...('Exitward-Total' in known && counts(value)),
@@ -189,6 +198,7 @@ export class FakeApi {
     if (isStream && status === 200) {
       reply.hijack();
       reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).write(': keep\n\n');
+      this.#streams.add(reply.raw);
       return reply;
     }
     const text = status === 204 ? '' : typeof value === 'string' ? value : JSON.stringify(value);
@@ -245,10 +255,14 @@ export class FakeApi {
   }
 }
 
+/** What it says of a failure. */
+export const refusal = (operation: string, status: number) =>
+  `The fake answers ${status} to ${operation}.`;
+
 /** The sentences of refusals are short here: what pages do with them is not about the words. */
-function errorBody(status: number, field?: string): object {
+function errorBody(name: string, status: number, field?: string): object {
   if (field) return { message: `${field}: is refused by the fake.`, code: 'invalid_field', field };
-  return { message: `The fake answers ${status}.`, code: codes[status] ?? 'bad_request' };
+  return { message: refusal(name, status), code: codes[status] ?? 'bad_request' };
 }
 
 const counts = (rows: unknown) => {

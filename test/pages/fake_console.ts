@@ -1,12 +1,13 @@
 // The console with the fake of the API behind it, in one browser page: no server, no database, no demo.
 import type { Browser } from 'playwright-core';
+import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { connectBrowser } from '../browser.ts';
 import { addressesOfAccount, addressesOfOperator } from '../console/addresses.ts';
 import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
-import { FakeApi, type Rule } from './fake_api.ts';
+import { FakeApi, operations, type Rule, refusal } from './fake_api.ts';
 
 /** As the examples of the document name them. */
 const server = 'fra1';
@@ -22,12 +23,37 @@ export const addresses = [
   ...parts.map((part) => paths.operator.account(account, part)),
 ];
 
+/** A read is made so often before its failure is shown: `reading.ts` of the console. */
+const mostTries = 5;
+
+/** A response is old after this: `staleTime` there. */
+const staleMs = 15_000;
+
 /** An operator token, and no pause before what has failed is read again: its length is a matter of chance. */
 const begin = `Math.random = () => 0;
+  const { now } = Date;
+  let ahead = 0;
+  Date.now = () => now() + ahead;
+  globalThis.letTimePass = () => { ahead += ${staleMs} + 1; };
+  const { fetch } = globalThis;
+  let running = 0;
+  globalThis.fetch = (...given) => {
+    running += 1;
+    return fetch(...given).finally(() => { running -= 1; });
+  };
+  globalThis.isQuiet = () => new Promise((done) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(running === 0)))));
   if (location.origin !== 'null') sessionStorage.setItem('exitward-operator-token', 'ewo_fake');`;
 
 /** They are read on every page: by the frame around it. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
+
+/** The reads of pages. */
+const ofPages = operations
+  .filter(({ name, method, isStream }) => method === 'GET' && !isStream && !ofFrame.includes(name))
+  .map(({ name }) => name);
+
+const isLastTry = (times: number) => times % mostTries === 0;
 
 export class FakeConsole {
   readonly fake: FakeApi;
@@ -35,6 +61,7 @@ export class FakeConsole {
   readonly #browser: Browser;
   #loads = 0;
   #given: Rule = () => undefined;
+  #fails: (operation: string) => boolean = () => false;
 
   private constructor(fake: FakeApi, visit: Visit, browser: Browser) {
     this.fake = fake;
@@ -70,27 +97,72 @@ export class FakeConsole {
   /** The operations that the page has read, without those of its frame. */
   reads(): string[] {
     const names = this.fake.requests.map(({ operation }) => operation);
-    return [...new Set(names)].filter((name) => name.startsWith('GET ') && !ofFrame.includes(name));
+    return [...new Set(names)].filter((name) => ofPages.includes(name));
   }
 
-  /** How often a failing read was made at most, of those that differ in their queries. */
-  timesRead(operation: string): number {
-    const times = Object.values(
-      Object.groupBy(
-        this.fake.requests.filter((one) => one.operation === operation),
-        ({ query }) => JSON.stringify(query),
-      ),
+  /** From here on whatever a page newly shows is read, also what it has read before. */
+  async age(): Promise<void> {
+    await expect.poll(() => this.#isQuiet()).toBe(true);
+    await this.visit.page.evaluate('letTimePass()');
+    this.fake.requests.length = 0;
+  }
+
+  /** Does what makes the page read, while that fails and then not: the reads whose failure it does not show. */
+  async silentReads(act: () => Promise<unknown>): Promise<string[]> {
+    await this.age();
+    this.failReads(503);
+    await act();
+    await this.tried();
+    const reads = this.reads();
+    let silent: string[] = [];
+    const isSaid = async () => {
+      const text = await this.#text();
+      silent = reads.filter((read) => !text.includes(refusal(read, 503)));
+      return silent.length === 0;
+    };
+    const said = expect.poll(isSaid, { timeout: 5_000 }).toBe(true);
+    await said.catch(() => undefined);
+    this.recover();
+    if (reads.length > 0) {
+      this.fake.cutStreams();
+      await expect.poll(() => this.#text()).not.toContain('The fake answers');
+      await this.visit.settled();
+    }
+    return silent.map((read) => `does not say that it cannot read ${read}`);
+  }
+
+  /** All words of the page, or of the dialog over it. */
+  async #text(): Promise<string> {
+    const text = "(document.querySelector('dialog[open]') ?? document.body).innerText";
+    return (await this.visit.page.evaluate(text)) as string;
+  }
+
+  /** Waits until each read that fails has been made for the last time. */
+  async tried(): Promise<void> {
+    const isOver = async () => (await this.#isQuiet()) && this.#failingReads().every(isLastTry);
+    await expect.poll(isOver).toBe(true);
+  }
+
+  /** How often each of them was made: of one with several queries, by query. */
+  #failingReads(): number[] {
+    const failing = this.fake.requests.filter(({ operation }) => this.#fails(operation));
+    const alike = Object.groupBy(failing, ({ operation, query }) =>
+      JSON.stringify([operation, query]),
     );
-    return Math.min(...times.map((one) => one?.length ?? 0));
+    return Object.values(alike).map((requests = []) => requests.length);
+  }
+
+  /** Whether it waits for no answer, once what it has begun to show is shown. */
+  #isQuiet(): Promise<unknown> {
+    return this.visit.page.evaluate('isQuiet()');
   }
 
   /** From now on the reads of a page fail, all but its frame's, or this one alone. */
   failReads(status: number, alone?: string): void {
     this.visit.mayBeUnreachable = true;
-    this.fake.answer(({ name, method, isStream }) => {
-      const isOfPage = method === 'GET' && !isStream && !ofFrame.includes(name);
-      return (alone === undefined ? isOfPage : name === alone) ? { status } : undefined;
-    });
+    const failing = alone === undefined ? ofPages : [alone];
+    this.#fails = (name) => failing.includes(name);
+    this.fake.answer(({ name }) => (this.#fails(name) ? { status } : undefined));
   }
 
   /** From here on the records are others than the examples: these fields of theirs have these values. */
@@ -114,6 +186,7 @@ export class FakeConsole {
 
   /** Nothing fails any more. */
   recover(): void {
+    this.#fails = () => false;
     this.fake.reset();
     this.fake.answer(this.#given);
     this.visit.mayBeUnreachable = false;

@@ -31,7 +31,7 @@ export function AttentionCard({ items, isReading, faults, nothingYet }: Attentio
     <Card title="What needs attention">
       {faults.length > 0 && (
         <div class="fault banner" role="alert">
-          <p>{`Not everything could be checked. ${explain(fault).sentence}`}</p>
+          <p>{`Not everything could be checked. ${explain(fault).sentence} What you see may be old.`}</p>
           <Button onClick={retryReads}>Try again</Button>
         </div>
       )}

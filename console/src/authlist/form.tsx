@@ -11,7 +11,7 @@ import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NoteField } from '../forms/note.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button, Field, notify, TextField, textOf } from '../ui/ui.ts';
+import { Button, Field, notify, TextField, textOf, Unread } from '../ui/ui.ts';
 import { SuggestUser, useProxyUser } from '../users/suggest_user.tsx';
 import { explainListed } from './listed_elsewhere.ts';
 
@@ -168,7 +168,8 @@ export function UserField({ user }: { user: string | undefined }) {
   const usual = useProxyUser(chosen === undefined).user;
   const value = chosen ?? usual;
   const isRead = flags.admin && value !== '';
-  const { data } = useReadIn(scope, 'get_user', { path: { user: value } }, { enabled: isRead });
+  const path = { user: value };
+  const read = useReadIn(scope, 'get_user', { path }, { enabled: isRead });
   if (!flags.admin) {
     return (
       <TextField
@@ -180,21 +181,24 @@ export function UserField({ user }: { user: string | undefined }) {
       />
     );
   }
-  const shown = data?.name === value ? data : undefined;
+  const shown = read.data?.name === value ? read.data : undefined;
   const isIdle = shown && !(shown.active && shown.flags.proxy);
   return (
-    <SuggestUser
-      label="User"
-      which={{ state: 'active' }}
-      value={value}
-      onInput={setChosen}
-      textOf={({ name, flags }) => (flags.proxy ? name : `${name}: without the proxy flag`)}
-      required
-      hint={
-        isIdle
-          ? `${value} is not an active proxy user: while that is so, the entry lets nobody in.`
-          : `Connections from the address count as ${shown?.display_name ?? 'this user'}.`
-      }
-    />
+    <>
+      <SuggestUser
+        label="User"
+        which={{ state: 'active' }}
+        value={value}
+        onInput={setChosen}
+        textOf={({ name, flags }) => (flags.proxy ? name : `${name}: without the proxy flag`)}
+        required
+        hint={
+          isIdle
+            ? `${value} is not an active proxy user: while that is so, the entry lets nobody in.`
+            : `Connections from the address count as ${shown?.display_name ?? 'this user'}.`
+        }
+      />
+      <Unread of={read} what={value} />
+    </>
   );
 }

@@ -11,7 +11,7 @@ import { NoteField } from '../forms/note.tsx';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { useServerChoices } from '../servers/choices.ts';
-import { Button, FieldFault, notify, TextField, textOf } from '../ui/ui.ts';
+import { Button, FieldFault, notify, TextField, textOf, Unread } from '../ui/ui.ts';
 import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 
 interface DnsFormProps {
@@ -122,21 +122,24 @@ function ServerField({ server }: { server: string | undefined }) {
   });
   const isForeign = server !== undefined && isOwn.rows.data?.length === 0;
   return (
-    <SuggestField
-      label="On server"
-      name="server"
-      what="the servers"
-      value={chosen ?? first.options?.[0]?.value ?? ''}
-      onInput={setChosen}
-      required
-      others={isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []}
-      useChoices={useServerChoices}
-      hint={
-        isNone
-          ? 'No server is on your contract yet: add one under Servers.'
-          : 'The entry counts on this server alone, on its override ports: the normal ones plus 500.'
-      }
-    />
+    <>
+      <SuggestField
+        label="On server"
+        name="server"
+        what="the servers"
+        value={chosen ?? first.options?.[0]?.value ?? ''}
+        onInput={setChosen}
+        required
+        others={isForeign ? [{ value: server, text: `${server}: not on your contract` }] : []}
+        useChoices={useServerChoices}
+        hint={
+          isNone
+            ? 'No server is on your contract yet: add one under Servers.'
+            : 'The entry counts on this server alone, on its override ports: the normal ones plus 500.'
+        }
+      />
+      <Unread of={isOwn.rows} what={`whether ${server} is on the contract`} />
+    </>
   );
 }
 

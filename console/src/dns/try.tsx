@@ -17,6 +17,7 @@ import {
   optionsIn,
   SelectField,
   TextField,
+  Unread,
   useHold,
 } from '../ui/ui.ts';
 import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
@@ -32,14 +33,15 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   const query = { server: entry.server };
   const servers = usePages('console_list_servers', { query, limit: 1, base: scope.base }).rows;
   // As it is now: it may come into force while the dialog is open.
-  const shown = useReadIn(scope, 'get_override', { path: { id: entry.id } }).data ?? entry;
+  const present = useReadIn(scope, 'get_override', { path: { id: entry.id } });
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} look="wide">
+      <Unread of={present} what="whether the entry is in force" />
       <Loaded of={servers} what="the server">
         {([server]) => {
           const ways = server ? waysThrough(server) : [];
           return ways.length > 0 ? (
-            <Commands entry={shown} ways={ways} />
+            <Commands entry={present.data ?? entry} ways={ways} />
           ) : (
             <Empty title={`${entry.server} has no proxy port for your account.`} />
           );

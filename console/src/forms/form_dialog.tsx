@@ -41,6 +41,8 @@ interface OfRecordProps<T> {
   is: (record: T) => boolean;
   /** Its name, for "alice is not there any more." */
   name: string;
+  /** Takes the place of the dialog while there is none to show. */
+  unread?: ComponentChildren;
   onClose: () => void;
   /** The dialog. */
   children: (record: T) => ComponentChildren;
@@ -50,7 +52,7 @@ interface OfRecordProps<T> {
  * A dialog about a record of a list: as it was when the dialog opened, since a form sends what differs from that. It closes
  * when the record is gone.
  */
-export function OfRecord<T>({ list, is, name, onClose, children }: OfRecordProps<T>) {
+export function OfRecord<T>({ list, is, name, unread, onClose, children }: OfRecordProps<T>) {
   const found = list?.find(is);
   const first = useRef(found);
   first.current ??= found;
@@ -60,7 +62,7 @@ export function OfRecord<T>({ list, is, name, onClose, children }: OfRecordProps
     onClose();
     notify(`${name} is not there any more.`);
   }, [isGone]);
-  return <>{!isGone && first.current && children(first.current)}</>;
+  return <>{!isGone && (first.current ? children(first.current) : unread)}</>;
 }
 
 interface DialogProps {

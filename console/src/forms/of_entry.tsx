@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { ApiError } from '../api/api.ts';
 import { type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { Dialog, Unread } from '../ui/ui.ts';
 import { OfRecord } from './form_dialog.tsx';
 
 interface OfEntryProps<Name extends keyof RowOf> {
@@ -38,8 +39,14 @@ export function OfEntry<Name extends keyof RowOf>({
   const is = (one: Row<Name>) => keyOf(one) === id;
   const isShown = rows.some(is);
   const given = { path } as never;
-  const { data, error } = useReadIn(useScope(), read, given, { enabled: !isShown });
+  const reading = useReadIn(useScope(), read, given, { enabled: !isShown });
+  const { data, error } = reading;
   const isGone = error instanceof ApiError && error.status === 404;
   const found = isGone ? [] : data && [data as Row<Name>];
-  return <OfRecord list={isShown ? rows : found} {...{ is, name, onClose, children }} />;
+  const unread = !isGone && Boolean(error) && (
+    <Dialog title={name} onClose={onClose}>
+      <Unread of={reading} what="it" />
+    </Dialog>
+  );
+  return <OfRecord list={isShown ? rows : found} {...{ is, name, unread, onClose, children }} />;
 }

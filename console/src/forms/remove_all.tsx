@@ -6,7 +6,7 @@ import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
 import { Since } from '../relative_time.tsx';
-import { Button, keepFocus, notify, TextField, textOf } from '../ui/ui.ts';
+import { Button, keepFocus, notify, TextField, textOf, Unread } from '../ui/ui.ts';
 import { FormDialog, type OpenDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 
@@ -126,11 +126,12 @@ interface RemovalsProps extends Pick<RemoveAllProps, 'list' | 'children'> {
  */
 export function Removals({ list, entries, open, children }: RemovalsProps) {
   const scope = useScope();
-  const removals = useReadIn(scope, 'list_removals', {}).data ?? [];
-  const ofList = removals.filter((removal) => removal.list === list);
+  const removals = useReadIn(scope, 'list_removals', {});
+  const ofList = (removals.data ?? []).filter((removal) => removal.list === list);
   const shown = scope.isOperator ? ofList : ofList.slice(0, 1);
   return (
     <>
+      <Unread of={removals} what="what was removed" />
       {shown.map((removal) => (
         <OneRemoval key={removal.removal_id} list={list} of={removal} />
       ))}

@@ -1,5 +1,6 @@
 // A choice out of a list that may be long: a select where the list is short, else a text field with what the server finds for it.
 import { useEffect, useId, useState } from 'preact/hooks';
+import { explain } from '../api/sentences.ts';
 import { useTyped } from '../typed.ts';
 import { Field, SelectField } from '../ui/ui.ts';
 import { ReadingField } from './reading_field.tsx';
@@ -38,7 +39,16 @@ interface SuggestProps {
 }
 
 export function SuggestField(props: SuggestProps) {
-  const { label, name, what, value, onInput, others = [], required = false, hint = '' } = props;
+  const {
+    label,
+    name,
+    what,
+    value,
+    onInput,
+    others = [],
+    required = false,
+    hint: usual = '',
+  } = props;
   const [search, setSearch] = useState('');
   const first = props.useChoices('');
   const found = props.useChoices(first.isWhole ? '' : search);
@@ -51,6 +61,8 @@ export function SuggestField(props: SuggestProps) {
       <ReadingField {...{ label, name, what }} error={first.error} known={value || undefined} />
     );
   }
+  const error = first.error ?? found.error;
+  const hint = error ? `Could not read ${what}. ${explain(error).sentence}` : usual;
   if (first.isWhole) {
     const known = [...others, ...first.options];
     // One that the address has, and that is not there any more, stays among them.

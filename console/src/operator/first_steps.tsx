@@ -4,7 +4,7 @@ import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
 import { addressOf, paths } from '../paths.ts';
-import { Card, Step, Steps } from '../ui/ui.ts';
+import { Card, Step, Steps, Unread } from '../ui/ui.ts';
 
 const { operator } = paths;
 
@@ -73,6 +73,7 @@ export function FirstSteps({ status }: FirstStepsProps) {
           : 'All of them are done: the network carries traffic.'
       }
     >
+      <Unread of={first} what="the first account" />
       <Steps>
         {steps.map(({ title, isDone, note, verb, to }) => (
           <Step key={title} title={title} isDone={isDone} note={!isDone && note}>

@@ -6,7 +6,7 @@ import { bytes, count, dateTime } from '../format.ts';
 import { FormDialog, type OpenDialog, useDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since } from '../relative_time.tsx';
-import { Button, Card, type Column, Loaded, Table } from '../ui/ui.ts';
+import { Button, Card, type Column, Loaded, Table, Unread } from '../ui/ui.ts';
 
 type Held = ResponseOf<'admin_list_held_usage'>[number];
 
@@ -14,27 +14,30 @@ type Held = ResponseOf<'admin_list_held_usage'>[number];
 export function HeldUsage({ server }: { server?: string }) {
   const all = useRead('admin_list_held_usage', {});
   const held = all.data?.filter((batch) => server === undefined || batch.server === server);
-  const isUnknown = held === undefined && Boolean(all.error);
   const { dialog, open } = useDialog();
   return (
     <>
-      {(isUnknown || (held && held.length > 0)) && (
-        <Card
-          title="Held usage"
-          note="Reported by a node, and more than its machine can have carried since its last report. It bills nobody until you accept it."
-        >
-          <Loaded of={{ ...all, data: held }} what="held usage">
-            {(rows) => (
-              <Table
-                caption="Held usage"
-                columns={columns}
-                rows={rows}
-                keyOf={({ id }) => id}
-                actions={(batch) => <Judging of={batch} open={open} />}
-              />
-            )}
-          </Loaded>
-        </Card>
+      {held?.length === 0 ? (
+        <Unread of={all} what="held usage" />
+      ) : (
+        (held || all.error) && (
+          <Card
+            title="Held usage"
+            note="Reported by a node, and more than its machine can have carried since its last report. It bills nobody until you accept it."
+          >
+            <Loaded of={{ ...all, data: held }} what="held usage">
+              {(rows) => (
+                <Table
+                  caption="Held usage"
+                  columns={columns}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  actions={(batch) => <Judging of={batch} open={open} />}
+                />
+              )}
+            </Loaded>
+          </Card>
+        )
       )}
       {dialog}
     </>

@@ -4,7 +4,7 @@ import type { Given, ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
 import { AttentionCard } from '../attention/card.tsx';
 import { mostNamed } from '../attention/items.ts';
-import { count, dateTime } from '../format.ts';
+import { dateTime } from '../format.ts';
 import { now } from '../now.ts';
 import { addressOf, paths } from '../paths.ts';
 import '../style/overview.css';
@@ -228,7 +228,6 @@ function ThisServer({ status }: { status: Status }) {
 }
 
 function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }) {
-  const nodes = useRead('admin_list_nodes', {}).data?.length ?? 0;
   return (
     <FormDialog
       title={on ? 'Begin maintenance?' : 'End the maintenance?'}
@@ -244,7 +243,7 @@ function MaintenanceDialog({ on, onClose }: { on: boolean; onClose: () => void }
         <p>
           Every request of every account to <code>/v0</code> is answered with 503 and Retry-After
           until you end it, on all processes of the control plane. Everything else goes on: the
-          proxies on {count(nodes, 'node')}, what people do in this console, and what operators do.
+          proxies on all nodes, what people do in this console, and what operators do.
         </p>
       ) : (
         <p>

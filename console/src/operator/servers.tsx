@@ -24,6 +24,8 @@ import {
   PagedTable,
   SearchField,
   SelectField,
+  together,
+  Unread,
 } from '../ui/ui.ts';
 import { ImportDialog } from './forms/import_dialog.tsx';
 import { ManyServersBar } from './forms/many_servers.tsx';
@@ -138,8 +140,8 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
 
 function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
   const { text, setText, filters, change } = of;
-  const places = useRead('admin_list_server_places', {}).data ?? [];
-  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const places = useRead('admin_list_server_places', {});
+  const schemes = useRead('admin_list_port_schemes', {});
   const field = (name: keyof typeof noFilters) => ({
     name,
     value: filters[name],
@@ -155,7 +157,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         onInput={setText}
       />
       <CountryField
-        of={places.map((place) => place.country)}
+        of={(places.data ?? []).map((place) => place.country)}
         all="All countries"
         {...field('country')}
       />
@@ -168,7 +170,7 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
         label="Port scheme"
         {...field('port_scheme')}
         options={optionsOf(
-          schemes.map(({ name }) => name),
+          (schemes.data ?? []).map(({ name }) => name),
           'All schemes',
         )}
       />
@@ -184,9 +186,10 @@ function Filters({ of }: { of: ReturnType<typeof useServerFilters> }) {
       />
       {filters.places !== '' && (
         <Button icon="close" onClick={() => change({ places: '' })}>
-          Only {placesName(filters.places, places)}
+          Only {placesName(filters.places, places.data ?? [])}
         </Button>
       )}
+      <Unread of={together<unknown>([places, schemes])} what="all filters" />
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function AccountPalette(props: FinderProps) {
   const [here] = useLocation();
   const [searched, search] = useState('');
   const [typed, setTyped] = useTyped('', search);
-  const { actions, records, isReading } = useAccountItems(scope, paths, searched, go);
+  const { actions, records, isReading, reads } = useAccountItems(scope, paths, searched, go);
   const isPending = typed !== searched;
   return (
     <Palette
@@ -24,6 +24,7 @@ export function AccountPalette(props: FinderProps) {
       typed={typed}
       onType={setTyped}
       isReading={isReading || isPending}
+      reads={reads}
       who={whoIs(session.value) ?? ''}
       placeholder="Pages, actions, servers, users, addresses …"
       onClose={props.onClose}

@@ -5,6 +5,7 @@ import type { Scope } from '../api/scope.ts';
 import type { Place } from '../frame.tsx';
 import { addressOf } from '../paths.ts';
 import { theme } from '../theme.ts';
+import type { Reading } from '../ui/ui.ts';
 import type { FinderProps } from './finder.tsx';
 import type { Item } from './palette.tsx';
 
@@ -110,7 +111,7 @@ export function useAccountItems(
   searched: string,
   go: Go,
   isOpen = true,
-): { actions: Item[]; records: Item[]; isReading: boolean } {
+): { actions: Item[]; records: Item[]; isReading: boolean; reads: Reading<unknown>[] } {
   const { flags, account, isOperator } = scope;
   const mayRead = isOpen && (flags.admin || flags.proxy);
   const text = searched.trim();
@@ -139,7 +140,8 @@ export function useAccountItems(
     { query: { search: text } },
     { enabled: mayRead && isSearched },
   );
-  if (!isOpen) return { actions: [], records: [], isReading: false };
+  const reads = [servers, addable, users, entries];
+  if (!isOpen) return { actions: [], records: [], isReading: false, reads };
   const records = [
     ...(isOperator || !isSearched ? [] : (servers.data ?? [])).map(
       ({ server, title, hostname, location }): Item => ({
@@ -183,6 +185,7 @@ export function useAccountItems(
   return {
     actions,
     records,
+    reads,
     isReading: servers.isFetching || users.isFetching || entries.isFetching,
   };
 }

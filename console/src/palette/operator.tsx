@@ -35,6 +35,7 @@ export function OperatorPalette(props: FinderProps) {
       ]}
       typed={typed}
       onType={setTyped}
+      reads={[...ofAccount.reads, ...network.reads, claims.found]}
       isReading={isPending || network.isReading || claims.isReading || ofAccount.isReading}
       who="operator"
       placeholder="Pages, accounts, servers, nodes; an address: who lists it …"
@@ -74,11 +75,17 @@ function useOpenAccount(searched: string, go: Go) {
     tokens: at('tokens'),
   };
   const isOpen = name !== '';
-  const { actions, records, isReading } = useAccountItems(scope, parts, searched, go, isOpen);
-  if (!isOpen) return { common: [], records: [], isReading: false };
+  const { actions, records, isReading, reads } = useAccountItems(
+    scope,
+    parts,
+    searched,
+    go,
+    isOpen,
+  );
+  if (!isOpen) return { common: [], records: [], isReading: false, reads };
   const places = accountParts.map(({ part, ...rest }) => ({ ...rest, path: at(part) }));
   const ofParts = pageItems(places, location, go, { note: `account ${name}`, words: name });
-  return { common: [...ofParts, ...actions], records, isReading };
+  return { common: [...ofParts, ...actions], records, isReading, reads };
 }
 
 function useNetwork(searched: string, go: Go) {
@@ -124,7 +131,7 @@ function useNetwork(searched: string, go: Go) {
     ),
   ];
   const isReading = accounts.isFetching || servers.isFetching || nodes.isLoading;
-  return { items, isReading };
+  return { items, isReading, reads: [accounts, servers, nodes] };
 }
 
 /** The accounts that list the address that is typed. */
@@ -153,5 +160,5 @@ function useClaims(searched: string, go: Go) {
   }
   const nothing =
     isAsked && found.data?.authlist.length === 0 ? `No account lists ${ip}.` : undefined;
-  return { items, nothing, isReading: isAsked && found.isFetching };
+  return { items, nothing, found, isReading: isAsked && found.isFetching };
 }

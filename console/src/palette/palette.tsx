@@ -2,7 +2,15 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import '../style/palette.css';
 import { count } from '../format.ts';
-import { Dialog, Icon, IconButton, type IconName } from '../ui/ui.ts';
+import {
+  Dialog,
+  Icon,
+  IconButton,
+  type IconName,
+  type Reading,
+  together,
+  Unread,
+} from '../ui/ui.ts';
 import { ranked } from './match.ts';
 import { recentKeys, remember } from './recent.ts';
 
@@ -28,6 +36,8 @@ interface PaletteProps {
   onType: (text: string) => void;
   /** More may come. */
   isReading: boolean;
+  /** Of the lists that it searches. */
+  reads: ReadonlyArray<Reading<unknown>>;
   /** Names the person whose recent choices come first. */
   who: string;
   placeholder: string;
@@ -39,7 +49,7 @@ interface PaletteProps {
 const most_shown = 50;
 
 export function Palette(props: PaletteProps) {
-  const { items, typed, onType, isReading, who, placeholder, nothing, onClose } = props;
+  const { items, typed, onType, isReading, reads, who, placeholder, nothing, onClose } = props;
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const [recent] = useState(() => recentKeys(who));
@@ -67,7 +77,9 @@ export function Palette(props: PaletteProps) {
     if (!step) choose(shown[active]);
     else if (shown.length > 0) setChosen((active + step + shown.length) % shown.length);
   };
-  const empty = isReading ? 'Looking …' : (nothing ?? `Nothing is called “${typed.trim()}”.`);
+  const all = together(reads);
+  const usual = all.error ? '' : `Nothing is called “${typed.trim()}”.`;
+  const empty = isReading ? 'Looking …' : (nothing ?? usual);
   let at = -1;
   return (
     <Dialog title="Find anything" look="palette" onClose={onClose}>
@@ -129,6 +141,7 @@ export function Palette(props: PaletteProps) {
           </div>
         ))}
       </div>
+      <Unread of={{ ...all, data: undefined }} what="everything" />
       <p class={shown.length === 0 ? 'palette-empty' : 'visually-hidden'} role="status">
         {shown.length === 0 ? empty : count(shown.length, 'result')}
       </p>

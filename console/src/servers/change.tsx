@@ -7,7 +7,7 @@ import { explain } from '../api/sentences.ts';
 import { bytes, count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { undoBy } from '../forms/undo.ts';
-import { Button, notify, notifyError } from '../ui/ui.ts';
+import { Button, notify, notifyError, Unread } from '../ui/ui.ts';
 
 /**
  * Puts it on the contract, or changes its own limit there, which only operators set. Undefined: the limit stays,
@@ -108,6 +108,8 @@ export function RemoveDialog({ server, onClose }: RemoveDialogProps) {
         )}
         <li>The usage through it stays counted.</li>
       </ul>
+      <Unread of={contract} what="the contract" />
+      <Unread of={overrides.rows} what="its custom DNS entries" />
     </FormDialog>
   );
 }

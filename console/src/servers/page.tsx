@@ -6,7 +6,7 @@ import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { addressOf, nameIn, paths } from '../paths.ts';
-import { Button, Loaded, Page } from '../ui/ui.ts';
+import { Button, Page, Unread } from '../ui/ui.ts';
 import { useServerFilters } from './filters.ts';
 import { ServerList } from './list.tsx';
 import { ServerMap } from './map.tsx';
@@ -34,14 +34,14 @@ function ListPage() {
   const { dialog, openLinked } = useDialog({
     list: (close) => <ProxyList places={places.data ?? []} onClose={close} />,
   });
-  const contract = useReadIn(scope, 'get_contract', {}, { enabled: scope.isOperator }).data;
+  const contract = useReadIn(scope, 'get_contract', {}, { enabled: scope.isOperator });
   return (
     <Page
       wide
       title="Servers"
       note={
         scope.isOperator
-          ? contract && onOwnLimits(contract.detailed_billing)
+          ? contract.data && onOwnLimits(contract.data.detailed_billing)
           : 'Open a server for its exit IPs and ports, and for settings to copy.'
       }
       actions={
@@ -54,13 +54,9 @@ function ListPage() {
         )
       }
     >
-      {places.error ? (
-        <Loaded of={places} what="the places of the servers">
-          {() => null}
-        </Loaded>
-      ) : (
-        <ServerMap places={places.data} filters={filters} />
-      )}
+      <Unread of={contract} what="the contract" />
+      <Unread of={places} what="the places of the servers" />
+      {(places.data || !places.error) && <ServerMap places={places.data} filters={filters} />}
       <ServerList places={places.data} filters={filters} />
       {dialog}
     </Page>

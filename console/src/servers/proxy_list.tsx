@@ -4,7 +4,16 @@ import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { download } from '../csv.ts';
 import { count } from '../format.ts';
-import { Button, CheckField, Choice, Copy, Dialog, optionsIn, SelectField } from '../ui/ui.ts';
+import {
+  Button,
+  CheckField,
+  Choice,
+  Copy,
+  Dialog,
+  optionsIn,
+  SelectField,
+  Unread,
+} from '../ui/ui.ts';
 import { CountryField } from './country_field.tsx';
 import type { ServerPlace } from './places.ts';
 import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
@@ -93,6 +102,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
         onChoose={setFormat}
         options={optionsIn(formats) as Array<{ value: Format; text: string }>}
       />
+      <Unread of={pages.rows} what="the servers" />
       <p class="note" role="status">
         {isNone
           ? 'No proxy fits.'

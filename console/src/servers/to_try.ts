@@ -11,11 +11,8 @@ export interface ToTry {
   isLive: boolean;
 }
 
-/** Undefined while it is read; null where no server of the contract offers the service. */
-export function useServerToTry(
-  service: 'proxy' | 'proxy-https',
-  { enabled = true } = {},
-): ToTry | null | undefined {
+/** `toTry` is undefined until it is read, and null where no server of the contract offers the service. */
+export function useServerToTry(service: 'proxy' | 'proxy-https', { enabled = true } = {}) {
   // The servers that stand best come first.
   const query = { sort: 'state', service } as const;
   const { rows } = usePages('console_list_servers', {
@@ -24,8 +21,7 @@ export function useServerToTry(
     base: useScope().base,
     enabled,
   });
-  if (!rows.data) return undefined;
-  const places = rows.data.flatMap((server) =>
+  const places = (rows.data ?? []).flatMap((server) =>
     server.ips.flatMap((exit) =>
       portsOf(server, exit)
         .filter((port) => port.service === service)
@@ -35,5 +31,6 @@ export function useServerToTry(
         })),
     ),
   );
-  return places.find(({ isLive, isOk }) => isLive && isOk) ?? places[0] ?? null;
+  const best: ToTry | null = places.find(({ isLive, isOk }) => isLive && isOk) ?? places[0] ?? null;
+  return { toTry: rows.data && best, reading: rows };
 }

@@ -16,6 +16,7 @@ import {
   isOneOf,
   SelectField,
   TextField,
+  Unread,
 } from '../ui/ui.ts';
 import type { Through } from './curl.ts';
 import { type OwnServer, portsOf, type State, unserved } from './rows.ts';
@@ -127,9 +128,16 @@ export function ReadySettings({ server }: { server: OwnServer }) {
 function OwnAddress() {
   const [isAdding, setAdding] = useState(false);
   const scope = useScope();
-  const own = useReadIn(scope, 'get_address', {}).data;
-  if (!own) return <p class="note">No password: the address must be on the IP authlist.</p>;
-  const { ip, entry } = own;
+  const own = useReadIn(scope, 'get_address', {});
+  if (!own.data) {
+    return (
+      <>
+        <p class="note">No password: the address must be on the IP authlist.</p>
+        <Unread of={own} what="your address" />
+      </>
+    );
+  }
+  const { ip, entry } = own.data;
   return (
     <div class="row">
       <p class="note" role="status">

@@ -5,7 +5,7 @@ import { Button } from './button.tsx';
 import { Explain } from './explain.ts';
 import { Reached } from './reached.ts';
 
-interface Reading<T> {
+export interface Reading<T> {
   data: T | undefined;
   error: unknown;
   refetch: () => unknown;
@@ -46,6 +46,25 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
     );
   }
   return <Loading>{`Reading ${what} …`}</Loading>;
+}
+
+/** Says what could not be read, where the rest is shown without it. */
+export function Unread({ of, what }: Omit<LoadedProps<unknown>, 'children'>) {
+  return of.error ? (
+    <Loaded of={of} what={what}>
+      {() => null}
+    </Loaded>
+  ) : null;
+}
+
+/** Several readings as one, whose data is there once all of them are read. */
+export function together<T>(all: ReadonlyArray<Reading<T>>): Reading<T[]> {
+  const data = all.flatMap((one) => (one.data === undefined ? [] : [one.data]));
+  return {
+    data: data.length === all.length ? data : undefined,
+    error: all.find(({ error }) => error)?.error,
+    refetch: () => all.map(({ refetch }) => refetch()),
+  };
 }
 
 /** Says what is being waited for. */

@@ -7,7 +7,16 @@ import { type Series, UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
 import { now } from '../now.ts';
-import { Button, Card, type Column, optionsIn, SelectField, Table } from '../ui/ui.ts';
+import {
+  Button,
+  Card,
+  type Column,
+  Loaded,
+  optionsIn,
+  SelectField,
+  Table,
+  together,
+} from '../ui/ui.ts';
 import { color_of_others, colorsOf } from './colors.ts';
 import { day_seconds, everyPart, type Part, type UsageOfPart, writtenPart } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
@@ -32,12 +41,13 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
   const hasHours = canTellHours(daily);
   const by: Part = hasHours && each.value === 'hour' ? 'hour' : 'day';
   const asked = { query: { ...query, by: 'hour' as const } };
-  const hourly = useReadIn(useScope(), 'get_usage', asked, { enabled: by === 'hour' }).data;
-  const report = by === 'hour' ? hourly : daily;
+  const hourly = useReadIn(useScope(), 'get_usage', asked, { enabled: by === 'hour' });
+  const report = by === 'hour' ? hourly.data : daily;
   const parts = useMemo(() => (report ? everyPart(report, report.rows, by) : []), [report, by]);
   const starts = useMemo(() => parts.map(({ start }) => start), [parts]);
   const top = bySplit ? servers.slice(0, most_servers) : [];
-  const ofServers = usePartsOfServers(top, query, parts, by);
+  const { ofServers, reads } = usePartsOfServers(top, query, parts, by);
+  const shown = together([...(by === 'hour' ? [hourly] : []), ...reads]);
   const series = useMemo(
     () => (bySplit ? withOthers(ofServers, parts) : byDirection(parts)),
     [bySplit, ofServers, parts],
@@ -76,26 +86,32 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
               />
             </div>
           )}
-          <Button icon="download" onClick={save}>
+          <Button icon="download" disabled={!shown.data} onClick={save}>
             Download CSV<span class="visually-hidden"> by {by}</span>
           </Button>
         </>
       }
     >
-      <UsageChart label={`Usage by ${by}`} by={by} starts={starts} series={series} />
-      <details
-        class="numbers"
-        open={numbers !== ''}
-        onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
-      >
-        <summary>The same numbers as a table</summary>
-        <Table
-          caption={`Usage by ${by}, UTC`}
-          rows={parts.toReversed()}
-          keyOf={({ start }) => start}
-          columns={columnsOf(series, parts, by)}
-        />
-      </details>
+      <Loaded of={shown} what={`usage by ${by}`}>
+        {() => (
+          <>
+            <UsageChart label={`Usage by ${by}`} by={by} starts={starts} series={series} />
+            <details
+              class="numbers"
+              open={numbers !== ''}
+              onToggle={({ currentTarget }) => setNumbers(currentTarget.open ? 'shown' : '')}
+            >
+              <summary>The same numbers as a table</summary>
+              <Table
+                caption={`Usage by ${by}, UTC`}
+                rows={parts.toReversed()}
+                keyOf={({ start }) => start}
+                columns={columnsOf(series, parts, by)}
+              />
+            </details>
+          </>
+        )}
+      </Loaded>
     </Card>
   );
 }
@@ -157,25 +173,26 @@ function usePartsOfServers(
   query: ReportQuery,
   parts: readonly UsageOfPart[],
   by: Part,
-): Series[] {
+) {
   const scope = useScope();
   // Always as many: hooks are told apart by their order.
-  const reads = Array.from({ length: most_servers }, (_, at) => {
+  const slots = Array.from({ length: most_servers }, (_, at) => {
     const server = servers[at];
     return useReadIn(
       scope,
       'get_usage',
       { query: { ...query, by, server: server ?? '' } },
       { enabled: server !== undefined },
-    ).data;
+    );
   });
-  const key = reads.slice(0, servers.length);
-  return useMemo(() => {
+  const reads = slots.slice(0, servers.length);
+  const ofServers = useMemo(() => {
     const colors = colorsOf(servers);
     return servers.map((name, at) => {
-      const totals = new Map(key[at]?.rows.map((row) => [row[by], row.total]));
+      const totals = new Map(reads[at]?.data?.rows.map((row) => [row[by], row.total]));
       const values = parts.map(({ start }) => totals.get(start) ?? 0);
       return { name, values, color: colors.get(name) ?? 0 };
     });
-  }, [parts, by, ...reads, servers.join(' ')]);
+  }, [parts, by, ...slots.map(({ data }) => data), servers.join(' ')]);
+  return { ofServers, reads };
 }

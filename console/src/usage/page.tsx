@@ -6,7 +6,7 @@ import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
-import { Card, isOneOf, Loaded, Page, Stat } from '../ui/ui.ts';
+import { Card, isOneOf, Loaded, Page, Stat, together, Unread } from '../ui/ui.ts';
 import { AgainstLimit } from './against_limit.tsx';
 import { day_seconds, everyPart, isoDay, writtenDay } from './days.ts';
 import { FilterFields, type Filters } from './filters.tsx';
@@ -18,8 +18,8 @@ import { type Span, spanNames, spanOf } from './span.ts';
 export function UsagePage() {
   const scope = useScope();
   const [filters, change] = useFilters();
-  const contract = useReadIn(scope, 'get_contract', {}).data;
-  const { start, earlier_periods: earlier = [] } = contract ?? {};
+  const contract = useReadIn(scope, 'get_contract', {});
+  const { start, earlier_periods: earlier = [] } = contract.data ?? {};
   const asked = spanOf(filters.choice, now.value, start, earlier);
   const isWrong = 'wrong' in asked;
   const span: Span = isWrong ? {} : asked;
@@ -48,6 +48,7 @@ export function UsagePage() {
         earlier={earlier}
         start={start}
       />
+      <Unread of={together<unknown>([contract, allServers, allUsers])} what="all filters" />
       <p class="fault" role="alert">
         {isWrong && asked.wrong}
       </p>
@@ -55,12 +56,15 @@ export function UsagePage() {
         {(report) => (
           <div class={`stack usage${days.isPlaceholderData || isWrong ? ' stale' : ''}`}>
             <Totals report={report} />
-            {isWholePeriod && contract && <AgainstLimit contract={contract} report={report} />}
+            {isWholePeriod && contract.data && (
+              <AgainstLimit contract={contract.data} report={report} />
+            )}
             <OverTimeCard report={report} query={query} servers={bySize(byServer.data)} />
           </div>
         )}
       </Loaded>
       <div class="stack">
+        <Unread of={together([byServer, byUser])} what="usage by server and user" />
         {byServer.data && (
           <SharesCard
             by="server"

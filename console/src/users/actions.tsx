@@ -25,7 +25,7 @@ interface UserActionsProps {
 export function UserActions({ user, open, openLinked }: UserActionsProps) {
   const scope = useScope();
   const { flags, isOperator, readOnlyReason } = scope;
-  const hasVpn = useHasVpn(scope);
+  const { hasVpn } = useHasVpn(scope);
   const { name, active, sign_in } = user;
   const hasSignIn =
     sign_in.has_password ||

@@ -21,18 +21,22 @@ import {
   Page,
   PagedTable,
   SelectField,
+  Unread,
 } from '../ui/ui.ts';
 import { UserActions } from './actions.tsx';
 import { AddUserDialog, ChangeUserDialog, type User } from './form.tsx';
 import { userStates } from './groups.ts';
 import { InviteDialog } from './invite.tsx';
 import { ManyUsersBar } from './many.tsx';
+import { useHasVpn } from './vpn_profile.tsx';
 
 const sorts = ['id', 'name', 'flags', 'last_sign_in_at'] as const;
 const flagOptions = { proxy: 'proxy', billing: 'billing', admin: 'admin' };
 
 export function UsersPage() {
-  const { base, user: own, flags } = useScope();
+  const scope = useScope();
+  const { base, user: own, flags } = scope;
+  const vpn = useHasVpn(scope).reading;
   const isAdmin = flags.admin;
   const filters = useListFilters(userStates, false);
   const [flagText, setFlag] = useAddressState('flag');
@@ -77,6 +81,7 @@ export function UsersPage() {
       actions={isAdmin && add}
     >
       <Card title={isAdmin ? 'Users' : 'You'}>
+        <Unread of={vpn} what="whether a server has a VPN" />
         <Loaded of={pages.rows} what="the users">
           {() =>
             pages.total === 0 && !isFiltered ? (

@@ -5,21 +5,21 @@ import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
 import { duration, lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { useServerToTry } from '../servers/to_try.ts';
-import { Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
+import { Copy, Loaded, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 type ProxyToken = AccountResponse<'create_proxy_token'>;
 
 export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
-  const contract = useReadIn(scope, 'get_contract', {}).data;
+  const contract = useReadIn(scope, 'get_contract', {});
   const make = (fields: FormData) => {
     const chosen = textOf(fields, 'lifetime_seconds');
     const body = { user: name, ...(chosen ? { lifetime_seconds: Number(chosen) } : {}) };
     return changeIn(scope, 'create_proxy_token', { body });
   };
   const { hour, day, week, month, quarter, year } = lifetimes;
-  const usual = contract ? ` (${duration(contract.token_lifetime_seconds)})` : '';
+  const usual = contract.data ? ` (${duration(contract.data.token_lifetime_seconds)})` : '';
   return (
     <MakerDialog
       title={`New proxy access token for ${name}`}
@@ -40,12 +40,14 @@ export function ProxyTokenDialog({ user: { name }, onClose }: { user: User; onCl
           ...lifetimeOptions(hour, day, week, month, quarter, year),
         ]}
       />
+      <Unread of={contract} what="the default lifetime" />
     </MakerDialog>
   );
 }
 
 function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) {
-  const { server, port } = useServerToTry('proxy') ?? {};
+  const { toTry, reading } = useServerToTry('proxy');
+  const { server, port } = toTry ?? {};
   const pair = `${token.user}:${token.token}`;
   // The token stands above in full: here its beginning is enough to see how the parts go together.
   const shownPair = `${token.user}:${token.token.slice(0, 12)}…`;
@@ -67,7 +69,13 @@ function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) 
         {server && port ? (
           <Copy text={curlWith(pair)} shown={curlWith(shownPair)} what="the curl line" />
         ) : (
-          <p class="note">There is no server on the contract yet that it could be tried with.</p>
+          <Loaded of={reading} what="the servers">
+            {() => (
+              <p class="note">
+                There is no server on the contract yet that it could be tried with.
+              </p>
+            )}
+          </Loaded>
         )}
       </div>
     </ShownOnce>

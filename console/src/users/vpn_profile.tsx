@@ -9,7 +9,7 @@ import { MakerDialog } from '../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { useVpnServerChoices } from '../servers/choices.ts';
-import { Button, Copy, SelectField, ShownOnce, textOf } from '../ui/ui.ts';
+import { Button, Copy, SelectField, ShownOnce, textOf, Unread } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
 type VpnProfile = AccountResponse<'create_vpn_profile'>;
@@ -45,18 +45,19 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
 };
 
 /** Whether a server of the contract has a VPN. */
-export function useHasVpn({ base }: Scope): boolean {
+export function useHasVpn({ base }: Scope) {
   const query = { service: 'vpn' } as const;
-  return usePages('console_list_servers', { query, limit: 1, base }).found > 0;
+  const { rows, found } = usePages('console_list_servers', { query, limit: 1, base });
+  return { hasVpn: found > 0, reading: rows };
 }
 
 export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
   const scope = useScope();
   const [chosen, setChosen] = useState('');
   const path = { server: chosen };
-  const server = useReadIn(scope, 'get_server', { path }, { enabled: chosen !== '' }).data;
+  const server = useReadIn(scope, 'get_server', { path }, { enabled: chosen !== '' });
   // The VPN dials no exit of IPv6.
-  const exits = (chosen !== '' ? (server?.ips ?? []) : [])
+  const exits = (chosen !== '' ? (server.data?.ips ?? []) : [])
     .map(({ ip }) => ip)
     .filter((ip) => !ip.includes(':'));
   const make = (fields: FormData) => {
@@ -92,6 +93,7 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
         others={[{ value: '', text: 'All that have a VPN' }]}
         useChoices={useVpnServerChoices}
       />
+      <Unread of={server} what="the exits of the server" />
       {exits.length > 1 && (
         <SelectField
           key={chosen}

@@ -11,7 +11,17 @@ import { now } from '../../now.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { curlThrough } from '../../servers/curl.ts';
 import type { ToTry } from '../../servers/to_try.ts';
-import { Button, Card, Copy, keepFocus, notify, notifyError, Step, Steps } from '../../ui/ui.ts';
+import {
+  Button,
+  Card,
+  Copy,
+  keepFocus,
+  notify,
+  notifyError,
+  Step,
+  Steps,
+  Unread,
+} from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 const example = 'https://www.example.com/';
@@ -123,7 +133,8 @@ export function ConnectHint({ place }: { place: ToTry | null }) {
 /** The first step: lists the address of this very browser at one press, for whoever may use proxies. */
 function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
   const { user, writable } = session.value as Session;
-  const { ip, entry } = useRead('console_get_address', {}).data ?? {};
+  const address = useRead('console_get_address', {});
+  const { ip, entry } = address.data ?? {};
   const [busy, setBusy] = useState(false);
   const listed = entry?.user_active ? entry : undefined;
   const canList = user.flags.proxy && writable && !listed;
@@ -166,6 +177,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
         )
       }
     >
+      <Unread of={address} what="your address" />
       {canList && (
         <div class="actions">
           <Button busy={busy} onClick={(event) => void list(event.currentTarget)}>

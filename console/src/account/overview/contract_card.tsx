@@ -6,7 +6,7 @@ import { count, date } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
-import { Badge, Card, Stat, Table } from '../../ui/ui.ts';
+import { Badge, Card, Loaded, Stat, Table } from '../../ui/ui.ts';
 import type { Overview } from './use_overview.ts';
 
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {
@@ -36,35 +36,38 @@ const shown_servers = 5;
 export function TopServers({ linksToServers }: { linksToServers: boolean }) {
   const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
   const { rows, total } = usePages('console_list_network', { query, limit: shown_servers });
-  if (!rows.data) return null;
-  const top = rows.data
+  const top = (rows.data ?? [])
     .map(({ server, title, own }) => ({ server, title, bytes: own?.current ?? 0 }))
     .filter(({ bytes }) => bytes > 0);
   const most = top[0]?.bytes ?? 0;
   return (
     <Card
       title="Top servers"
-      note={`By usage in this period; ${count(total, 'server')} on the contract.`}
+      note={rows.data && `By usage in this period; ${count(total, 'server')} on the contract.`}
       actions={linksToServers && <Link href={paths.servers}>All servers</Link>}
     >
-      {top.length === 0 ? (
-        <p>No traffic yet in this period.</p>
-      ) : (
-        <Table
-          caption="Servers by usage in this period"
-          rows={top}
-          keyOf={({ server }) => server}
-          columns={[
-            { heading: 'Server', cell: ({ server }) => server, names: true },
-            { heading: 'Place', cell: ({ title }) => title },
-            {
-              heading: 'Usage',
-              numeric: true,
-              cell: ({ bytes }) => <Share value={bytes} most={most} />,
-            },
-          ]}
-        />
-      )}
+      <Loaded of={rows} what="the top servers">
+        {() =>
+          top.length === 0 ? (
+            <p>No traffic yet in this period.</p>
+          ) : (
+            <Table
+              caption="Servers by usage in this period"
+              rows={top}
+              keyOf={({ server }) => server}
+              columns={[
+                { heading: 'Server', cell: ({ server }) => server, names: true },
+                { heading: 'Place', cell: ({ title }) => title },
+                {
+                  heading: 'Usage',
+                  numeric: true,
+                  cell: ({ bytes }) => <Share value={bytes} most={most} />,
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
     </Card>
   );
 }

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { usePages } from '../../api/paging.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
-import { Card, Empty, Table } from '../../ui/ui.ts';
+import { Card, Empty, Loaded, Table } from '../../ui/ui.ts';
 
 const most_entries = 5;
 
@@ -11,32 +11,38 @@ export function OwnEntries() {
   // Those that end first are those to look at.
   const query = { sort: 'expiry' } as const;
   const { rows, total } = usePages('console_list_authlist', { query, limit: most_entries });
-  const shown = rows.data;
-  if (!shown) return null;
-  const more = total - shown.length;
+  const more = total - (rows.data?.length ?? total);
   return (
     <Card
       title="Your addresses"
       note="Connections from these are let in without a password, as you."
       actions={<Link href={paths.authlist}>IP authlist</Link>}
     >
-      {total === 0 ? (
-        <Empty title="No address of yours is on the authlist." />
-      ) : (
-        <Table
-          caption="Your addresses on the authlist"
-          rows={shown}
-          keyOf={({ id }) => id}
-          columns={[
-            { heading: 'Address', cell: ({ ip }) => <span class="mono">{ip}</span>, names: true },
-            {
-              heading: 'Ends',
-              numeric: true,
-              cell: ({ expiry }) => <Until at={expiry} />,
-            },
-          ]}
-        />
-      )}
+      <Loaded of={rows} what="your addresses">
+        {(shown) =>
+          total === 0 ? (
+            <Empty title="No address of yours is on the authlist." />
+          ) : (
+            <Table
+              caption="Your addresses on the authlist"
+              rows={shown}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  heading: 'Address',
+                  cell: ({ ip }) => <span class="mono">{ip}</span>,
+                  names: true,
+                },
+                {
+                  heading: 'Ends',
+                  numeric: true,
+                  cell: ({ expiry }) => <Until at={expiry} />,
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
       {more > 0 && (
         <p>
           <Link

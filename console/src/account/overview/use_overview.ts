@@ -42,7 +42,7 @@ export function useOverview() {
     limit: 1,
     enabled: contract.data?.period.usage === 0,
   });
-  const overTls = useServerToTry('proxy-https', { enabled: plain === null });
+  const overTls = useServerToTry('proxy-https', { enabled: plain.toTry === null });
   const lists = useLists();
   const { idle, ending, pending, tokensOver, tokensEnding, invited } = lists;
   const pendingSince = usePendingSince(pending.rows.data ?? []);
@@ -73,13 +73,15 @@ export function useOverview() {
     ...Object.values(lists).map(({ rows }) => rows),
     ...needs.reads,
     lately.rows,
+    plain.reading,
+    overTls.reading,
   ];
   return {
     contract: contract.data,
     /** How many servers are on the contract. */
     servers: counts?.contract,
     /** A port to try a connection with; null: there is none. */
-    toTry: plain ?? (plain === null ? overTls : undefined),
+    toTry: plain.toTry ?? (plain.toTry === null ? overTls.toTry : undefined),
     /** Of the last thirty days, by day. */
     month: month.data,
     /** How many addresses are on the authlist, as far as the person sees. */

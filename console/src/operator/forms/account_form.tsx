@@ -18,6 +18,7 @@ import {
   ShownOnce,
   TextField,
   textOf,
+  Unread,
 } from '../../ui/ui.ts';
 import { day_seconds } from '../../usage/days.ts';
 import type { Account } from '../states.ts';
@@ -97,9 +98,9 @@ export const onLimitTexts = {
 };
 
 function ContractFields({ of }: { of?: Account }) {
-  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const schemes = useRead('admin_list_port_schemes', {});
   const scheme = of?.port_scheme ?? 'default';
-  const names = [...new Set([scheme, ...schemes.map(({ name }) => name)])];
+  const names = [...new Set([scheme, ...(schemes.data ?? []).map(({ name }) => name)])];
   return (
     <>
       <TextField label="Plan" name="plan" required maxLength={64} defaultValue={of?.plan ?? ''} />
@@ -118,6 +119,7 @@ function ContractFields({ of }: { of?: Account }) {
         options={optionsOf(names)}
         hint={of && 'Another one changes every port at which the account reaches its servers.'}
       />
+      <Unread of={schemes} what="the port schemes" />
       <TextField
         label="Lifetime of proxy access tokens, in days"
         name="token_lifetime_seconds"

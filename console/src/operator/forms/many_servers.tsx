@@ -5,7 +5,7 @@ import { named } from '../../attention/items.ts';
 import { count } from '../../format.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import type { ChosenInBar, ChosenInDialog } from '../../forms/list.ts';
-import { Button, ChosenBar, TextField, textOf } from '../../ui/ui.ts';
+import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
 
@@ -63,7 +63,7 @@ function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
 }
 
 function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) {
-  const schemes = useRead('admin_list_port_schemes', {}).data ?? [];
+  const schemes = useRead('admin_list_port_schemes', {});
   const what = count(chosen.length, 'server');
   return (
     <FormDialog
@@ -83,12 +83,16 @@ function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) 
         Each of them listens on the ports of exactly these from then on: {named(namesOf(chosen))}.
         One that a contract on a server uses stays.
       </p>
-      <Several
-        legend="Port schemes"
-        field="port_schemes"
-        all={schemes.map(({ name }) => name)}
-        chosen={shared(chosen.map((server) => server.port_schemes))}
-      />
+      <Loaded of={schemes} what="the port schemes">
+        {(all) => (
+          <Several
+            legend="Port schemes"
+            field="port_schemes"
+            all={all.map(({ name }) => name)}
+            chosen={shared(chosen.map((server) => server.port_schemes))}
+          />
+        )}
+      </Loaded>
     </FormDialog>
   );
 }

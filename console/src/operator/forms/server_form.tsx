@@ -4,7 +4,7 @@ import { change, useRead } from '../../api/reading.ts';
 import { differing } from '../../forms/differing.ts';
 import { FormDialog } from '../../forms/form_dialog.tsx';
 import { NameField } from '../../forms/name_field.tsx';
-import { CheckField, TextField, textOf } from '../../ui/ui.ts';
+import { CheckField, TextField, textOf, Unread } from '../../ui/ui.ts';
 
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 
@@ -60,9 +60,9 @@ export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: 
 }
 
 function ServerFields({ of }: { of?: ServerFacts }) {
-  const known = useRead('admin_list_port_schemes', {}).data ?? [];
+  const known = useRead('admin_list_port_schemes', {});
   const present = of?.port_schemes ?? ['default'];
-  const schemes = [...new Set([...known.map(({ name }) => name), ...present])];
+  const schemes = [...new Set([...(known.data ?? []).map(({ name }) => name), ...present])];
   const text = (name: 'hostname' | 'title' | 'city' | 'country') => ({
     name,
     required: true,
@@ -105,6 +105,7 @@ function ServerFields({ of }: { of?: ServerFacts }) {
         />
         <Several legend="Port schemes" field="port_schemes" all={schemes} chosen={present} />
       </div>
+      <Unread of={known} what="the port schemes" />
     </>
   );
 }
