@@ -2,7 +2,7 @@
 //
 //   node test/lanes.mjs touched BASE    the lanes that the changes since the commit BASE touch, a line each; all without one
 //   node test/lanes.mjs packages LANE…  the Debian packages that these lanes need
-//   node test/lanes.mjs parts LANE…     the parts in which these lanes run, each a process: its projects, and how nice it is
+//   node test/lanes.mjs parts LANE…     the parts in which these lanes run, a line each: its name and its projects
 //
 // Plain JavaScript: CI asks before anything is installed.
 import { execFileSync } from 'node:child_process';
@@ -37,7 +37,10 @@ const chromium = {
   packages: ['chromium', 'chromium-headless-shell'],
 };
 
-/** Each kind of test by its name: `SUBJECT.KIND.test.ts`; `unit` has none. @type {Record<string, Kind>} */
+/**
+ * Each kind of test by its name: `SUBJECT.KIND.test.ts`; `unit` has none. In the order in which CI begins them: first what takes longest.
+ * @type {Record<string, Kind>}
+ */
 export const kinds = {
   docs: { lane: 'docs', what: 'the house rules, and what the documents say' },
   unit: { lane: 'test', what: 'Node alone; the server on SQLite' },
@@ -49,7 +52,31 @@ export const kinds = {
   },
   attack: { lane: 'attacks', what: 'hostile clients, nodes and origins' },
   program: { lane: 'programs', what: 'the programs as people start them, each a process' },
+  e2e: { lane: 'browser', what: 'Chromium', ...chromium },
   squid: { lane: 'engine', what: 'Squid, in network namespaces', isAlone: true, ...squid },
+  network: {
+    lane: 'deaths',
+    what: 'the whole system as processes and machines: killed, cut off, revoked, counted',
+    isAlone: true,
+    ...squid,
+  },
+  death: {
+    lane: 'deaths',
+    what: 'a process or a disk that dies, is full or loses power',
+    programs: ['cc'],
+    packages: ['gcc', 'libc6-dev'],
+    isAlone: true,
+  },
+  vpn: {
+    lane: 'vpn',
+    what: 'strongSwan on both sides, in network namespaces',
+    programs: [...squid.programs, ...strongSwan.programs, 'nmcli', 'pppd', 'python3', 'xl2tpd'],
+    packages: [
+      ...[...squid.packages, ...strongSwan.packages],
+      ...['kmod', 'network-manager', 'ppp', 'python3', 'xl2tpd'],
+    ],
+    isAlone: true,
+  },
   foreign: {
     lane: 'engine',
     what: 'programs of others: through a node, and as readers of what is made here',
@@ -81,23 +108,6 @@ export const kinds = {
     packages: ['pebble', ...squid.packages],
     isAlone: true,
   },
-  vpn: {
-    lane: 'vpn',
-    what: 'strongSwan on both sides, in network namespaces',
-    programs: [...squid.programs, ...strongSwan.programs, 'nmcli', 'pppd', 'python3', 'xl2tpd'],
-    packages: [
-      ...[...squid.packages, ...strongSwan.packages],
-      ...['kmod', 'network-manager', 'ppp', 'python3', 'xl2tpd'],
-    ],
-    isAlone: true,
-  },
-  e2e: { lane: 'browser', what: 'Chromium', ...chromium },
-  terminal: {
-    lane: 'browser',
-    what: 'the command lines in a real terminal',
-    programs: ['tmux'],
-    packages: ['tmux'],
-  },
   package: {
     lane: 'packages',
     what: 'Debian packages, installed by dpkg',
@@ -105,24 +115,17 @@ export const kinds = {
     packages: ['binutils', 'curl', 'shellcheck', 'systemd', ...squid.packages],
     isAlone: true,
   },
+  terminal: {
+    lane: 'browser',
+    what: 'the command lines in a real terminal',
+    programs: ['tmux'],
+    packages: ['tmux'],
+  },
   promtool: {
     lane: 'packages',
     what: 'rules and dashboards, read by promtool',
     // Unpacked from Debian's prometheus, whose service is not wanted.
     programs: ['promtool'],
-  },
-  death: {
-    lane: 'deaths',
-    what: 'a process or a disk that dies, is full or loses power',
-    programs: ['cc'],
-    packages: ['gcc', 'libc6-dev'],
-    isAlone: true,
-  },
-  network: {
-    lane: 'deaths',
-    what: 'the whole system as processes and machines: killed, cut off, revoked, counted',
-    isAlone: true,
-    ...squid,
   },
   firefox: {
     lane: 'deep',
@@ -153,12 +156,9 @@ export const kinds = {
   },
 };
 
-/**
- * The lanes of a submission, in the order in which they begin: first what waits for long. `npm test` is the first two; the
- * first runs whatever was changed.
- */
+/** The lanes of a submission. `npm test` is the first two; the first runs whatever was changed. */
 export const lanes = [
-  ...['docs', 'test', 'attacks', 'programs', 'deaths', 'engine', 'vpn', 'browser', 'packages'],
+  ...['docs', 'test', 'attacks', 'programs', 'deaths', 'browser', 'engine', 'vpn', 'packages'],
 ];
 
 /**
@@ -227,21 +227,21 @@ export function packagesOf(names) {
 }
 
 /**
- * The parts in which these lanes run: first one of all kinds that need Node alone, then one of each other kind. Those whose files
- * run one at a time wait more than they compute: the others are nicer.
+ * The parts in which these lanes run, each a process: first one of all kinds that need Node alone, then one of each other kind.
  * @param {readonly string[]} names
  */
 export function partsOf(names) {
   const all = Object.entries(kinds).filter(([, { lane }]) => names.includes(lane));
-  const others = all.filter(([, { programs }]) => programs);
-  const plain = all.filter(([, { programs }]) => !programs);
-  const parts = others.map(([kind, { lane, isAlone }]) => ({
-    name: kind,
-    projects: [`${lane}/${kind}`],
-    nice: isAlone ? 0 : 10,
-  }));
-  const projects = plain.map(([kind, { lane }]) => `${lane}/${kind}`);
-  return [{ name: 'node', projects, nice: 10 }, ...parts.sort((a, b) => a.nice - b.nice)];
+  const [plain, others] = [
+    all.filter(([, kind]) => !kind.programs),
+    all.filter(([, kind]) => kind.programs),
+  ];
+  const projects = (/** @type {typeof all} */ some) =>
+    some.map(([kind, { lane }]) => `${lane}/${kind}`);
+  return [
+    { name: 'node', projects: projects(plain) },
+    ...others.map((one) => ({ name: one[0], projects: projects([one]) })),
+  ];
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
@@ -251,7 +251,9 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
     touched: () => touchedSince(rest[0]),
     packages: () => packagesOf(rest),
     parts: () =>
-      partsOf(rest).map(({ name, nice, projects }) => [name, nice, ...projects].join(' ')),
+      partsOf(rest).map(({ name, projects }) =>
+        [name, ...projects.map((one) => `--project=${one}`)].join(' '),
+      ),
   };
   for (const answer of answers[command]?.() ?? []) stdout.write(`${answer}\n`);
 }
