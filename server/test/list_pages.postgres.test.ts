@@ -223,6 +223,22 @@ eachDatabase((database) => {
       await t.operator.patch('/accounts/acme/users/carol', { active: true });
     });
 
+    test.each(['10.3.', 'büro', 'BÜRO 100%', '100%', '_', 'nowhere'])(
+      'a search for %j finds parts of all texts, whatever their case',
+      async (search) => {
+        const { rows } = await pages(`/${list}?${query({ limit: 1000, search })}`);
+        const all = (await alice.get(`/${list}`)).body as Entry[];
+        const asked = search.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+        const fit = ({ ip, note, hostname = '', user = '' }: Entry) =>
+          [ip, note, hostname, user].some((text) =>
+            String(text)
+              .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+              .includes(asked),
+          );
+        expect(rows).toEqual(all.filter(fit));
+      },
+    );
+
     test('without a limit the whole list is answered, and nothing of a page is taken', async () => {
       const whole = await alice.get(`/${list}`);
       expect(whole.headers.get('link')).toBe(null);
