@@ -7,6 +7,7 @@ import { connectBrowser } from '../browser.ts';
 import { addressesOfAccount, addressesOfOperator } from '../console/addresses.ts';
 import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
+import { effort } from '../effort.ts';
 import { FakeApi, operations, type Rule, refusal } from './fake_api.ts';
 
 /** As the examples of the document name them. */
@@ -43,6 +44,18 @@ const begin = `Math.random = () => 0;
   };
   globalThis.isQuiet = () => new Promise((done) =>
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(running === 0)))));
+  const isReading = () =>
+    [...document.querySelectorAll('.loading, .spinner')].some((one) => one.checkVisibility());
+  globalThis.go = async (path) => {
+    location.hash = path;
+    while (!(await isQuiet()) || isReading() || !document.querySelector('h1'));
+  };
+  globalThis.forget = async () => {
+    for (const close of document.querySelectorAll('.toast .icon-only')) close.click();
+    // Loaded already: the modules of the console.
+    for (const { src, href } of document.querySelectorAll('script[type=module], [rel=modulepreload]'))
+      Object.values(await import(src ?? href)).find((one) => one?.getQueryCache)?.clear();
+  };
   if (location.origin !== 'null') sessionStorage.setItem('exitward-operator-token', 'ewo_fake');`;
 
 /** They are read on every page: by the frame around it. */
@@ -53,6 +66,8 @@ const ofPages = operations
   .filter(({ name, method, isStream }) => method === 'GET' && !isStream && !ofFrame.includes(name))
   .map(({ name }) => name);
 
+const asDocumented: Rule = () => undefined;
+
 const isLastTry = (times: number) => times % mostTries === 0;
 
 export class FakeConsole {
@@ -60,7 +75,8 @@ export class FakeConsole {
   readonly visit: Visit;
   readonly #browser: Browser;
   #loads = 0;
-  #given: Rule = () => undefined;
+  #given: Rule = asDocumented;
+  #isLoaded = false;
   #fails: (operation: string) => boolean = () => false;
 
   private constructor(fake: FakeApi, visit: Visit, browser: Browser) {
@@ -84,14 +100,24 @@ export class FakeConsole {
     await this.fake.stop();
   }
 
-  /** Loads the page anew, with nothing that was read before. */
+  /** Shows the page as it is when it is entered, with nothing that was read before. Deep runs load it each time. */
   async open(path: string): Promise<void> {
+    if (!this.#isLoaded || effort === 'deep') return await this.load(path);
+    const nowhere = path.startsWith(paths.operator.overview) ? '/operator/nowhere' : '/nowhere';
+    await this.visit.page.evaluate(`go('${nowhere}').then(forget)`);
+    this.fake.requests.length = 0;
+    await this.visit.page.evaluate(`go('${path}')`);
+  }
+
+  /** Loads the page, as at a start of the browser. */
+  async load(path: string): Promise<void> {
     const { page, origin } = this.visit;
     this.fake.requests.length = 0;
     this.#loads += 1;
     await page.goto(`${origin}/?${this.#loads}#${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await this.visit.settled();
+    this.#isLoaded = true;
   }
 
   /** The operations that the page has read, without those of its frame. */
@@ -167,20 +193,25 @@ export class FakeConsole {
 
   /** From here on the records are others than the examples: these fields of theirs have these values. */
   setFields(values: Record<string, unknown>): void {
-    this.#given = ({ method, example }) =>
-      method === 'GET' ? { body: withFields(example, values) } : undefined;
-    this.recover();
+    this.#give(({ method, example }) =>
+      method === 'GET' ? { body: withFields(example, values) } : undefined,
+    );
   }
 
   /** From here on nobody is signed in. */
   signOut(): void {
-    this.#given = ({ name }) => (name === 'GET /console/session' ? { status: 401 } : undefined);
-    this.recover();
+    this.#give(({ name }) => (name === 'GET /console/session' ? { status: 401 } : undefined));
   }
 
   /** Answers as at first. */
   startOver(): void {
-    this.#given = () => undefined;
+    this.#give(asDocumented);
+  }
+
+  #give(rule: Rule): void {
+    // The console around the pages keeps who is signed in.
+    if (rule !== this.#given) this.#isLoaded = false;
+    this.#given = rule;
     this.recover();
   }
 

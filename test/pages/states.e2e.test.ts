@@ -141,7 +141,7 @@ describe('a page of the console', () => {
     let reads: string[];
 
     test('shows its name and its sample, and is accessible', async () => {
-      await t.open(path + search);
+      await t.load(path + search);
       await sees(sample);
       expect(await t.visit.heading(heading).count()).toBeGreaterThan(0);
       reads = t.reads();
