@@ -150,8 +150,9 @@ export class FakeApi {
     return this.requests.findLast(is);
   }
 
-  /** Ends the streams of events: the page opens them again, and reads all that it shows again. */
-  cutStreams(): void {
+  /** Ends the stream of events, once there is one: the page opens it again, and reads all that it shows again. */
+  async cutStreams(): Promise<void> {
+    if (this.#streams.size === 0) await once(this.#heard, 'stream');
     for (const stream of this.#streams) stream.end();
     this.#streams.clear();
   }
@@ -199,6 +200,8 @@ export class FakeApi {
       reply.hijack();
       reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).write(': keep\n\n');
       this.#streams.add(reply.raw);
+      this.#heard.emit('stream');
+      reply.raw.once('close', () => this.#streams.delete(reply.raw));
       return reply;
     }
     const text = status === 204 ? '' : typeof value === 'string' ? value : JSON.stringify(value);

@@ -9,6 +9,7 @@ import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
 import { effort } from '../effort.ts';
 import { FakeApi, operations, type Rule, refusal } from './fake_api.ts';
+import { inPage } from './in_page.ts';
 
 /** As the examples of the document name them. */
 const server = 'fra1';
@@ -26,37 +27,6 @@ export const addresses = [
 
 /** A read is made so often before its failure is shown: `reading.ts` of the console. */
 const mostTries = 5;
-
-/** A response is old after this: `staleTime` there. */
-const staleMs = 15_000;
-
-/** An operator token, and no pause before what has failed is read again: its length is a matter of chance. */
-const begin = `Math.random = () => 0;
-  const { now } = Date;
-  let ahead = 0;
-  Date.now = () => now() + ahead;
-  globalThis.letTimePass = () => { ahead += ${staleMs} + 1; };
-  const { fetch } = globalThis;
-  let running = 0;
-  globalThis.fetch = (...given) => {
-    running += 1;
-    return fetch(...given).finally(() => { running -= 1; });
-  };
-  globalThis.isQuiet = () => new Promise((done) =>
-    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(running === 0)))));
-  const isReading = () =>
-    [...document.querySelectorAll('.loading, .spinner')].some((one) => one.checkVisibility());
-  globalThis.go = async (path) => {
-    location.hash = path;
-    while (!(await isQuiet()) || isReading() || !document.querySelector('h1'));
-  };
-  globalThis.forget = async () => {
-    for (const close of document.querySelectorAll('.toast .icon-only')) close.click();
-    // Loaded already: the modules of the console.
-    for (const { src, href } of document.querySelectorAll('script[type=module], [rel=modulepreload]'))
-      Object.values(await import(src ?? href)).find((one) => one?.getQueryCache)?.clear();
-  };
-  if (location.origin !== 'null') sessionStorage.setItem('exitward-operator-token', 'ewo_fake');`;
 
 /** They are read on every page: by the frame around it. */
 const ofFrame = ['GET /console', 'GET /console/session', 'GET /admin/status'];
@@ -90,7 +60,7 @@ export class FakeConsole {
     const [fake, browser] = await Promise.all([FakeApi.start(), connectBrowser()]);
     const visit = await Visit.begin(browser, fake.origin, {});
     visit.page.setDefaultTimeout(20_000);
-    await visit.context.addInitScript(begin);
+    await visit.context.addInitScript(inPage);
     return new FakeConsole(fake, visit, browser);
   }
 
@@ -128,18 +98,22 @@ export class FakeConsole {
 
   /** From here on whatever a page newly shows is read, also what it has read before. */
   async age(): Promise<void> {
-    await expect.poll(() => this.#isQuiet()).toBe(true);
-    await this.visit.page.evaluate('letTimePass()');
+    await this.visit.page.evaluate('age()');
     this.fake.requests.length = 0;
   }
 
   /** Does what makes the page read, while that fails and then not: the reads whose failure it does not show. */
   async silentReads(act: () => Promise<unknown>): Promise<string[]> {
+    this.recover();
     await this.age();
     this.failReads(503);
     await act();
     await this.tried();
     const reads = this.reads();
+    if (reads.length === 0) {
+      this.recover();
+      return [];
+    }
     let silent: string[] = [];
     const isSaid = async () => {
       const text = await this.#text();
@@ -149,11 +123,9 @@ export class FakeConsole {
     const said = expect.poll(isSaid, { timeout: 5_000 }).toBe(true);
     await said.catch(() => undefined);
     this.recover();
-    if (reads.length > 0) {
-      this.fake.cutStreams();
-      await expect.poll(() => this.#text()).not.toContain('The fake answers');
-      await this.visit.settled();
-    }
+    await this.fake.cutStreams();
+    await expect.poll(() => this.#text()).not.toContain('The fake answers');
+    await this.visit.settled();
     return silent.map((read) => `does not say that it cannot read ${read}`);
   }
 
@@ -167,6 +139,16 @@ export class FakeConsole {
   async tried(): Promise<void> {
     const isOver = async () => (await this.#isQuiet()) && this.#failingReads().every(isLastTry);
     await expect.poll(isOver).toBe(true);
+  }
+
+  /** Presses those in the page that have these names, one after another, and waits until all is read. */
+  async press(names: string[]): Promise<void> {
+    await this.visit.page.evaluate(`press(${JSON.stringify(names)})`);
+  }
+
+  /** The names of those that can be pressed now. */
+  async namesOf(selector: string): Promise<string[]> {
+    return (await this.visit.page.evaluate(`namesOf('${selector}')`)) as string[];
   }
 
   /** How often each of them was made: of one with several queries, by query. */

@@ -31,8 +31,6 @@ interface Control {
   value: string;
 }
 
-const submitOf = (form: Locator) => form.locator('button[type=submit]');
-
 const isWrite = ({ operation }: FakeRequest) => !operation.startsWith('GET ');
 
 export class FormTrial {
@@ -48,8 +46,7 @@ export class FormTrial {
 
   /** Names the form by what it holds: the same one may stand in several places. */
   async key(): Promise<string> {
-    const names = (await this.#controls()).map(({ name }) => name);
-    return [await submitOf(this.#form).innerText(), ...names].join(' ');
+    return (await this.#state())?.key ?? '';
   }
 
   /** Goes through all of it, or the success alone, and ends with that. */
@@ -77,7 +74,7 @@ export class FormTrial {
     const required = controls.filter(({ type, isRequired }) => isRequired && isText(type));
     for (const { name } of required) await this.#control(name).fill('');
     if (required.length === 0) return;
-    await submitOf(this.#form).click();
+    await this.#press();
     const invalid = await this.#form.locator(':invalid:not(fieldset)').count();
     if (invalid < required.length) this.faults.push('takes required fields that are empty');
     if (this.#t.fake.requests.some(isWrite))
@@ -141,7 +138,7 @@ export class FormTrial {
   }
 
   async #isThere(): Promise<boolean> {
-    return (await this.#form.count()) > 0 && (await this.key()) === this.#key;
+    return (await this.key()) === this.#key;
   }
 
   async #submit(answer: FakeAnswer = {}): Promise<FakeRequest | undefined> {
@@ -151,7 +148,7 @@ export class FormTrial {
       visit.mayBeUnreachable = answer.status >= 500;
       fake.answer(({ method }) => (method === 'GET' ? undefined : answer));
     }
-    await submitOf(this.#form).click();
+    await this.#press();
     return await fake.next(isWrite);
   }
 
@@ -164,19 +161,35 @@ export class FormTrial {
     return this.#form.locator(`[name="${name}"]:is(input, select, textarea)`).first();
   }
 
-  #controls(): Promise<Control[]> {
-    return this.#form.evaluate((form) =>
-      // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
-      [...(form as any).querySelectorAll('input, select, textarea')]
-        .filter((one) => one.checkVisibility() && !one.disabled && one.name)
-        .map((one) => ({
-          name: one.name,
-          type: one.type,
-          isRequired: one.required,
-          options: [...(one.options ?? [])].map(({ value }) => value),
-          value: one.value,
-        })),
+  async #controls(): Promise<Control[]> {
+    return (await this.#state())?.controls ?? [];
+  }
+
+  /** The form as it is now, if it is there. */
+  async #state(): Promise<{ key: string; controls: Control[] } | undefined> {
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
+    const [state] = await this.#form.evaluateAll((forms: any[]) =>
+      forms.map((form) => {
+        const controls: Control[] = [...form.querySelectorAll('input, select, textarea')]
+          .filter((one) => one.checkVisibility() && !one.disabled && one.name)
+          .map((one) => ({
+            name: one.name,
+            type: one.type,
+            isRequired: one.required,
+            options: [...(one.options ?? [])].map(({ value }) => value),
+            value: one.value,
+          }));
+        const verb = form.querySelector('button[type=submit]').innerText;
+        return { key: [verb, ...controls.map(({ name }) => name)].join(' '), controls };
+      }),
     );
+    return state;
+  }
+
+  async #press(): Promise<void> {
+    const submit = this.#form.locator('button[type=submit]');
+    // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
+    await submit.evaluate((button) => (globalThis as any).pressOne(button));
   }
 }
 

@@ -25,26 +25,8 @@ describe('the forms of the console', () => {
   const form = () =>
     t.visit.page.locator('dialog[open] form.form, main:not(:has(dialog[open])) form.form').first();
 
-  /** The names of those that can be pressed now. */
-  const namesOf = async (selector: string): Promise<string[]> => {
-    const names = await t.visit.page.evaluate(`[...document.querySelectorAll('${selector}')]
-      .filter((one) => one.checkVisibility() && one.getAttribute('aria-disabled') !== 'true')
-      .map((one) => (one.getAttribute('aria-label') ?? one.innerText).trim().replace(/\\s+/g, ' '))`);
-    return [...new Set(names as string[])].filter((name) => !others.test(name));
-  };
-
-  const press = async (way: Way) => {
-    const main = t.visit.page.locator('main');
-    for (const name of way) {
-      const of = { name, exact: true };
-      const found = ['button', 'menuitem', 'checkbox'] as const;
-      const [first, ...rest] = found.map((role) => main.getByRole(role, of));
-      const one = rest.reduce((so_far, other) => so_far.or(other), first as typeof main).first();
-      if (await one.isChecked().catch(() => false)) continue;
-      await one.click();
-    }
-    await t.visit.settled();
-  };
+  const namesOf = async (selector: string) =>
+    (await t.namesOf(selector)).filter((name) => !others.test(name));
 
   /** Every way to a form on this page. */
   async function waysOn(path: string): Promise<Way[]> {
@@ -56,12 +38,12 @@ describe('the forms of the console', () => {
     );
     ways.push(...buttons.map((name) => [name]));
     for (const menu of await namesOf('main [aria-haspopup=menu]')) {
-      await press([menu]);
+      await t.press([menu]);
       ways.push(...(await namesOf('[role=menuitem]')).map((item) => [menu, item]));
     }
     const [all] = await namesOf('th.check-cell input');
     if (all !== undefined) {
-      await press([all]);
+      await t.press([all]);
       ways.push(...(await namesOf('.chosen-bar button')).map((name) => [all, name]));
     }
     return ways;
@@ -71,7 +53,7 @@ describe('the forms of the console', () => {
     const faults: string[] = [];
     for (const way of ways) {
       if (!(await isAt(path))) await t.open(path);
-      const silent = await t.silentReads(() => press(way));
+      const silent = await t.silentReads(() => t.press(way));
       // One form may bring the next.
       for (const here = new Set<string>(); (await form().count()) > 0; ) {
         const trial = new FormTrial(t, form());

@@ -152,7 +152,7 @@ describe('a page of the console', () => {
 
     test('keeps what it shows when that cannot be read again, and says that it may be old', async () => {
       t.failReads(500);
-      t.fake.cutStreams();
+      await t.fake.cutStreams();
       await sees('What you see may be old.');
       await t.tried();
       await sees(sample);
