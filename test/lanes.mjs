@@ -227,7 +227,7 @@ export function packagesOf(names) {
 }
 
 /**
- * The parts in which these lanes run, each a process: first one of all kinds that need Node alone, then one of each other kind.
+ * The parts in which these lanes run, each a process: the kinds that need only Node together, then each other kind.
  * @param {readonly string[]} names
  */
 export function partsOf(names) {

@@ -45,7 +45,7 @@ test('the packages of a lane are those of its kinds, each once', () => {
   expect(packagesOf(['browser'])).toEqual(['chromium', 'chromium-headless-shell', 'tmux']);
 });
 
-test('each kind of the lanes is in one part, and the first needs Node alone', () => {
+test('each kind of the lanes is in one part, and the first part needs only Node', () => {
   const [first, ...others] = partsOf(lanes);
   const projects = [first, ...others].flatMap((part) => part?.projects);
   const all = Object.entries(kinds).filter(([, { lane }]) => lanes.includes(lane));

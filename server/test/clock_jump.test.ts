@@ -6,16 +6,16 @@ import { passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 const jump_seconds = 40 * 86_400;
 
-test('every job is held back by a wrong clock, but for those after which a right one finds all as it would be', () => {
+test('a wrong clock holds back every job, except those that do no lasting harm', () => {
   const harmless = {
     'lost nodes': 'their next acknowledgement brings them back',
     'sample nodes': 'a sample at the wrong time is one among many',
-    limits: 'they are evaluated anew at each turn',
-    'server limits': 'they are evaluated anew at each turn',
-    'authlist proofs': 'they follow from a setting, not from time',
-    'forget questions': 'whoever asked has had no answer, and asks again',
+    limits: 'they are evaluated again on each run',
+    'server limits': 'they are evaluated again on each run',
+    'authlist proofs': 'they depend on a setting, not on time',
+    'forget questions': 'the caller has had no answer, and asks again',
     'report keys': 'it tells what this process has',
-    'renew hashes': 'they follow from the keys, not from time',
+    'renew hashes': 'they depend on the keys, not on time',
   };
   const running = jobs.filter(({ purges }) => !purges).map(({ name }) => name);
   expect(running.sort()).toEqual(Object.keys(harmless).sort());
