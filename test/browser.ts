@@ -30,11 +30,10 @@ const options: LaunchOptions = {
 const shell = '/usr/bin/chromium-headless-shell';
 const isShell = process.env.EXITWARD_TEST_CHROMIUM === undefined && existsSync(shell);
 
+const withoutWindows = { ...options, ...(isShell && { executablePath: shell }) };
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await chromium.launchServer({
-    ...options,
-    ...(isShell && { executablePath: shell }),
-  });
+  const server = await chromium.launchServer(withoutWindows);
   project.provide('chromiumUrl', server.wsEndpoint());
   return () => server.close();
 }
@@ -42,6 +41,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /** Connects to the browser of the run; closing the connection closes the pages that were opened by it. */
 export function connectBrowser(): Promise<Browser> {
   return chromium.connect(inject('chromiumUrl'));
+}
+
+/** Starts a browser for one file: for thousands of steps its messages, which go no other way, cost less than its start. */
+export function ownBrowser(): Promise<Browser> {
+  return chromium.launch(withoutWindows);
 }
 
 /** Starts a whole Chromium of its own, with more arguments: for a program that is no test, or for a client of a proxy. */

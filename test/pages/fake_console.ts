@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
-import { connectBrowser } from '../browser.ts';
+import { ownBrowser } from '../browser.ts';
 import { addressesOfAccount, addressesOfOperator } from '../console/addresses.ts';
 import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
@@ -57,7 +57,7 @@ export class FakeConsole {
 
   static async start(): Promise<FakeConsole> {
     buildConsole();
-    const [fake, browser] = await Promise.all([FakeApi.start(), connectBrowser()]);
+    const [fake, browser] = await Promise.all([FakeApi.start(), ownBrowser()]);
     const visit = await Visit.begin(browser, fake.origin, {});
     visit.page.setDefaultTimeout(20_000);
     await visit.context.addInitScript(inPage);
