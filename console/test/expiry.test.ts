@@ -1,7 +1,7 @@
 // Expiries as people choose them, in several time zones.
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { expiryFrom, keep, lifetimes, usualLifetime } from '../src/forms/expiry.ts';
+import { expiryFrom, keep, lifetimes, localText, usualLifetime } from '../src/forms/expiry.ts';
 
 /** Calls a function of expiry.ts with each of `given` in a process of that time zone, which a thread cannot change. */
 function inZone(zone: string, name: string, given: unknown[]): unknown[] {
@@ -66,6 +66,13 @@ describe('an exact date and time', () => {
     for (const zone of ['UTC', 'America/St_Johns', 'Pacific/Auckland']) {
       expect(inZone(zone, 'localText', inZone(zone, 'expiryFrom', texts)), zone).toEqual(texts);
     }
+  });
+
+  test('that is saved as it was shown stays exactly as it was', () => {
+    const current = epoch('2026-11-21T21:19:37Z');
+    expect(expiryFrom(localText(current), 0, current)).toBe(current);
+    expect(expiryFrom(localText(current).replace('T', ' '), 0, current)).toBe(current);
+    expect(expiryFrom(localText(current + 60), 0, current)).toBe(epoch('2026-11-21T21:20:00Z'));
   });
 
   test('is none when it is not a date', () => {

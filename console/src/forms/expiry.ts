@@ -18,9 +18,11 @@ export const keep = 'keep';
 
 /**
  * The expiry in epoch seconds that a form's text stands for: seconds from `now`, or a local date and
- * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither.
+ * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither. The minute of the
+ * `current` one stands for it, to the second.
  */
-export function expiryFrom(text: string, now: number): number | undefined {
+export function expiryFrom(text: string, now: number, current?: number): number | undefined {
+  if (current !== undefined && text.replace(' ', 'T') === localText(current)) return current;
   if (/^\d+$/.test(text)) return now + Number(text);
   if (!/^\d{4,6}-\d\d-\d\d[ T]\d\d:\d\d/.test(text)) return undefined;
   // Without an offset the text is read in the reader's own zone.

@@ -68,7 +68,7 @@ function ExactField(props: ExactFieldProps) {
 
 const inWords = (expiry: number) => `${dateTime(expiry)} (${zoneAt(expiry)})`;
 
-/** The expiry that a form with an `ExpiryField` asks for; undefined: as it is. */
-export function expiryOf(fields: FormData): number | undefined {
-  return expiryFrom(textOf(fields, 'expiry'), now.value);
+/** The expiry that a form with an `ExpiryField` asks for; undefined: as it is. `current`: the expiry that is there. */
+export function expiryOf(fields: FormData, current?: number): number | undefined {
+  return expiryFrom(textOf(fields, 'expiry'), now.value, current);
 }

@@ -73,7 +73,7 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
 
 export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: () => void }) {
   const save = async (fields: FormData) => {
-    const body = differing<Contract>(of, contractOf(fields));
+    const body = differing<Contract>(of, contractOf(fields, of.expiry));
     if (Object.keys(body).length === 0) return 'Nothing was changed.';
     await change('admin_change_account', { path: { account: of.name }, body });
     return `Saved the contract of ${of.name}.`;
@@ -143,12 +143,12 @@ function ContractFields({ of }: { of?: Account }) {
 
 type Contract = Omit<Given<'admin_create_account'>['body'], 'name'>;
 
-function contractOf(fields: FormData): Contract {
+function contractOf(fields: FormData, expiry?: number): Contract {
   return {
     plan: textOf(fields, 'plan'),
     limit_bytes: limitOf(fields) ?? 0,
     on_limit: textOf(fields, 'on_limit') === 'allow' ? 'allow' : 'refuse',
-    expiry: expiryOf(fields) ?? 0,
+    expiry: expiryOf(fields, expiry) ?? 0,
     port_scheme: textOf(fields, 'port_scheme'),
     token_lifetime_seconds: Math.round(
       Number(textOf(fields, 'token_lifetime_seconds')) * day_seconds,
