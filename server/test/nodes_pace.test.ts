@@ -14,8 +14,8 @@ import { startTestApp, type TestApp } from './harness.ts';
 import { unreadAnswer } from './unread_answer.ts';
 
 const megabyte = 1024 * 1024;
-/** The name of the first user, so that a change of it is long. */
-const longName = 'x'.repeat(20_000);
+/** The name of the first user, so that a change of it is long: fewer have to be read one by one. */
+const longName = 'x'.repeat(80_000);
 /** For tests that write tens of megabytes, in milliseconds. */
 const long = 180_000;
 const patience = { timeout: 100_000, interval: 200 };
@@ -130,7 +130,7 @@ eachDatabase((database) => {
   }, async () => {
     const { node, row, built } = await scene();
     const before = (await networkPosition(t.running.ctx.db)).revision;
-    const changes = 1000;
+    const changes = 250;
     const last = await logChanges(row.id, changes, longUser(built));
     const told = await stream(node);
     try {
@@ -185,7 +185,7 @@ eachDatabase((database) => {
       await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
       told.pause();
       const before = (await networkPosition(t.running.ctx.db)).revision;
-      const changes = 1200;
+      const changes = 300;
       for (let at = 0; at < 4; at += 1) {
         await logChanges(row.id, changes / 4, longUser(built));
       }
@@ -257,7 +257,7 @@ eachDatabase((database) => {
     timeout: long,
   }, async () => {
     const { node, row, built } = await scene();
-    const last = await logChanges(row.id, 3000, longUser(built));
+    const last = await logChanges(row.id, 750, longUser(built));
     const told = await stream(node);
     try {
       await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);

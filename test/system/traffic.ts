@@ -276,7 +276,7 @@ export class Traffic {
         return connection.answer();
       });
       if (!isAllowed) break;
-      await this.#mayGoOn();
+      await this.#rest();
     }
     await connection.close();
   }
@@ -299,8 +299,7 @@ export class Traffic {
         await connection.transfer(up, down);
         return undefined;
       });
-      await sleep(this.#random.between(0, 50));
-      await this.#mayGoOn();
+      await this.#rest();
     }
     await connection.close();
   }
@@ -334,6 +333,12 @@ export class Traffic {
       down: connection.received - before.down,
     });
     return true;
+  }
+
+  /** Something is under way at most moments, and the machine has time for what is tested. */
+  async #rest(): Promise<void> {
+    await sleep(this.#random.between(0, 50));
+    await this.#mayGoOn();
   }
 
   #sizes(): [up: number, down: number] {
