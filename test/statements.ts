@@ -3,11 +3,9 @@ import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 import { Connection } from '../server/src/db/sqlite_connection.ts';
 
-/** The statements of this thread, by their text, and whether PostgreSQL has prepared them. */
-const statements = new Map<string, boolean>();
-/** What PostgreSQL does not prepare: changes of the schema, SQLite's own tables, settings and files, and the table `marks` that tests make. */
+/** What PostgreSQL does not prepare: changes of the schema, SQLite's own tables, plans, settings and files, and the table `marks` that tests make. */
 const own =
-  /^\s*(alter|create|drop|pragma|vacuum|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
+  /^\s*(alter|create|drop|pragma|vacuum|explain|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
 /** Of the one that is prepared. */
 const resultTypes = 'select unnest(result_types)::text as type from pg_prepared_statements';
 /** The connections on which rows come in the opposite order wherever a statement asks for none, as PostgreSQL's may. */
@@ -15,8 +13,10 @@ const reversed = new WeakSet<Connection>();
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
+/** The statements of this thread, by their text, and whether PostgreSQL has prepared them: this file is run again for each one of tests. */
+const statements = (prototype[noted] as Map<string, boolean> | undefined) ?? new Map();
 if (!prototype[noted]) {
-  prototype[noted] = true;
+  prototype[noted] = statements;
   for (const name of ['rows', 'row', 'change'] as const) {
     const method = Connection.prototype[name] as (sql: string, values?: unknown) => unknown;
     prototype[name] = function (this: Connection, sql: string, values?: unknown) {

@@ -72,17 +72,17 @@ const questions: Array<[string, string]> = [
   ...different(
     'usage: hours and their sums differ',
     // The hour in which a billing period begins has a bucket for each of its two periods.
-    `select account_id, server_id, hour - hour % 3600 as hour, sum(up + down) as bytes from usage_hours
+    `select account_id, server_id, hour - hour % 3600 as hour, cast(sum(up + down) as bigint) as bytes from usage_hours
      group by account_id, server_id, hour - hour % 3600`,
     'select account_id, server_id, hour, bytes from usage_server_hours',
   ),
   ...different(
     'usage: hours and periods differ',
-    `select account_id, server_id, sum(up + down) as bytes from
+    `select account_id, server_id, cast(sum(up + down) as bigint) as bytes from
      (select account_id, server_id, up, down from usage_hours
       union all select account_id, server_id, up, down from usage_days) u
      group by account_id, server_id`,
-    'select account_id, server_id, sum(bytes) as bytes from usage_periods group by account_id, server_id',
+    'select account_id, server_id, cast(sum(bytes) as bigint) as bytes from usage_periods group by account_id, server_id',
   ),
 ];
 

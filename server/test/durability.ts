@@ -267,7 +267,9 @@ class Reporter {
     }
     let expected = 0;
     for (const seq of there) expected += known.get(seq) ?? Number.NaN;
-    const sum = await db.one<{ bytes: number }>('select sum(bytes) as bytes from usage_periods');
+    const sum = await db.one<{ bytes: number }>(
+      'select cast(sum(bytes) as bigint) as bytes from usage_periods',
+    );
     if (Number(sum?.bytes ?? 0) !== expected) {
       this.#verdict.broken.push(`usage is ${sum?.bytes}, its batches say ${expected}`);
     }

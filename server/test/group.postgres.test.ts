@@ -111,7 +111,7 @@ eachDatabase((database) => {
           throw new TypeError('bug');
         },
         (tx) => mark(tx, 'one'),
-        (tx) => tx.run('insert into no_such_table values (1)'),
+        (tx) => tx.run('insert into marks (no_such_column) values (1)'),
         (tx) => mark(tx, 'six'),
       );
       expect(statusesOf(settled)).toEqual([

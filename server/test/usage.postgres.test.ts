@@ -63,9 +63,10 @@ eachDatabase((database) => {
       expect(status).toBeLessThan(300);
     };
     const used = async () => {
-      const sum = 'select sum(bytes) as bytes from usage_server_hours where account_id = $1';
+      const sum =
+        'select cast(sum(bytes) as bigint) as bytes from usage_server_hours where account_id = $1';
       const [row] = await t.running.ctx.db.all(sum, [built.account.id]);
-      return Number(row?.bytes);
+      return row?.bytes;
     };
     // A journal is forgotten when nothing was heard of it for 45 days.
     for (const seq of [1, 2, 3]) {
