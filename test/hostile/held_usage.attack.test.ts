@@ -18,6 +18,7 @@ const hour = 3600;
 const day = 86_400;
 const impossible = 2 ** 50;
 const seed = newSeed();
+const kills = tries(4, { atLeast: 2 });
 
 interface Row {
   account: number;
@@ -375,7 +376,7 @@ eachDatabase((database) => {
     const answered = { accepted: new Set<number>(), discarded: new Set<number>() };
     const listed = async () =>
       (await server.operator.get('/held_usage')).body as Array<{ id: number; seq: number }>;
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       const work = (await listed()).slice(0, 6).map(async ({ id, seq }, index) => {
         const accept = async () => {
           const { status } = await server.operator.post(`/held_usage/${id}/accept`, undefined);
@@ -388,7 +389,7 @@ eachDatabase((database) => {
         await new Promise((resolve) => setTimeout(resolve, index * 3));
         await Promise.allSettled(index % 3 === 0 ? [accept(), discard()] : [accept(), accept()]);
       });
-      await new Promise((resolve) => setTimeout(resolve, 5 + round * 8));
+      await new Promise((resolve) => setTimeout(resolve, 5 + round * (24 / kills)));
       await server.end('SIGKILL');
       await Promise.all(work);
       server = await ServerProcess.start(settings);
