@@ -1,6 +1,7 @@
 // The command line as people and scripts use it: the real program, a real server, pipes and exit codes.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bin, CommandLine, type Outcome, runCommand, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
@@ -384,9 +385,19 @@ describe('against a running server', () => {
   });
 
   test('an account is exported whole, as one JSON document without secrets', async () => {
+    // Two billing periods ago.
+    const day = Math.floor(Date.now() / 86_400_000 - 65) * 86_400;
+    const db = new DatabaseSync(join(cli.data_dir, 'exitward.db'), { timeout: 30_000 });
+    db.exec(`update accounts set start = ${day} where name = 'acme';
+      insert into usage_days (account_id, day, server_id, user_id, up, down)
+      select id, ${day}, 1, 1, 3, 4 from accounts where name = 'acme'`);
+    db.close();
     const { stdout, code } = await cli.run('account', 'export', 'acme');
     expect(code).toBe(0);
     const document = JSON.parse(stdout);
+    for (const by of ['day', 'server', 'user']) {
+      expect(document[`usage_by_${by}`]).toEqual([expect.objectContaining({ up: 3, down: 4 })]);
+    }
     expect(document).toMatchObject({ format: 1, account: { name: 'acme' }, authlist: [] });
     for (const list of ['users', 'tokens']) {
       expect(document[list]).toEqual(
@@ -563,7 +574,6 @@ describe('backup and restore', () => {
   });
 
   test('what is no whole database of Exitward, or no file, is refused and nothing touched', async () => {
-    const { DatabaseSync } = await import('node:sqlite');
     const before = readFileSync(database);
     const [text, foreign, cut, newer] = ['text', 'foreign', 'cut', 'newer'].map((name) =>
       join(cli.data_dir, name),

@@ -63,6 +63,10 @@ eachDatabase((database) => {
   const contract = async (of: BuiltAccount) => (await t.as(of).get('/contract')).body;
   const usage = async (of: BuiltAccount) => {
     const servers = (await t.as(of).get('/contract/servers?detail=usage')).body;
+    for (const one of servers) {
+      const alone = await t.as(of).get(`/contract/servers/${one.server}?detail=usage`);
+      expect(alone.body.usage).toEqual(one.usage);
+    }
     return Object.fromEntries(
       servers.map((one: { server: string; usage: Record<string, number> }) => [
         one.server,

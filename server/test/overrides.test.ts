@@ -598,6 +598,21 @@ eachDatabase((database) => {
       for (const node of nodes) node.stop();
     });
 
+    it('of two changes at a time each waits for its own server', async () => {
+      const [one, other] = [await scene(), await scene()];
+      const row = await requireServer(t.running.ctx.db, other.server);
+      await t.write((tx) => setContractServer(tx, one.account.account, row, null));
+      const slow = one.create({ server: other.server }, wait);
+      await other.node.until((node) => node.heard('override').length > 0);
+      const posted = one.create({}, wait);
+      await one.node.until((node) => node.heard('override').length > 0);
+      await one.node.ack();
+      expect((await posted).body.status).toBe('active');
+      await other.node.ack();
+      expect((await slow).body.status).toBe('active');
+      for (const { node } of [one, other]) node.stop();
+    });
+
     it('when the seconds are over the answer shows pending; without a live node it does so at once', async () => {
       const { create, node } = await scene();
       const start = performance.now();

@@ -5,7 +5,7 @@ import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
 import { paths } from '../paths.ts';
 import { Since, Until } from '../relative_time.tsx';
 import { Badge, Button, type Column, Table } from '../ui/ui.ts';
-import { lagText, type Node, nodeState } from './states.ts';
+import { lagText, type Node, nodeState, othersOfServer } from './states.ts';
 
 interface NodesTableProps {
   of: readonly Node[];
@@ -42,7 +42,7 @@ interface NodeActionsProps {
 }
 
 export function NodeActions({ node, all, open, ofPage = false }: NodeActionsProps) {
-  const others = all.filter(({ id, server }) => id !== node.id && server === node.server);
+  const others = othersOfServer(node, all);
   const isDrained = node.drained_at !== null;
   const Drain = isDrained ? UndrainNode : DrainNode;
   const actions = [

@@ -36,6 +36,11 @@ export function nodeState(
   return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
 }
 
+/** Those that serve on when this one does not. */
+export function othersOfServer<T extends Pick<Node, 'id' | 'server'>>(node: T, all: readonly T[]) {
+  return all.filter(({ id, server }) => id !== node.id && server === node.server);
+}
+
 type OfNode = Pick<Node, 'live' | 'lag' | 'drained_at'>;
 
 /** The nodes that may need attention, as the overview counts them and the page of nodes filters them. */

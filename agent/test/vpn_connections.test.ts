@@ -1,0 +1,30 @@
+// The connections that charon offers: what each service takes, and who begins new keys.
+import { expect, test } from 'vitest';
+import { connectionsOf } from '../src/vpn/connections.ts';
+import type { ViciMessage } from '../src/vpn/vici.ts';
+import { vpnServices } from '../src/vpn_password.ts';
+
+const server = {
+  name: 'fra1',
+  hostname: 'fra1.example',
+  services: [...vpnServices],
+  port_schemes: [],
+  exit_ips: [],
+};
+const exits = ['192.0.2.1', '192.0.2.2'];
+
+test('there is one for each service and exit, on the address of the exit', () => {
+  const connections = connectionsOf(server, vpnServices, exits, ['pem'], true);
+  expect([...connections].map(([name, { local_addrs }]) => [name, local_addrs])).toEqual(
+    vpnServices.flatMap((service) => exits.map((exit) => [`${service} ${exit}`, [exit]])),
+  );
+});
+
+test('the node begins new keys with IKEv2 alone; with the others the client does, which takes none from the node', () => {
+  const connections = connectionsOf(server, vpnServices, exits.slice(0, 1), ['pem'], true);
+  for (const [name, { version, rekey_time, children }] of connections) {
+    const { net } = children as Record<string, ViciMessage>;
+    const begins = [rekey_time, net?.rekey_time].map((time) => time !== '0');
+    expect([name, ...begins]).toEqual([name, version === '2', version === '2']);
+  }
+});
