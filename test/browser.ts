@@ -44,8 +44,8 @@ export function connectBrowser(): Promise<Browser> {
 }
 
 /** Starts a browser for one file: for thousands of steps its messages, which go no other way, cost less than its start. */
-export function ownBrowser(): Promise<Browser> {
-  return chromium.launch(withoutWindows);
+export function ownBrowser(args: string[] = []): Promise<Browser> {
+  return chromium.launch({ ...withoutWindows, args: [...(options.args ?? []), ...args] });
 }
 
 /** Starts a whole Chromium of its own, with more arguments: for a program that is no test, or for a client of a proxy. */

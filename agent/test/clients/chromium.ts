@@ -1,6 +1,7 @@
-// Chromium as a foreign client: one browser, and for each deed a profile that has its proxy.
+// Chromium as a foreign client: for each deed a profile that has its proxy.
 import type { Browser, Page } from 'playwright-core';
-import { launchBrowser } from '../../../test/browser.ts';
+import { launchBrowser, ownBrowser } from '../../../test/browser.ts';
+import { effort } from '../../../test/effort.ts';
 import type { Deed, ForeignClient, Outcome } from './clients.ts';
 import { digestOf } from './site.ts';
 
@@ -23,6 +24,8 @@ const speak = `new Promise((resolve, reject) => {
   socket.onerror = () => reject(new Error('no WebSocket'));
 })`;
 
+const trusting = ['--ignore-certificate-errors'];
+
 export class Chromium implements ForeignClient {
   readonly name = 'Chromium';
   readonly schemes: ForeignClient['schemes'] = ['http', 'https'];
@@ -30,7 +33,8 @@ export class Chromium implements ForeignClient {
   readonly version = '2.0';
   readonly refusal =
     /ERR_(TUNNEL_CONNECTION_FAILED|INVALID_AUTH_CREDENTIALS|HTTP_RESPONSE_CODE_FAILURE)/;
-  #browser: Promise<Browser> | undefined;
+  #whole: Promise<Browser> | undefined;
+  #shell: Promise<Browser> | undefined;
 
   download(deed: Deed): Promise<Outcome> {
     return this.#visit(deed, async (page) => {
@@ -48,13 +52,13 @@ export class Chromium implements ForeignClient {
   }
 
   async stop(): Promise<void> {
-    await (await this.#browser)?.close();
+    for (const browser of [this.#whole, this.#shell]) await (await browser)?.close();
   }
 
   async #visit(deed: Deed, work: (page: Page) => Promise<string>): Promise<Outcome> {
-    this.#browser ??= launchBrowser(['--ignore-certificate-errors']);
     const { protocol, host, username, password } = new URL(deed.proxy);
-    const context = await (await this.#browser).newContext({
+    const browser = await this.#browserFor(username !== '');
+    const context = await browser.newContext({
       // It would go to addresses of its own machine by itself.
       proxy: { server: `${protocol}//${host}`, bypass: '<-loopback>', username, password },
     });
@@ -68,5 +72,14 @@ export class Chromium implements ForeignClient {
     } finally {
       await context.close();
     }
+  }
+  /** With credentials, a third of the cost: Chromium without windows. Without them it would ask for them without end. */
+  #browserFor(hasCredentials: boolean): Promise<Browser> {
+    if (!hasCredentials || effort === 'deep') {
+      this.#whole ??= launchBrowser(trusting);
+      return this.#whole;
+    }
+    this.#shell ??= ownBrowser(trusting);
+    return this.#shell;
   }
 }
