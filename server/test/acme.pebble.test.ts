@@ -1,6 +1,6 @@
 // ACME against a real certificate authority: the first certificate, its renewal without a restart, and each way in which it fails.
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Authority, startAuthority } from '../../test/authority.ts';
 import type { CertificateStatus } from '../src/certificate.ts';
+import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 
 let authority: Authority;
@@ -209,17 +210,44 @@ describe('a certificate by ACME', () => {
     expect(orders()).toBe(1);
     await first.running.stop();
   });
+});
 
-  test('of another directory takes the place of the one that is there', async () => {
+describe('a new certificate that ends before the one in use', () => {
+  const certificateFile = () => join(folder, 'tls/certificate.pem');
+
+  /** Puts a certificate in use that ends after all that pebble issues: `of` this directory. */
+  function use(of: string, wanted: Parameters<typeof newCertificate>[1]): string {
+    mkdirSync(join(folder, 'tls'), { mode: 0o700 });
+    const { cert, key } = newCertificate('in use', { hostname: name, issuer: 'Other', ...wanted });
+    writeFileSync(certificateFile(), `${cert}${key}`, { mode: 0o600 });
+    const state = { accounts: {}, issued_by: of, failures: 0, next_try: 0 };
+    writeFileSync(join(folder, 'tls/acme.json'), JSON.stringify(state), { mode: 0o600 });
+    return cert;
+  }
+
+  test.each([
+    ['of another directory', () => 'https://other.example/directory', {}],
+    ['for another name', () => authority.directory_url, { hostname: 'other.example' }],
+    ['that signs itself', () => authority.directory_url, { issuer: 'in use' }],
+  ])('replaces one %s', async (_, of, wanted) => {
+    const before = use(of(), wanted);
     await start();
-    await untilIssued();
-    await t.running.stop();
-    authority.requests.length = 0;
-    await start({
-      EXITWARD_ACME_DIRECTORY: authority.directory_url.replace('127.0.0.1', 'localhost'),
-    });
-    await vi.waitFor(() => expect(orders()).toBe(1), 90_000);
-    await untilIssued();
+    const issued = { source: 'acme', names: [name], last_error: null };
+    await vi.waitFor(async () => expect(await status()).toMatchObject(issued), 90_000);
+    expect(orders()).toBe(1);
+    expect(readFileSync(certificateFile(), 'utf8')).not.toContain(before);
+    const { issued_by } = JSON.parse(readFileSync(join(folder, 'tls/acme.json'), 'utf8'));
+    expect(issued_by).toBe(authority.directory_url);
+  });
+
+  test('does not replace one of the same directory for the same names', async () => {
+    // Two thirds of its life are over.
+    const before = use(authority.directory_url, { begins: '600101000000Z' });
+    await start();
+    const { last_error } = await untilFailed('authority');
+    expect(last_error).toMatch(/issued a certificate that ends at \S+, before the one in use/);
+    expect(readFileSync(certificateFile(), 'utf8')).toContain(before);
+    expect((await shown()).subject.CN).toBe('in use');
   });
 });
 

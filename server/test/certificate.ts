@@ -18,21 +18,35 @@ const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = oid('550403');
 const subjectAltName = oid('551d11');
 
-/** A new key and a certificate for it, as PEM; `name` is whom it names, `ends` a UTCTime. */
+interface Wanted {
+  /** UTCTimes. */
+  begins?: string;
+  ends?: string;
+  /** Without it, the certificate names itself as its issuer. */
+  issuer?: string;
+  hostname?: string;
+}
+
+/** A new key and a certificate for it, as PEM; `name` is whom it names. Its own key signs it, whatever issuer it names. */
 export function newCertificate(
   name: string,
-  { ends = '491231235959Z' } = {},
+  {
+    begins = '200101000000Z',
+    ends = '491231235959Z',
+    issuer = name,
+    hostname = 'localhost',
+  }: Wanted = {},
 ): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const subject = sequence(der(0x31, sequence(commonName, text(0x0c, name))));
-  const alternatives = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), text(0x82, 'localhost'));
+  const named = (common: string) => sequence(der(0x31, sequence(commonName, text(0x0c, common))));
+  const alternatives = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), text(0x82, hostname));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ecdsaWithSha256,
-    subject,
-    sequence(text(0x17, '200101000000Z'), text(0x17, ends)),
-    subject,
+    named(issuer),
+    sequence(text(0x17, begins), text(0x17, ends)),
+    named(name),
     publicKey.export({ format: 'der', type: 'spki' }),
     der(0xa3, sequence(sequence(subjectAltName, der(0x04, alternatives)))),
   );
