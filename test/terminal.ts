@@ -54,7 +54,8 @@ export class Terminal {
     return (await this.#tmux('capture-pane', '-p', ...more)).stdout;
   }
   async shows(what: RegExp): Promise<void> {
-    await expect.poll(() => this.screen('-N'), { timeout: 100_000 }).toMatch(what);
+    // Each look is a process.
+    await expect.poll(() => this.screen('-N'), { timeout: 100_000, interval: 200 }).toMatch(what);
   }
   async close(): Promise<void> {
     await this.#tmux('kill-server').catch(() => undefined);
