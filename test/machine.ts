@@ -7,7 +7,13 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /** Without the Node, and anything else, of the machine that runs the tests. */
-const bare = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/', LC_ALL: 'C.UTF-8' };
+export const bare = {
+  PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: '/',
+  LC_ALL: 'C.UTF-8',
+  // The programs start dozens of times.
+  NODE_COMPILE_CACHE: '/tmp/compiled',
+};
 
 export interface Started {
   /** Grows with what the program prints. */

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createCertificate, startNameServer } from '../agent/test/proxy_world.ts';
 import { CommandLine } from '../server/test/cli_process.ts';
 import { until } from '../server/test/waiting.ts';
-import { Machine } from './machine.ts';
+import { bare, Machine } from './machine.ts';
 import { architecture, packagesOfRun } from './packages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-line-'));
@@ -105,7 +105,7 @@ function paste(
   return new Promise((resolve) => {
     const script = `exec 2>&1; cd /tmp; ${first}${line}`;
     const options = {
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/', LC_ALL: 'C.UTF-8', ...own, ...env },
+      env: { ...bare, ...own, ...env },
       maxBuffer: 2 ** 24,
     };
     execFile('chroot', [machine.root, 'sh', '-c', script], options, (error, stdout) =>
