@@ -157,8 +157,9 @@ export function clientTests(engine: string, start: StartNode): void {
           expectRefusal(client, scheme, { credentials: alice, host: 'private.example' }, 403),
       );
 
-      test.for(drawn(once(cases)))('$name, $scheme: sees what custom DNS says', ({ client, scheme }) =>
-        expectSuccess(client, scheme, byOverride, { at: t.otherOriginIp }),
+      test.for(drawn(once(cases)))(
+        '$name, $scheme: sees what custom DNS says',
+        ({ client, scheme }) => expectSuccess(client, scheme, byOverride, { at: t.otherOriginIp }),
       );
     });
 
