@@ -1,19 +1,16 @@
 // `npm start` as a newcomer sees it: the demo's server and node in one process, used as its own introduction says.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
-let data_dir: string;
+const data_dir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
 let demo: Demo | undefined;
 
-beforeEach(() => {
-  data_dir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
-});
-afterEach(async () => {
+afterAll(async () => {
   await demo?.stop();
   rmSync(data_dir, { recursive: true, force: true });
 });
@@ -42,9 +39,14 @@ const patience = { timeout: 100_000 };
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 describe('npm start', () => {
+  let base: number;
+  let facts: Facts;
+  beforeAll(async () => {
+    base = await freeBase();
+    facts = await start(base);
+  });
+
   test('a newcomer lists the own address, overrides a hostname and uses a token, on the proxy of this machine', async () => {
-    const base = await freeBase();
-    const facts = await start(base);
     const { proxy } = facts;
     expect(proxy).toEqual({
       server: 'aar1',
@@ -86,11 +88,10 @@ describe('npm start', () => {
         return server.usage.current;
       }, patience)
       .toBeGreaterThan(500);
-    expect(await demo?.stop()).toBe(0);
   });
 
   test('the link that it prints signs in to the console, once', async () => {
-    const { base_url, console: entry } = await start(await freeBase());
+    const { base_url, console: entry } = facts;
     expect(entry).toMatchObject({ account: 'acme', user: 'proxy-billing-admin' });
     expect(demo?.out).toContain(entry.link);
     const [before, code] = entry.link.split('/#/enter/');
@@ -108,34 +109,28 @@ describe('npm start', () => {
   });
 
   test('what was listed holds after a restart, without joining again', async () => {
-    const base = await freeBase();
-    const first = await start(base);
-    await api(first, '/contract/ip-authlist', { user: 'proxy', expiry: inAnHour() });
-    await demo?.stop();
+    expect(await demo?.stop()).toBe(0);
     const second = await start(base);
-    expect(second.accounts[0]?.api_token).toBe(first.accounts[0]?.api_token);
+    expect(second.accounts[0]?.api_token).toBe(facts.accounts[0]?.api_token);
     await expect
       .poll(async () => (await page(second.proxy, second.proxy.origin)).status, patience)
       .toBe(200);
   });
 
-  describe('with a port that is taken', () => {
-    let taken: Server;
-    afterEach(() => void taken.close());
-
-    test('says which, and runs the server all the same', async () => {
-      const base = await freeBase();
-      taken = createServer().listen(base, '127.0.0.1');
-      await once(taken, 'listening');
-      const facts = await start(base);
-      await expect.poll(() => demo?.err, patience).toContain(String(base));
-      expect(demo?.err).toContain('another program has it');
-      expect(demo?.err).toContain('EXITWARD_DEMO_PORT_BASE');
-      expect((await api(facts, '/contract/servers')).length).toBeGreaterThan(5);
-    });
+  test('with a port that is taken it says which, and runs the server all the same', async () => {
+    await demo?.stop();
+    const taken = createServer().listen(base, '127.0.0.1');
+    await once(taken, 'listening');
+    const others = await start(base);
+    await expect.poll(() => demo?.err, patience).toContain(String(base));
+    expect(demo?.err).toContain('another program has it');
+    expect(demo?.err).toContain('EXITWARD_DEMO_PORT_BASE');
+    expect((await api(others, '/contract/servers')).length).toBeGreaterThan(5);
+    taken.close();
   });
 
   test('a port base that is none is refused at once', async () => {
+    await demo?.stop();
     for (const wrong of ['80', '70000', '1e4', 'x']) {
       demo = new Demo(data_dir, wrong);
       await once(demo.child, 'exit');
