@@ -46,6 +46,8 @@ export interface FakeAnswer {
 /** A request of the page. */
 export interface FakeRequest {
   operation: string;
+  /** What stands in its path. */
+  params: Record<string, string>;
   query: Record<string, string>;
   body: unknown;
 }
@@ -86,6 +88,10 @@ export const operations: FakeOperation[] = Object.entries(document.paths)
 export class FakeApi {
   /** What the page has asked for, without the streams of events. */
   readonly requests: FakeRequest[] = [];
+  /** Of these, the last ones that change something, never forgotten. */
+  readonly writes: FakeRequest[] = [];
+  /** The last answer to each operation that was no refusal. */
+  readonly answers = new Map<string, unknown>();
   /** The operations that were asked for, ever. */
   readonly sent: string[] = [];
   /** The ways in which requests or answers are not as the document has them. */
@@ -176,9 +182,11 @@ export class FakeApi {
     const { name, isStream } = operation;
     const query = request.query as Record<string, string>;
     const body = request.body ?? undefined;
-    const asked = { operation: name, query, body };
+    const params = request.params as Record<string, string>;
+    const asked = { operation: name, params, query, body };
     this.sent.push(name);
     if (!isStream) this.requests.push(asked);
+    if (operation.method !== 'GET') this.writes.push(asked);
     this.#heard.emit('request');
     this.#checkRequest(operation, request);
     const { headers: known = {} } = operation.responses[operation.status] as Documented;
@@ -187,6 +195,7 @@ export class FakeApi {
     const status = given.status ?? operation.status;
     const value =
       given.body ?? (status < 300 ? operation.example : errorBody(name, status, given.field));
+    if (status < 300) this.answers.set(name, value);
     const headers = {
       'x-request-id': 'fake-1',
       ...('Exitward-Total' in known && counts(value)),

@@ -124,21 +124,24 @@ export class FakeConsole {
     await said.catch(() => undefined);
     this.recover();
     await this.fake.cutStreams();
-    await expect.poll(() => this.#text()).not.toContain('The fake answers');
-    await this.visit.settled();
+    await this.does("isGone('The fake answers').then(settled)");
     return silent.map((read) => `does not say that it cannot read ${read}`);
   }
 
   /** All words of the page, or of the dialog over it. */
   async #text(): Promise<string> {
-    const text = "(document.querySelector('dialog[open]') ?? document.body).innerText";
-    return (await this.visit.page.evaluate(text)) as string;
+    return (await this.does('textOf()')) as string;
   }
 
   /** Waits until each read that fails has been made for the last time. */
   async tried(): Promise<void> {
     const isOver = async () => (await this.#isQuiet()) && this.#failingReads().every(isLastTry);
     await expect.poll(isOver).toBe(true);
+  }
+
+  /** What the function of `in_page.ts` answers. */
+  does(call: string): Promise<unknown> {
+    return this.visit.page.evaluate(call);
   }
 
   /** Presses those in the page that have these names, one after another, and waits until all is read. */
@@ -174,10 +177,19 @@ export class FakeConsole {
   }
 
   /** From here on the records are others than the examples: these fields of theirs have these values. */
-  setFields(values: Record<string, unknown>): void {
+  setFields(values: Record<string, unknown>, of = 'GET'): void {
     this.#give(({ method, example }) =>
-      method === 'GET' ? { body: withFields(example, values) } : undefined,
+      method === of ? { body: withFields(example, values) } : undefined,
     );
+  }
+
+  /** From here on each list with this end of its path has a second row, which differs from the first in these fields. */
+  addRows(rows: Record<string, object>): void {
+    this.#give(({ method, path, example }) => {
+      const other = rows[path.replace(/.*\//, '')];
+      if (method !== 'GET' || !other || !Array.isArray(example)) return undefined;
+      return { body: [...example, { ...example[0], ...other }] };
+    });
   }
 
   /** From here on nobody is signed in. */

@@ -6,6 +6,9 @@ const staleMs = 15_000;
 /** Longer than anything takes that comes at all. */
 const patienceMs = 20_000;
 
+/** What a form says of a failure comes within this. */
+const soonMs = 3_000;
+
 export const inPage = `(() => {
   if (location.origin === 'null') return;
   sessionStorage.setItem('exitward-operator-token', 'ewo_fake');
@@ -27,8 +30,8 @@ export const inPage = `(() => {
   const all = (selector) => [...document.querySelectorAll(selector)].filter(isSeen);
   const nameOf = (one) =>
     (one.getAttribute('aria-label') ?? one.innerText).trim().replace(/\\s+/g, ' ');
-  const until = async (is, what) => {
-    for (const end = performance.now() + ${patienceMs}; !(await is()); )
+  const until = async (is, what, patience = ${patienceMs}) => {
+    for (const end = performance.now() + patience; !(await is()); )
       if (performance.now() > end) throw new Error('it waits in vain: ' + what);
   };
 
@@ -38,11 +41,19 @@ export const inPage = `(() => {
   const settled = () =>
     until(async () => (await isQuiet()) && all('.loading, .spinner').length === 0, 'for all to be read');
 
+  // Nothing is drawn from here on: only where things are, and what they say, is looked at.
+  const veil = () => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('html { opacity: 0 !important; }');
+    document.adoptedStyleSheets = [sheet];
+  };
+
   const age = async () => {
     await until(isQuiet, 'for all answers');
     ahead += ${staleMs} + 1;
   };
   const go = async (path) => {
+    veil();
     location.hash = path;
     await settled();
     await until(async () => (await isQuiet()) && document.querySelector('h1'), 'for ' + path);
@@ -80,5 +91,87 @@ export const inPage = `(() => {
     }
     await settled();
   };
-  Object.assign(globalThis, { isQuiet, age, go, forget, namesOf, press, pressOne });
+  // Takes back what was done last, if there is a way to.
+  const undo = () => {
+    const button = all('.toast button').findLast((one) => nameOf(one) === 'Undo');
+    if (button) pressOne(button);
+    return button !== undefined;
+  };
+  const textOf = () => (document.querySelector('dialog[open]') ?? document.body).innerText;
+  const isGone = (text) => until(async () => !textOf().includes(text) || ((await isQuiet()), false), 'to lose ' + text);
+
+  // The form that lies on top, as a trial of forms asks for it.
+  const form = () =>
+    document.querySelector('dialog[open] form.form, main:not(:has(dialog[open])) form.form');
+  const isText = ({ type }) => !/^(checkbox|radio|select-one|file|hidden)$/.test(type);
+  const controls = () =>
+    [...form().querySelectorAll('input, select, textarea')].filter(
+      (one) => one.checkVisibility() && !one.disabled && one.name);
+  const controlOf = (name) =>
+    form().querySelector(':is(input, select, textarea)[name="' + name + '"]');
+  const fieldsOf = () => controls().map(({ name }) => name);
+  const keyOfForm = () =>
+    form() && form().querySelector('button[type=submit]').innerText + ': ' + fieldsOf().join(' ');
+  const submit = () => pressOne(form().querySelector('button[type=submit]'));
+  const change = async (one, does) => {
+    one.focus();
+    does();
+    for (const type of ['input', 'change']) one.dispatchEvent(new Event(type, { bubbles: true }));
+    await isQuiet();
+  };
+  // Not by the console's own setters, as somebody who types.
+  const type = (one, text) =>
+    change(one, () =>
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(one), 'value').set.call(one, text));
+
+  // Sends the form without what it requires: how many fields these are, and how many it marks.
+  const submitNothing = async () => {
+    const names = controls().filter((one) => isText(one) && one.required).map(({ name }) => name);
+    for (const name of names) await type(controlOf(name), '');
+    if (names.length > 0) submit();
+    return { required: names.length, invalid: form().querySelectorAll(':invalid:not(fieldset)').length };
+  };
+  const fill = async (texts, ofTypes) => {
+    const isReading = () => /^Reading /m.test(
+      [...form().querySelectorAll('option')].map((one) => one.textContent).join('\\n'));
+    await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
+    for (const { name, required, value, type: kind } of controls()) {
+      const one = controlOf(name);
+      if (kind === 'file') {
+        const files = new DataTransfer();
+        files.items.add(new File(['{"servers": []}'], 'a.json', { type: 'application/json' }));
+        await change(one, () => { one.files = files.files; });
+      } else if (kind === 'checkbox') {
+        if (required && !one.checked) one.click();
+      } else if (kind === 'select-one') {
+        const values = [...one.options].map((option) => option.value);
+        await type(one, values.find((other) => other && other !== value) ?? value);
+      } else if (isText(one)) await type(one, texts[name] ?? ofTypes[kind] ?? 'other');
+    }
+  };
+  const fillAndSubmit = async (...given) => {
+    await fill(...given);
+    submit();
+  };
+  // Whether the form says this before long, and marks the field.
+  const says = async (text, field) => {
+    const isSaid = async () => form()?.innerText.includes(text) || ((await isQuiet()), false);
+    const said = await until(isSaid, text, ${soonMs}).then(() => true, () => false);
+    const isMarked = form()?.querySelector('[name="' + field + '"][aria-invalid=true]') != null;
+    return { said, isMarked };
+  };
+  // What is wrong with a form that should have succeeded, once all is read.
+  const wrongOf = async (key) => {
+    await settled();
+    const isThere = keyOfForm() === key;
+    const wrong = isThere
+      ? [...form().querySelectorAll(':invalid:not(fieldset), .fault:not(:empty, .banner)')].map((one) =>
+        [one.name, one.validationMessage ?? one.innerText].filter(Boolean).join(': '))
+      : [];
+    return { isThere, wrong, isSaid: all('.toast').length > 0 };
+  };
+  Object.assign(globalThis, {
+    ...{ isQuiet, settled, age, go, forget, namesOf, press, undo, textOf, isGone },
+    ...{ keyOfForm, fieldsOf, submit, submitNothing, fillAndSubmit, says, wrongOf },
+  });
 })()`;
