@@ -3,11 +3,13 @@ import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
+import { Random } from '../../server/test/random.ts';
 import { ownBrowser } from '../browser.ts';
 import { addressesOfAccount, addressesOfOperator } from '../console/addresses.ts';
 import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
 import { effort } from '../effort.ts';
+import { newSeed } from '../seed.ts';
 import { FakeApi, operations, type Rule, refusal } from './fake_api.ts';
 import { inPage } from './in_page.ts';
 
@@ -24,6 +26,18 @@ export const addresses = [
   ...addressesOfOperator(server),
   ...parts.map((part) => paths.operator.account(account, part)),
 ];
+
+/** The page of an account's part for its people and the one for operators, which show the same. */
+const pairs = parts.slice(1).map((part) => {
+  const ofPeople = part === 'audit' ? paths.activity : `/${part}`;
+  return [ofPeople, paths.operator.account(account, part)] as const;
+});
+
+const random = new Random(newSeed());
+const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
+
+/** Whether a run for a submission tries on this page what its twin in the other console does alike: chance takes one of the two. */
+export const isDrawn = (path: string) => !leftOut.includes(path);
 
 /** A read is made so often before its failure is shown: `reading.ts` of the console. */
 const mostTries = 5;

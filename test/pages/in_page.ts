@@ -47,6 +47,9 @@ export const inPage = `(() => {
     sheet.replaceSync('html { opacity: 0 !important; }');
     document.adoptedStyleSheets = [sheet];
   };
+  const unveil = () => {
+    document.adoptedStyleSheets = [];
+  };
 
   const age = async () => {
     await until(isQuiet, 'for all answers');
@@ -171,7 +174,7 @@ export const inPage = `(() => {
     return { isThere, wrong, isSaid: all('.toast').length > 0 };
   };
   Object.assign(globalThis, {
-    ...{ isQuiet, settled, age, go, forget, namesOf, press, undo, textOf, isGone },
+    ...{ unveil, isQuiet, settled, age, go, forget, namesOf, press, undo, textOf, isGone },
     ...{ keyOfForm, fieldsOf, submit, submitNothing, fillAndSubmit, says, wrongOf },
   });
 })()`;
