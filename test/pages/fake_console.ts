@@ -197,12 +197,17 @@ export class FakeConsole {
     );
   }
 
-  /** From here on each list with this end of its path has a second row, which differs from the first in these fields. */
-  addRows(rows: Record<string, object>): void {
+  /** From here on each list with this end of its path has more rows, which differ from the first in these fields. */
+  addRows(rows: Record<string, object>, count = 1): void {
     this.#give(({ method, path, example }) => {
       const other = rows[path.replace(/.*\//, '')];
       if (method !== 'GET' || !other || !Array.isArray(example)) return undefined;
-      return { body: [...example, { ...example[0], ...other }] };
+      const added = Array.from({ length: count }, (_, n) => ({
+        ...example[0],
+        ...('id' in example[0] && { id: n + 2 }),
+        ...other,
+      }));
+      return { body: [...example, ...added] };
     });
   }
 

@@ -21,7 +21,7 @@ const texts: Record<string, string> = {
 };
 const ofTypes: Record<string, string> = { number: '7', password: 'a long password' };
 
-const isWrite = ({ operation }: FakeRequest) => !operation.startsWith('GET ');
+export const isWrite = ({ operation }: FakeRequest) => !operation.startsWith('GET ');
 
 export class FormTrial {
   readonly faults: string[] = [];

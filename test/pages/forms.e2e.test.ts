@@ -7,7 +7,7 @@ import { Random } from '../../server/test/random.ts';
 import { effort } from '../effort.ts';
 import { newSeed } from '../seed.ts';
 import { addresses, FakeConsole } from './fake_console.ts';
-import { FormTrial } from './form_trial.ts';
+import { FormTrial, isWrite } from './form_trial.ts';
 import { faultsOfUndo, nameOf, undoes } from './undo.ts';
 
 const chooseAll = 'Choose all rows that are shown';
@@ -166,6 +166,33 @@ describe('the forms of the console', () => {
       expect(await faultsOf(path, await waysOn(path))).toEqual([]);
     },
   );
+
+  test('of people without the admin flag list addresses for themselves alone', async () => {
+    t.setFields({ admin: false });
+    await t.open('/authlist');
+    expect(await t.namesOf('main button')).not.toContain('Remove all …');
+    await t.press(['Add an address']);
+    expect(await t.visit.field('User').getAttribute('readonly')).not.toBeNull();
+    expect(t.takeFaults()).toEqual([]);
+  });
+
+  test('that remove more than twenty entries ask for a typed word', async () => {
+    t.addRows({ authlist: {} }, 21);
+    await t.open('/authlist');
+    await t.press(['Remove all …']);
+    const remove = async (word: string) => {
+      await t.visit.field(/^To confirm/).fill(word);
+      await t.visit.button('Remove 22 entries').click();
+    };
+    await remove('21');
+    expect(await t.visit.faultOf('To confirm, type acme (the account) or 22 (the number)')).toBe(
+      'Expected: acme, or 22.',
+    );
+    expect(t.fake.requests.some(isWrite)).toBe(false);
+    await remove('22');
+    expect((await t.fake.next(isWrite))?.operation).toBe('DELETE /console/authlist');
+    expect(t.takeFaults()).toEqual([]);
+  });
 
   test('are taken back in each way that the console has', () => {
     expect([...undone].sort()).toEqual(Object.keys(undoes).sort());

@@ -1,0 +1,108 @@
+// What the console says of a failed sign-in, and what the permissions of a person open: the server's own tests prove the rules.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { account, Console, passwordOf } from './console/console.ts';
+import type { Visit } from './console/visit.ts';
+
+const patience = { timeout: 100_000 };
+
+describe('a person at the console', { timeout: 360_000 }, () => {
+  let t: Console;
+  beforeAll(async () => {
+    t = await Console.start();
+  });
+  afterAll(() => t?.stop());
+
+  async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
+    await visit.field('Account').fill(account);
+    await visit.field('User').fill(user);
+    await visit.field('Password').fill(password);
+    await visit.button('Sign in').click();
+  }
+
+  test('a wrong password, a wrong user and a wrong account are told in the same words', async () => {
+    await t.passwordFor('admin');
+    const visit = await t.visit();
+    await visit.open('/');
+    const said: Array<string | null> = [];
+    for (const [of, user, password] of [
+      [account, 'admin', 'not the right password'],
+      [account, 'nobody-there', passwordOf('admin')],
+      ['no-such-account', 'admin', passwordOf('admin')],
+    ] as const) {
+      await visit.field('Account').fill(of);
+      await visit.field('User').fill(user);
+      await visit.field('Password').fill(password);
+      const answered = visit.page.waitForResponse(/\/console\/session$/);
+      await visit.button('Sign in').click();
+      expect((await answered).status()).toBe(401);
+      const alert = visit.page.getByRole('alert').filter({ hasText: /./ });
+      await alert.waitFor();
+      said.push(await alert.textContent());
+    }
+    expect(new Set(said)).toEqual(new Set(['Account, user or password is not right.']));
+    await visit.end();
+  });
+
+  test('who guesses is told how long to wait, and even the right password waits', async () => {
+    await t.passwordFor('billing-admin');
+    const visit = await t.visit();
+    await visit.open('/');
+    const alert = visit.page.getByRole('alert').filter({ hasText: /./ });
+    // The fifth failure costs 2 seconds, of which this makes 52.
+    for (let failures = 0; failures < 5; failures++) {
+      const answered = visit.page.waitForResponse(/\/console\/session$/);
+      await giveCredentials(visit, 'billing-admin', `guess number ${failures}`);
+      expect((await answered).status()).toBe(401);
+    }
+    t.moveWaits(50);
+    await giveCredentials(visit, 'billing-admin');
+    await alert.filter({ hasText: 'Too many attempts' }).waitFor();
+    expect(await alert.textContent()).toMatch(/^Too many attempts.*Try again in \d\d? seconds\.$/);
+    t.moveWaits(-50);
+    await expect
+      .poll(async () => {
+        const press = visit.button('Sign in').click({ timeout: 1000 });
+        await press.catch(() => undefined);
+        return visit.heading('Overview').isVisible();
+      }, patience)
+      .toBe(true);
+    await visit.end();
+  });
+
+  test('the menu shows what the permissions open, and a typed address of another page says that it is not open', async () => {
+    const all = [
+      'Overview',
+      'Servers',
+      'Usage',
+      'IP authlist',
+      'Custom DNS',
+      'Users and tokens',
+      'API tokens',
+      'Activity',
+      'Your sign-in',
+    ];
+    const open: Record<string, string[]> = {
+      admin: all,
+      billing: ['Overview', 'Usage', 'Your sign-in'],
+      proxy: ['Overview', 'Servers', 'IP authlist', 'Users and tokens', 'Your sign-in'],
+      none: ['Overview', 'Your sign-in'],
+    };
+    const closed: Record<string, string> = {
+      billing: '/authlist',
+      proxy: '/tokens',
+      none: '/servers/aar1',
+    };
+    for (const [user, names] of Object.entries(open)) {
+      const visit = await t.visitAs(user);
+      expect(await visit.menu(), user).toEqual(names);
+      if (user === 'none') await visit.heading('You have no permissions yet').waitFor();
+      const path = closed[user];
+      if (path) {
+        await visit.open(`/#${path}`);
+        await visit.sees('it needs a permission that you do not have');
+      }
+      expect(visit.problems, user).toEqual([]);
+      await visit.end();
+    }
+  });
+});
