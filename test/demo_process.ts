@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { bareEnvironment } from './bare_environment.ts';
 
@@ -20,28 +20,32 @@ export interface Facts {
   nodes_pid: number;
 }
 
-/** The port that the system gave, 0 being any; undefined when this one is taken. */
-export async function givenPort(port: number): Promise<number | undefined> {
+/** Of a base: two ports of the proxy, with their override ports, the origin, and the two listeners of `listenersOf`. */
+const offsets = [-1000, -500, 0, 80, 500, 1000, 1500];
+
+/** A port base whose ports nobody has. */
+export async function freeBase(): Promise<number> {
+  for (;;) {
+    // Below the ports that the system gives away by itself.
+    const base = 22_000 + Math.floor(Math.random() * 9_000);
+    const free = await Promise.all(offsets.map((offset) => isFree(base + offset)));
+    if (!free.includes(false)) return base;
+  }
+}
+
+/** Addresses for the account holders' listener and the operators', where they have to be known beforehand. */
+export function listenersOf(base: number): [string, string] {
+  return [`127.0.0.1:${base + 1000}`, `127.0.0.1:${base + 1500}`];
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1');
   const listens = await once(server, 'listening').then(
     () => true,
     () => false,
   );
-  if (!listens) return undefined;
-  const given = (server.address() as AddressInfo).port;
-  await new Promise((resolve) => server.close(resolve));
-  return given;
-}
-
-/** A port base whose ports nobody has: two of the proxy, with their override ports, and the origin. */
-export async function freeBase(): Promise<number> {
-  for (;;) {
-    // Below the ports that the system gives away by itself.
-    const base = 22_000 + Math.floor(Math.random() * 9_000);
-    const used = [-1000, -500, 0, 80, 500].map((offset) => base + offset);
-    const free = await Promise.all(used.map(givenPort));
-    if (!free.includes(undefined)) return base;
-  }
+  if (listens) await new Promise((resolve) => server.close(resolve));
+  return listens;
 }
 
 export class Demo {

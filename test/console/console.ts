@@ -9,7 +9,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { TestClient } from '../../server/test/client.ts';
 import { TestNode } from '../../server/test/node.ts';
 import { connectBrowser } from '../browser.ts';
-import { Demo, type Facts, freeBase, givenPort } from '../demo_process.ts';
+import { Demo, type Facts, freeBase, listenersOf } from '../demo_process.ts';
 import { fillAuthlist, fillNetwork, type NetworkSize } from './filling.ts';
 import { Visit } from './visit.ts';
 
@@ -62,9 +62,7 @@ export class Console {
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
     const port_base = await freeBase();
     // Known beforehand: links that are made to be sent begin with the address.
-    const ports = [await givenPort(0), await givenPort(0)];
-    const listen = ports.map((port) => `127.0.0.1:${port}`) as [string, string];
-    const demo = new Demo(data_dir, String(port_base), listen, nodes);
+    const demo = new Demo(data_dir, String(port_base), listenersOf(port_base), nodes);
     const [facts, browser] = await Promise.all([demo.ready(), open()]);
     return new Console(data_dir, port_base, demo, facts, browser);
   }

@@ -308,6 +308,7 @@ await attempt('what is sealed for L2TP reaches no other program of the node', as
     `table inet front {
       chain front {
         type filter hook prerouting priority -500
+        iifname lo accept
         udp dport ${forged_port} meta ipsec missing drop
         udp dport ${forged_port} counter
       }
