@@ -1,10 +1,9 @@
 // The servers of a contract and of the network in pages, by their places, and many put on the contract or taken off it at once.
 
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { tries } from '../../test/effort.ts';
 import type { BuiltAccount } from './builders.ts';
+import { assertForChoices, ordersBy } from './choices.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
 
@@ -180,7 +179,7 @@ eachDatabase((database) => {
       ...{ id: at + 1, is: of.get(name) },
     }));
   }
-  const fits = (row: Row, { search = '', ...filter }: Record<string, string>) => {
+  const fits = (row: Row, { search = '', ...filter }: Partial<Record<string, string>>) => {
     const { server, hostname, title, location, is } = row;
     const { city, country } = location;
     const texts = [server, hostname, title, city, countryNames[country] ?? ''];
@@ -207,47 +206,37 @@ eachDatabase((database) => {
       service: ['proxy', 'vpn-ikev2', 'vpn-l2tp', 'vpn'],
       state: [...states, 'misplaced', 'over_limit'],
       places: ['DE Berlin', 'DE Berlin|US Washington, D.C.', 'BR São Paulo', 'FR Paris'],
+      by: ordersBy(Object.keys(keys)),
+      view: Object.keys(views),
+      limit: [3, 7, 1000],
     };
-    const filter = fc.record(
-      mapValues(choices, (some) => fc.constantFrom(...some)),
-      { requiredKeys: [] },
-    );
-    type Asked = [filter: object, sort: string, isDescending: boolean, view: string, limit: number];
-    const byItself = Object.entries(choices).flatMap(([name, some]) =>
-      some.map((one): Asked => [{ [name]: one }, 'name', false, 'all', 1000]),
-    );
-    await fc.assert(
-      fc.asyncProperty(
-        fc.oneof(fc.constant({}), filter),
-        fc.constantFrom(...Object.keys(keys)),
-        fc.boolean(),
-        fc.constantFrom(...Object.keys(views)),
-        fc.constantFrom(3, 7, 1000),
-        async (filter, sort, isDescending, view, limit) => {
-          const asked = { ...filter, sort, limit, order: isDescending ? 'desc' : 'asc' };
-          const inView = all.filter((row) => views[view]?.(row));
-          const keyOf = keys[sort] as (row: Row) => string | number;
-          const found = inView
-            .filter((row) => fits(row, filter as Record<string, string>))
-            .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * (isDescending ? -1 : 1))
-            .map(({ server }) => server);
-          const { answers, rows } = await pages(`/network?${query({ ...asked, view })}`);
-          expect(rows.map(({ server }) => server)).toEqual(found);
-          const counts = (answer: Answer | undefined) => [
-            answer?.headers.get('exitward-total'),
-            answer?.headers.get('exitward-found'),
-          ];
-          expect(counts(answers[0])).toEqual([String(inView.length), String(found.length)]);
-          if (view !== 'contract') return;
-          const full = await pages(`/servers?${query(asked)}`);
-          expect(full.rows.map(({ server }) => server)).toEqual(found);
-          expect(full.rows).toEqual(
-            found.map((name) => all.find(({ server }) => server === name)?.is),
-          );
-          expect(counts(full.answers[0])).toEqual(counts(answers[0]));
-        },
-      ),
-      { numRuns: byItself.length + tries(60), examples: byItself },
+    await assertForChoices(
+      choices,
+      tries(60),
+      async ({ by = { sort: 'name', order: 'asc' }, view = 'all', limit = 1000, ...filter }) => {
+        const asked = { ...filter, ...by, limit };
+        const inView = all.filter((row) => views[view]?.(row));
+        const keyOf = keys[by.sort] as (row: Row) => string | number;
+        const direction = by.order === 'desc' ? -1 : 1;
+        const found = inView
+          .filter((row) => fits(row, filter))
+          .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * direction)
+          .map(({ server }) => server);
+        const { answers, rows } = await pages(`/network?${query({ ...asked, view })}`);
+        expect(rows.map(({ server }) => server)).toEqual(found);
+        const counts = (answer: Answer | undefined) => [
+          answer?.headers.get('exitward-total'),
+          answer?.headers.get('exitward-found'),
+        ];
+        expect(counts(answers[0])).toEqual([String(inView.length), String(found.length)]);
+        if (view !== 'contract') return;
+        const full = await pages(`/servers?${query(asked)}`);
+        expect(full.rows.map(({ server }) => server)).toEqual(found);
+        expect(full.rows).toEqual(
+          found.map((name) => all.find(({ server }) => server === name)?.is),
+        );
+        expect(counts(full.answers[0])).toEqual(counts(answers[0]));
+      },
     );
   });
 

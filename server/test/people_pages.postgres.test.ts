@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { periodAt } from '../src/periods.ts';
 import type { BuiltAccount } from './builders.ts';
+import { assertForChoices, ordersBy } from './choices.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
@@ -17,11 +18,17 @@ interface List {
   states: Record<string, (row: Row) => boolean>;
   /** What a search looks at. */
   texts: (row: Row) => string[];
+  searches: string[];
+  /** Its other filters, and which rows each finds. */
+  filters: () => Record<string, unknown[]>;
+  isOf: Record<string, (row: Row, wanted: never) => boolean>;
   idOf: (row: Row) => string;
 }
 
 const day = 86_400;
 const many = 700;
+// As patterns of SQL, `größe_` and `100%` would find the second.
+const plans = ['Größe_100%', 'Größe-1000'];
 const order = (one: string | number, other: string | number) =>
   one < other ? -1 : one > other ? 1 : 0;
 
@@ -41,7 +48,8 @@ eachDatabase((database) => {
         'users',
         ids.map((id) => ({
           ...{ account_id: account.id, id, name: `user${(id * 7919) % 1009}`, token_version: 1 },
-          display_name: id % 50 === 0 ? `Jürgen_${id}%` : `user${id}`,
+          // As a pattern of SQL, `jürgen_` would find the second.
+          display_name: [`Jürgen_${id}%`, `JürGEN-${id}`][id % 50] ?? `user${id}`,
           ...{ active: id % 7 === 0 ? 0 : 1, proxy: id % 2, billing: id % 3 === 0 ? 1 : 0 },
           admin: id % 5 === 0 ? 1 : 0,
         })),
@@ -65,7 +73,7 @@ eachDatabase((database) => {
       );
       // The contracts begin on all days of a month.
       const accounts = ids.map((id) => ({
-        ...{ id, name: `n${(id * 7919) % 1009}`, plan: id % 9 === 0 ? 'Größe_100%' : 'small' },
+        ...{ id, name: `n${(id * 7919) % 1009}`, plan: plans[id % 9] ?? 'small' },
         ...{
           start: now - ((id * 37) % 4000) * day - id,
           expiry: now + ((id * 13) % 90) * day - 9 * day,
@@ -90,6 +98,40 @@ eachDatabase((database) => {
           { account_id: id, server_id: 1, bytes: 9999, period_start: start - 1 },
         ]),
       );
+      // Of another account, with the same ids, and what acme's users of these ids do not have.
+      const others = ids.slice(0, 60).map((id) => ({
+        ...{
+          account_id: 2,
+          id,
+          name: `other-user${id}`,
+          display_name: 'Jürgen_1%',
+          token_version: 1,
+        },
+        ...{ active: 1, proxy: 1, billing: 1, admin: 1 },
+      }));
+      await tx.insertMany('users', others);
+      await tx.insertMany(
+        'sign_ins',
+        others
+          .filter(({ id }) => id % 3 > 0)
+          .map(({ account_id, id }) => ({ account_id, user_id: id, last_sign_in_at: now })),
+      );
+      await tx.insertMany(
+        'sign_in_codes',
+        others.map(({ account_id, id }) => ({
+          ...{ account_id, user_id: id, purpose: 'invite', hash: `other ${id}` },
+          expiry: now + day,
+        })),
+      );
+      await tx.insertMany(
+        'sign_in_codes',
+        ids
+          .filter((id) => id % 5 === 0)
+          .map((id) => ({
+            ...{ account_id: account.id, user_id: id, purpose: 'sign_in', hash: `link ${id}` },
+            expiry: now + day,
+          })),
+      );
       await tx.run(`update counters set last = ${many + 1} where list in ('users', 'accounts')`);
     });
   });
@@ -111,6 +153,9 @@ eachDatabase((database) => {
         active && sign_in.invited_until !== null && sign_in.last_sign_in_at === null,
     },
     texts: ({ name, display_name }) => [name, display_name],
+    searches: ['12', 'USER7', '0%', 'jürgen_', 'JürGEN', 'nobody'],
+    filters: () => ({ flag: ['proxy', 'billing', 'admin'] }),
+    isOf: { flag: ({ flags }, flag) => flags[flag] },
     idOf: ({ id }) => String(id),
   };
   const accounts: List = {
@@ -129,6 +174,10 @@ eachDatabase((database) => {
       suspended: ({ suspended }) => suspended,
     },
     texts: ({ name, plan }) => [name, plan],
+    searches: ['12', 'N7', '100%', 'größe_', 'SMALL', 'nobody'],
+    // Some end in that second.
+    filters: () => ({ ends_before: [0, 5, 30].map((days) => t.now() + days * day) }),
+    isOf: { ends_before: ({ expiry }, time) => expiry < time },
     idOf: ({ name }) => name,
   };
   const lists = { users, accounts };
@@ -163,7 +212,43 @@ eachDatabase((database) => {
     (await pages(list === 'users' ? '/users' : '/accounts?limit=1000')).rows;
 
   describe.each(['users', 'accounts'] as const)('%s', (name) => {
-    const { path, sorts, states, texts, idOf } = lists[name];
+    const { path, sorts, states, texts, searches, filters, isOf, idOf } = lists[name];
+
+    test('each filter finds those that say so of themselves, in each order', async () => {
+      const all = await whole(name);
+      const ids = await idsByName();
+      const keys: Record<string, Key> = { ...sorts, id: (row) => ids.get(row.name) as number };
+      const fits: Record<string, (row: Row, wanted: never) => boolean> = {
+        search: (row, text: string) =>
+          texts(row).some((one) => one.toLowerCase().includes(text.toLowerCase())),
+        state: (row, state: string) => states[state]?.(row) === true,
+        ...isOf,
+      };
+      const choices = {
+        ...{ ...filters(), search: searches, state: Object.keys(states) },
+        by: ordersBy(Object.keys(keys)),
+      };
+      await assertForChoices(
+        choices,
+        tries(60),
+        async ({ by = { sort: 'id', order: 'asc' }, ...filter }) => {
+          const asked = new URLSearchParams({ ...filter, ...by, limit: '240' });
+          const { answers, rows } = await pages(`${path}?${asked}`);
+          const keyOf = keys[by.sort] as Key;
+          const idKey = keys.id as Key;
+          const direction = by.order === 'desc' ? -1 : 1;
+          const found = all
+            .filter((row) =>
+              Object.entries(filter).every(([name, wanted]) => fits[name]?.(row, wanted as never)),
+            )
+            .sort((a, b) => (order(keyOf(a), keyOf(b)) || order(idKey(a), idKey(b))) * direction);
+          expect(rows.map(idOf)).toEqual(found.map(idOf));
+          const { headers } = answers[0] as Answer;
+          expect(headers.get('exitward-found')).toBe(String(found.length));
+          expect(headers.get('exitward-total')).toBe(String(all.length));
+        },
+      );
+    });
 
     test('each one that stays as it is is seen once, in order, whatever changes between the pages', async () => {
       await fc.assert(
