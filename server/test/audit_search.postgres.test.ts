@@ -43,6 +43,8 @@ const arbitrary = {
   account: fc.constantFrom('acme', 'other', null),
   action: fc.constantFrom(
     'server.create',
+    // No record of a server.
+    'servers.change',
     'contract_server.add',
     'authlist.create',
     'authlist.remove',

@@ -95,7 +95,7 @@ eachDatabase((database) => {
             ...{ account_id: id, server_id: 1, bytes: (id % 17) * 100 },
             period_start: periodAt(start, now).start,
           },
-          { account_id: id, server_id: 1, bytes: 9999, period_start: start - 1 },
+          { account_id: id, server_id: 1, bytes: 999 * (id % 13), period_start: start - 1 },
         ]),
       );
       // Of another account, with the same ids, and what acme's users of these ids do not have.

@@ -86,9 +86,10 @@ eachDatabase((database) => {
       await tx.insertMany(
         'geo_statuses',
         exits
-          .filter(({ server_id }) => server_id % 17 === 0)
-          .map(({ ip }) => ({
-            ...{ ip, provider: 'one', status: 'crit', status_time: now },
+          .filter(({ server_id }) => server_id % 17 < 2)
+          .map(({ ip, server_id }) => ({
+            ...{ ip, provider: 'one', status_time: now },
+            status: server_id % 17 === 0 ? 'crit' : 'ok',
             ...{ country: 'US', distance_km: 1 },
           })),
       );

@@ -34,8 +34,8 @@ eachDatabase((database) => {
   let acme: BuiltAccount;
   let alice: Browser;
   const many = 50;
-  const names = ['deploy', 'Büro', 'ci 100%', '\u{1f600} smile', '\uffe5 yen', 'nightly_job']
-    // As patterns of SQL, `100%` and `y_j` would find it.
+  const names = ['deploy', 'Büro', 'ci 100%', '\u{1f600} smile', '\uffe5 yen', 'Nightly_job']
+    // As patterns of SQL, `100%` and `nightly_j` would find it.
     .concat('ci 1000 nightly-job');
   beforeAll(async () => {
     t = await startTestApp(await database.url());
@@ -52,7 +52,7 @@ eachDatabase((database) => {
       last_used_at: at % 3 === 0 ? null : t.now() - ((at * 7) % 11),
     }));
     await t.write(async (tx) => {
-      const expiry = (at: number) => (at % 4 === 0 ? null : t.now() + (((at * 13) % 40) - 20) * 10);
+      const expiry = (at: number) => (at % 4 === 0 ? null : t.now() + (((at * 13) % 41) - 20) * 10);
       const ofAccount = rows.map((row, at) => ({
         ...row,
         ...{ account_id, read_only: at % 2, sealed: null, expiry: expiry(at) },
@@ -121,7 +121,7 @@ eachDatabase((database) => {
         ends_before: ({ expiry }, wanted) => (expiry ?? never) < Number(wanted),
       };
       const choices = {
-        search: ['BÜRO', 'Deploy', '100%', 'y_j', '_', '\u{1f600}'],
+        search: ['BÜRO', 'Deploy', '100%', 'NIGHTLY_J', '_', '\u{1f600}'],
         ...filters(now),
         by: ordersBy(sorts),
         limit: [7, 1000],
