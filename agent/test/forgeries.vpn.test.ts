@@ -37,6 +37,9 @@ afterAll(() => world.stop());
 // No IPsec checks what comes through a cable, so the rules alone hold it back.
 describe('with cables in place of tunnels', () => {
   const nft = (...commands: string[]) => world.run('node', 'nft', commands.join('; '));
+  const cables = rulesOf('userspace')
+    .replaceAll('ipsec0', 'to-client1')
+    .replaceAll('ppp*', 'to-client2');
   const element = (set: string, text: string) => `element inet exitward_vpn ${set} { ${text} }`;
   const cableOf = (number: number, address: string, exit: string) => {
     const client = `client${number}`;
@@ -58,7 +61,7 @@ describe('with cables in place of tunnels', () => {
 
   beforeAll(async () => {
     await world.node.ask({ do: 'stop', leave_running: false });
-    nft(rulesOf('userspace').replaceAll('ipsec0', 'to-client1').replaceAll('ppp*', 'to-client2'));
+    nft(cables);
     for (const { address, exit } of tunnels) {
       const sets = ['up', 'down', 'open'].map((set) => element(set, address));
       nft(...[...sets, element('exit', `${address} : ${exit}`)].map((text) => `add ${text}`));
@@ -83,6 +86,24 @@ describe('with cables in place of tunnels', () => {
       const isEnough = (ports: string[]) => ports.filter((port) => port === '1702').length > 5;
       await until(() => isEnough(nodeArrivals()) && isEnough(neighbourArrivals()));
       expect([...nodeArrivals(), ...neighbourArrivals()]).not.toContain('1701');
+    },
+  );
+
+  test.each(exits)(
+    'what comes out of IPsec for L2TP at %s reaches its port alone',
+    async (exit) => {
+      const door = 'iifname "to-client1"';
+      const rules = rulesOf('kernel')
+        .replaceAll('meta ipsec exists', door)
+        .replaceAll('meta ipsec missing', door.replace(' ', ' != '))
+        .replaceAll('rt ipsec missing', door.replace('iifname ', 'oifname != '));
+      onTestFinished(() => void nft(cables));
+      nft(rules);
+      const arrivals = arrivalsBetween('node', exit, '198.18.1.2');
+      const responses = arrivalsBetween('client1', '198.18.1.2', exit);
+      const isEnough = (ports: string[]) => ports.filter((port) => port === '1701').length > 5;
+      await until(() => isEnough(arrivals()) && isEnough(responses()));
+      expect(arrivals()).not.toContain('1702');
     },
   );
 
