@@ -1,6 +1,6 @@
-// What the console says of a failed sign-in, and what the permissions of a person open: the server's own tests prove the rules.
+// What the console says of a failed sign-in, what the permissions of a person open, and how sessions end: the server's own tests prove the rules.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { account, Console, passwordOf } from './console/console.ts';
+import { account, Console, everything, passwordOf } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
 const patience = { timeout: 100_000 };
@@ -104,5 +104,39 @@ describe('a person at the console', { timeout: 360_000 }, () => {
       expect(visit.problems, user).toEqual([]);
       await visit.end();
     }
+  });
+
+  test('sessions are listed; one ended from here is signed out there at once, without a reload', async () => {
+    const here = await t.visitAs(everything, '/sign-in');
+    const there = await t.visitAs(everything, '/authlist', {
+      userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    });
+    await here.row('this one').getByText('Chrome').waitFor();
+    const other = here.row('Firefox');
+    await other.waitFor();
+    await other.getByRole('button', { name: /^End the session/ }).click();
+    await here.button('End the session').click();
+    await there.heading('Sign in').waitFor();
+    await here.toast('is signed out').waitFor();
+    await other.waitFor({ state: 'detached' });
+    expect([...here.problems, ...there.problems]).toEqual([]);
+    await here.end();
+    await there.end();
+  });
+
+  test('a session that an admin ends leads to the sign-in page, and what was typed there leads back', async () => {
+    await t.passwordFor('proxy');
+    const visit = await t.visit();
+    await visit.open('/#/authlist');
+    await giveCredentials(visit, 'proxy');
+    await visit.heading('IP authlist').waitFor();
+    const path = `/accounts/${account}/users/proxy/sign-in`;
+    expect((await t.operator.delete(path)).status).toBe(204);
+    await visit.heading('Sign in').waitFor();
+    await t.passwordFor('proxy');
+    await giveCredentials(visit, 'proxy');
+    await visit.heading('IP authlist').waitFor();
+    expect(visit.problems).toEqual([]);
+    await visit.end();
   });
 });

@@ -1,12 +1,10 @@
 // The whole system with the embedded engine on PostgreSQL, each part a process of its own: killed, cut off, revoked, counted. With Squid it is on SQLite.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eachDatabase } from '../server/test/databases.ts';
-import { drainingTests } from './system/draining.ts';
 import { killingTests } from './system/killing.ts';
 import { limitTests } from './system/limits.ts';
 import { revocationTests } from './system/revocation.ts';
 import { servingTests } from './system/serving.ts';
-import { sistersTests } from './system/sisters.ts';
 import { World } from './system/world.ts';
 
 eachDatabase(
@@ -19,11 +17,9 @@ eachDatabase(
       });
       afterAll(() => world?.stop());
 
-      sistersTests(() => world, ['embedded', 'embedded']);
       servingTests(() => world);
       revocationTests(() => world);
       limitTests(() => world);
-      drainingTests(() => world, 'embedded');
       killingTests(() => world, 'embedded');
     });
   },
