@@ -119,7 +119,8 @@ describe('an open page of the console', { timeout: 360_000 }, () => {
     await dialog.getByRole('button', { name: 'Add the address' }).click();
     await visit.row('198.51.100.5').waitFor();
     await banner.waitFor({ state: 'detached' });
-    expect(await visit.page.getByText('What you see may be old').count()).toBe(0);
+    const old = visit.page.getByText('What you see may be old');
+    await expect.poll(() => old.count(), patience).toBe(0);
     visit.mayBeUnreachable = false;
     const entry = { ip: '198.51.100.6', user: 'proxy', expiry: inAnHour() };
     await t.api.post('/contract/ip-authlist', entry);
