@@ -23,7 +23,7 @@ export interface Facts {
 /** Of a base: two ports of the proxy, with their override ports, the origin, and the two listeners of `listenersOf`. */
 const offsets = [-1000, -500, 0, 80, 500, 1000, 1500];
 
-/** A port base whose ports nobody has. */
+/** A port base of which no port is in use. */
 export async function freeBase(): Promise<number> {
   for (;;) {
     // Below the ports that the system gives away by itself.

@@ -13,7 +13,7 @@ const reversed = new WeakSet<Connection>();
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
-/** The statements of this thread, by their text, and whether PostgreSQL has prepared them: this file is run again for each one of tests. */
+/** The statements of this thread, by their text, and whether PostgreSQL has prepared them. Vitest runs this file again for each test file: kept where all of them find it. */
 const statements = (prototype[noted] as Map<string, boolean> | undefined) ?? new Map();
 if (!prototype[noted]) {
   prototype[noted] = statements;

@@ -1,4 +1,4 @@
-// The connections that charon offers: what each service takes, and who begins new keys.
+// The connections that charon offers, and which side starts a rekey.
 import { expect, test } from 'vitest';
 import { connectionsOf } from '../src/vpn/connections.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
@@ -20,7 +20,7 @@ test('there is one for each service and exit, on the address of the exit', () =>
   );
 });
 
-test('the node begins new keys with IKEv2 alone; with the others the client does, which takes none from the node', () => {
+test('the node starts a rekey with IKEv2 only: clients of IKEv1 and L2TP reject one from the node', () => {
   const connections = connectionsOf(server, vpnServices, exits.slice(0, 1), ['pem'], true);
   for (const [name, { version, rekey_time, children }] of connections) {
     const { net } = children as Record<string, ViciMessage>;

@@ -88,7 +88,7 @@ test('lists are tables with a bold header, and with NO_COLOR plain ones', async 
 
 test('what destroys asks first, and only yes is yes', async () => {
   await open(loggedIn());
-  // Each start is dear: the other keys are pressed at the other command line, all of them in a deep run.
+  // Each start is expensive: the test of the other command line presses the other keys, and a deep run presses all.
   const others = effort === 'deep' ? [['Enter'], ['C-d']] : [];
   for (const keys of [['n', 'Enter'], ['C-c'], ...others]) {
     const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };

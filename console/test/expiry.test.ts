@@ -68,7 +68,7 @@ describe('an exact date and time', () => {
     }
   });
 
-  test('that is saved as it was shown stays exactly as it was', () => {
+  test('keeps its seconds when it is saved as shown', () => {
     const current = epoch('2026-11-21T21:19:37Z');
     expect(expiryFrom(localText(current), 0, current)).toBe(current);
     expect(expiryFrom(localText(current).replace('T', ' '), 0, current)).toBe(current);

@@ -19,7 +19,7 @@ const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const control_tries = 40;
-/** One of the two shows that the test sees it. */
+/** One database shows that the test detects it. */
 const controlled: Array<TestDatabase['name']> | undefined =
   effort === 'deep' ? undefined : ['SQLite'];
 const nothing = { lost: [], broken: [] };

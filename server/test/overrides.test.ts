@@ -598,7 +598,7 @@ eachDatabase((database) => {
       for (const node of nodes) node.stop();
     });
 
-    it('of two changes at a time each waits for its own server', async () => {
+    it('two concurrent changes each wait for their own server', async () => {
       const [one, other] = [await scene(), await scene()];
       const row = await requireServer(t.running.ctx.db, other.server);
       await t.write((tx) => setContractServer(tx, one.account.account, row, null));

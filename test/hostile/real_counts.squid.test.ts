@@ -77,7 +77,7 @@ test('one account holds as many idle tunnels as it may, is told so, and shuts no
   expect(node.engine.faults()).toEqual([]);
 }, 240_000);
 
-test(`${idle_connections} idle connections of addresses that nobody knows neither end Squid nor shut anybody out`, async () => {
+test(`${idle_connections} idle connections from unknown addresses neither end Squid nor lock out other clients`, async () => {
   const before = node.squids();
   const idle = async (n: number) => {
     const localAddress = `127.79.${5 + (n % 11)}.${1 + (n % 250)}`;

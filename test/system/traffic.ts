@@ -335,7 +335,7 @@ export class Traffic {
     return true;
   }
 
-  /** Something is under way at most moments, and the machine has time for what is tested. */
+  /** Some traffic is nearly always under way, and leaves CPU time for the processes under test. */
   async #rest(): Promise<void> {
     await sleep(this.#random.between(0, 50));
     await this.#mayGoOn();

@@ -8,7 +8,7 @@
 // - forward: did it come by a door (from_client), or is it for a client (to_client)?
 // - from_client: may this client send, to there, and is it translated to its exit? Counts it.
 // - to_client: did the client ask for it, and does it go out by the client's door? Counts it.
-// - input: the machine itself is reached by no door; L2TP by nothing but IPsec, and by its IPsec nothing but L2TP.
+// - input: the machine itself is reached by no door; L2TP only through IPsec, and through that IPsec only L2TP.
 // - output: into the tunnels the machine itself sends errors alone; L2TP by nothing but IPsec.
 // - postrouting: the exit of a client.
 import { execFile } from 'node:child_process';
@@ -142,8 +142,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain input {',
     '    type filter hook input priority filter; policy accept;',
     ...doors.map(({ from }) => `    ${from} ip saddr ${pool4} ${reject}`),
-    // L2TP has no secrets of its own: it is served inside IPsec alone. And to the kernel an SA in transport mode holds for each port of
-    // its addresses: whoever knows the shared secret would come past a firewall in front.
+    // L2TP has no secrets of its own, so it is served only inside IPsec. To the kernel, an SA in transport mode covers all ports of its
+    // addresses: a client that knows the shared secret could bypass a firewall in front of the node.
     ...(l2tp
       ? [
           `    meta ipsec missing ip daddr ${l2tp} udp dport 1701 ${drop}`,

@@ -73,7 +73,7 @@ export class Chromium implements ForeignClient {
       await context.close();
     }
   }
-  /** With credentials, a third of the cost: Chromium without windows. Without them it would ask for them without end. */
+  /** With credentials: Chromium without windows, at a third of the cost. Without credentials, it asks for them again and again. */
   #browserFor(hasCredentials: boolean): Promise<Browser> {
     if (!hasCredentials || effort === 'deep') {
       this.#whole ??= launchBrowser(trusting);

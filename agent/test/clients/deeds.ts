@@ -111,7 +111,7 @@ export function clientTests(engine: string, start: StartNode): void {
     const once = (some: typeof cases) =>
       effort === 'deep' ? some : [...new Map(some.map((one) => [one.name, one])).values()];
     const random = randomOf(newSeed());
-    /** For what the engine does alike for all: a few clients, others for each submission; all in a deep run. */
+    /** Where the engine treats all clients alike, a submission tries a few, drawn by the seed; a deep run tries all. */
     const drawn = (from: typeof cases) => {
       if (effort === 'deep') return from;
       const rest = [...from];

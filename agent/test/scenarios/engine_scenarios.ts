@@ -54,7 +54,7 @@ export function engineScenarios(
 
     describe.each(families)('by $name', (family) => {
       const scene = new Scene(stage, family);
-      // What does not depend on the family is seen with the first; with each in a deep run.
+      // What does not depend on the address family is tested with the first one; a deep run tests it with each.
       const isOfEach = family === families[0] || effort === 'deep';
       if (isOfEach) whoMay(scene);
       exits(scene);

@@ -18,8 +18,8 @@ export const keep = 'keep';
 
 /**
  * The expiry in epoch seconds that a form's text stands for: seconds from `now`, or a local date and
- * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither. The minute of the
- * `current` one stands for it, to the second.
+ * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither. The minute of `current`
+ * gives `current` itself, with its seconds.
  */
 export function expiryFrom(text: string, now: number, current?: number): number | undefined {
   if (current !== undefined && text.replace(' ', 'T') === localText(current)) return current;
