@@ -1,7 +1,6 @@
 // What the console says of a failed sign-in, what the permissions of a person open, and how sessions end: the server's own tests prove the rules.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { account, Console, everything, passwordOf } from './console/console.ts';
-import type { Visit } from './console/visit.ts';
+import { account, Console, everything, giveCredentials, passwordOf } from './console/console.ts';
 
 const patience = { timeout: 100_000 };
 
@@ -11,13 +10,6 @@ describe('a person at the console', { timeout: 360_000 }, () => {
     t = await Console.start();
   });
   afterAll(() => t?.stop());
-
-  async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
-    await visit.field('Account').fill(account);
-    await visit.field('User').fill(user);
-    await visit.field('Password').fill(password);
-    await visit.button('Sign in').click();
-  }
 
   test('a wrong password, a wrong user and a wrong account are told in the same words', async () => {
     await t.passwordFor('admin');

@@ -1,8 +1,7 @@
 // Signing in to the console in a real browser: links, invitations, passwords, the second factor, sessions.
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { account, Console, everything, passwordOf } from './console/console.ts';
-import type { Visit } from './console/visit.ts';
+import { account, Console, everything, giveCredentials, passwordOf } from './console/console.ts';
 
 describe('signing in to the console', { timeout: 360_000 }, () => {
   let t: Console;
@@ -10,13 +9,6 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
     t = await Console.start();
   });
   afterAll(() => t?.stop());
-
-  async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
-    await visit.field('Account').fill(account);
-    await visit.field('User').fill(user);
-    await visit.field('Password').fill(password);
-    await visit.button('Sign in').click();
-  }
 
   test('the link that npm start prints signs in, once; used again it says so in words', async () => {
     const { link, user } = t.facts.console;

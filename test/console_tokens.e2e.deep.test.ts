@@ -20,11 +20,7 @@ describe('tokens', { timeout: 360_000 }, () => {
       expect((await t.operator.post('/tokens', { name })).status).toBe(201);
     }
     visit = await t.visitAs(everything);
-    operator = await t.visitAtOperators();
-    await operator.open('/');
-    await operator.field('Operator token').fill(t.facts.admin_token);
-    await operator.button('Sign in').click();
-    await operator.heading('Overview').waitFor();
+    operator = await t.visitAsOperator();
   });
   afterAll(async () => {
     await visit?.end();

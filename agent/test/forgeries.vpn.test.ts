@@ -83,7 +83,8 @@ describe('with cables in place of tunnels', () => {
       const nodeArrivals = arrivalsBetween('node', exit, origin);
       const neighbourArrivals = arrivalsBetween('beyond', origin, exit);
       // By then many of the other port would have arrived.
-      const isEnough = (ports: string[]) => ports.filter((port) => port === '1702').length > 5;
+      const isEnough = (ports: string[]) =>
+        ports.includes('TCP') && ports.filter((port) => port === '1702').length > 5;
       await until(() => isEnough(nodeArrivals()) && isEnough(neighbourArrivals()));
       expect([...nodeArrivals(), ...neighbourArrivals()]).not.toContain('1701');
     },
@@ -103,7 +104,7 @@ describe('with cables in place of tunnels', () => {
       const responses = arrivalsBetween('client1', '198.18.1.2', exit);
       const isEnough = (ports: string[]) => ports.filter((port) => port === '1701').length > 5;
       await until(() => isEnough(arrivals()) && isEnough(responses()));
-      expect(arrivals()).not.toContain('1702');
+      for (const other of ['1702', 'TCP']) expect(arrivals()).not.toContain(other);
     },
   );
 
@@ -151,14 +152,17 @@ describe('with cables in place of tunnels', () => {
   });
 });
 
-/** Sends from the port of L2TP and another one to the same ports of a peer; returns the ports at which something arrived. */
+/** Sends from the port of L2TP and another one to the same ports of a peer, and connects to it; returns the ports at which something arrived, and `TCP`. */
 function arrivalsBetween(place: string, address: string, peer: string): () => string[] {
   const program = `
     for (const port of [1701, 1702]) {
       const socket = require('node:dgram').createSocket('udp4');
       socket.on('message', () => console.log(port));
       socket.bind(port, '${address}', () => setInterval(() => socket.send('?', port, '${peer}'), 50));
-    }`;
+    }
+    const net = require('node:net');
+    net.createServer(() => console.log('TCP')).listen(1701, '${address}');
+    setInterval(() => net.connect(1701, '${peer}').on('error', () => {}), 50);`;
   let output = '';
   const child = world.spawn(place, [process.execPath, '-e', program]);
   onTestFinished(() => void child.kill('SIGKILL'));

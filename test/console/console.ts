@@ -22,6 +22,14 @@ export const everything = 'proxy-billing-admin';
 /** The password that `passwordFor` sets. */
 export const passwordOf = (user: string) => `a long password of ${user}`;
 
+/** Sends the form of the sign-in page. */
+export async function giveCredentials(visit: Visit, user: string, password = passwordOf(user)) {
+  await visit.field('Account').fill(account);
+  await visit.field('User').fill(user);
+  await visit.field('Password').fill(password);
+  await visit.button('Sign in').click();
+}
+
 /** Builds what the server serves when its sources are newer; one after another, whoever asks. */
 export function buildConsole(): void {
   const lock = new DatabaseSync(join(root, 'node_modules/.console-build.lock'), {
