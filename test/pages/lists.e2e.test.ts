@@ -6,6 +6,7 @@ import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
 describe('the lists of the console', () => {
   let t: FakeConsole;
   let controls = 0;
+  let readings = 1;
   beforeAll(async () => {
     t = await FakeConsole.start();
   });
@@ -59,7 +60,27 @@ describe('the lists of the console', () => {
       );
       if (!isAsked && !(await hasAddress('zebra'))) faults.push('searches without asking');
     }
+    // Each by itself: what is typed takes effect, at the latest, when the next field is entered.
+    for (const field of await page.locator('main input:is([type=search], [type=text])').all()) {
+      await field.fill('typed');
+      await readAgain();
+      const name = await field.getAttribute('name');
+      if ((await field.inputValue()) !== 'typed') faults.push(`loses what is typed into ${name}`);
+    }
     return faults;
+  }
+
+  /** As when somebody has changed something: each list that is shown is read again, and is longer than before. */
+  async function readAgain(): Promise<void> {
+    readings += 1;
+    t.fake.answer(({ method, example }) => {
+      if (method !== 'GET' || !Array.isArray(example)) return undefined;
+      return { body: Array.from({ length: readings }, () => example).flat() };
+    });
+    await t.age();
+    await t.fake.cutStreams();
+    await t.fake.next(({ operation }) => operation.startsWith('GET '));
+    await t.does('settled()');
   }
 
   /** Lists that are read whole are filtered by the page itself: the address has it. */

@@ -1,6 +1,6 @@
 // The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { useAddressStates, usePath } from '../address.ts';
 import { addressOf } from '../paths.ts';
 import { useTyped } from '../typed.ts';
@@ -91,8 +91,10 @@ interface NameFieldProps {
 }
 
 /** Takes effect when a name is chosen or entered: a part of a name is nobody. */
-function NameField({ names, onChoose, ...rest }: NameFieldProps) {
+function NameField({ value, names, onChoose, ...rest }: NameFieldProps) {
   const list = useId();
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
   return (
     <>
       <TextField
@@ -100,6 +102,8 @@ function NameField({ names, onChoose, ...rest }: NameFieldProps) {
         type="search"
         list={list}
         maxLength={255}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => onChoose(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
