@@ -59,6 +59,7 @@ beforeAll(async () => {
   built = made.find((file) => basename(file).startsWith('exitward-agent_')) as string;
   machine = new Machine(join(folder, 'over'));
   machine.bring(cert);
+  machine.bring(built);
   const at = (path: string) => join(machine.root, path);
   rmSync(at('usr/bin/systemctl'), { force: true });
   writeFileSync(at('usr/bin/systemctl'), standIn, { mode: 0o755 });
@@ -187,14 +188,54 @@ test('a script, or a package, that is another than the line came with is not run
   expect(await isInstalled()).toBe(false);
 });
 
+test('an agent that is installed already trusts the certificate authority that the line names, as a new one does', async () => {
+  const offered = join(packages_dir, basename(built));
+  const authority = join(machine.root, 'etc/exitward/ca.pem');
+  const settings = join(machine.root, 'etc/exitward/agent.env');
+  const trusts = async (line: string, why: string) => {
+    // It ends before it joins, so that the same machine can be looked at again.
+    const [code, told] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
+    expect([code, told]).toEqual([1, expect.stringContaining('nothing was joined')]);
+    expect(told).toContain(why);
+    expect(told).toMatch(/^ok\tcontrol\tThe certificate of the control plane is of 127\.0\.0\.1/m);
+    expect(readFileSync(authority, 'utf8')).toBe(pair.cert);
+    const named = readFileSync(settings, 'utf8').match(/^NODE_EXTRA_CA_CERTS=.*$/gm);
+    expect(named).toEqual(['NODE_EXTRA_CA_CERTS=/etc/exitward/ca.pem']);
+  };
+  const purge = async () => {
+    await machine.inside('dpkg --purge exitward-agent');
+    rmSync(authority, { force: true });
+  };
+  const install = () => machine.inside(`dpkg --install /srv/${basename(built)}`);
+
+  rmSync(offered);
+  const { line: without } = await invite();
+  await install();
+  await trusts(without, 'has no package of it');
+  await purge();
+
+  cpSync(built, offered);
+  const { line } = await invite();
+  await install();
+  await trusts(line, 'is installed already');
+  // The authority may be another one than before.
+  writeFileSync(authority, createCertificate('127.0.0.1').cert);
+  await trusts(line, 'is installed already');
+  await purge();
+
+  await trusts(line, `fetching ${basename(built)}`);
+  await purge();
+});
+
 test('a fault of the machine stops it before it joins, and the same line goes on when that is mended', async () => {
   const { line, code } = await invite();
+  const open = async () => JSON.parse((await cli.run('node', 'invites', '--json')).stdout);
+  const before = await open();
   const [faulty, told] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
   expect([faulty, told]).toEqual([1, expect.stringContaining('There is no /nowhere/squid.')]);
   expect(told).toContain('nothing was joined');
   expect(await isInstalled()).toBe(true);
-  const open = JSON.parse((await cli.run('node', 'invites', '--json')).stdout) as unknown[];
-  expect(open.length).toBe(4);
+  expect(await open()).toEqual(before);
 
   const [done, all] = await paste(line);
   expect([done, all]).toEqual([0, expect.stringContaining('is installed already')]);
