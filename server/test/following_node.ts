@@ -45,10 +45,22 @@ export class FollowingNode {
   }
 }
 
+/** What is forgotten with a record, besides the one before it: docs/node.md. */
+const forgets: Record<string, RegExp> = {
+  account: /./,
+  authlist_cleared: /^authlist /,
+  overrides_cleared: /^override /,
+};
+
 function note(policy: Map<string, string>, records: readonly Line[]): void {
   for (const { kind, account, id, value } of records) {
     const key = `${kind} ${account} ${id}`;
-    if (value === null) policy.delete(key);
-    else policy.set(key, `${key} ${JSON.stringify(value)}`);
+    if (value === null) {
+      for (const other of policy.keys()) {
+        if (other.split(' ')[1] === `${account}` && forgets[kind]?.test(other))
+          policy.delete(other);
+      }
+      policy.delete(key);
+    } else policy.set(key, `${key} ${JSON.stringify(value)}`);
   }
 }
