@@ -10,46 +10,13 @@ import { expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { mayDial, parseNetworks, refusedIpv4, refusedIpv6 } from '../src/address.ts';
 import { allReasons, bodyOf } from '../src/policy/denials.ts';
-import type { Listener } from '../src/policy/policy.ts';
 import { dialScript } from '../src/squid/conf/destinations.ts';
 import { listenersFile, readListeners } from '../src/squid/conf/listeners_file.ts';
 import { errorPages } from '../src/squid/conf/pages.ts';
-import {
-  type ConfOptions,
-  divideListeners,
-  squidConf,
-  squidPaths,
-} from '../src/squid/conf/squid_conf.ts';
+import { divideListeners, squidPaths } from '../src/squid/conf/squid_conf.ts';
 import { unescapeWord } from '../src/squid/decider/evaluator.ts';
 import { seed } from './histories.ts';
-
-const listener = (port: number, exit_ip: string, tls = false): Listener => ({
-  port,
-  exit_ip,
-  tls,
-  scheme: 'default',
-  override: false,
-});
-
-const confOf = (change: Partial<ConfOptions['config']> = {}, listeners?: Listener[]) =>
-  squidConf({
-    listeners: listeners ?? [listener(10_001, '198.51.100.1'), listener(10_501, '198.51.100.1')],
-    config: {
-      listen_host: undefined,
-      port_shift: 0,
-      tls: { cert_file: '/etc/crt', key_file: '/etc/key' },
-      allowed: [],
-      dns_servers: [],
-      idle_seconds: 7440,
-      caps: {},
-      ...change,
-    },
-    paths: squidPaths('/var/lib/x/squid/0'),
-    user: 'proxy',
-    decider: ['/usr/bin/node', '/opt/decider.js'],
-    certificate: undefined,
-    own: new Set(['9.9.9.10', '10.0.0.1', '2600::44']),
-  }).split('\n');
+import { confOf, listener } from './squid_conf_lines.ts';
 
 const lineOf = (lines: string[], start: string) => lines.find((line) => line.startsWith(start));
 
