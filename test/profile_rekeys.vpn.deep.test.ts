@@ -1,7 +1,7 @@
 // New keys of IKEv1, for each of which the client waits long; and keys that run out by themselves.
 import { expect, test } from 'vitest';
 import type { ServerValue } from '../agent/src/policy/records.ts';
-import { connectionsOf } from '../agent/src/vpn/connections.ts';
+import { certificatesOf, connectionsOf } from '../agent/src/vpn/connections.ts';
 import type { ViciMessage } from '../agent/src/vpn/vici.ts';
 import { until } from '../agent/test/proxy_world.ts';
 import type { KeyPart } from '../agent/test/vpn_keys.ts';
@@ -26,7 +26,13 @@ test.each(speakers.filter(isOld))(
 /** Has the node begin new keys so soon, where it begins any; the old ones hold long after. None: as it is to. */
 async function setLifetimes(seconds?: Record<KeyPart, number>): Promise<void> {
   const { value } = vpnServer() as { value: ServerValue };
-  const connections = connectionsOf(value, services, exits, [world.certificate], false);
+  const connections = connectionsOf(
+    value,
+    services,
+    exits,
+    certificatesOf(world.certificate),
+    false,
+  );
   for (const [name, connection] of connections) {
     if (seconds && connection.rekey_time !== '0') {
       const { net } = connection.children as { net: ViciMessage };

@@ -56,7 +56,7 @@ test.each([
   for (const name of ['conf.d', 'x509', 'x509ca', 'private'])
     mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, 'swanctl.conf'), content('strongswan', ...servers));
-  writeFileSync(join(folder, 'x509ca', 'ca.pem'), world.certificate);
+  writeFileSync(join(folder, 'x509ca', 'ca.pem'), world.authority);
   const swanctl = (...args: string[]) => world.client(1).swanctl(folder, ...args);
   const loaded = swanctl('--load-all');
   expect(loaded).toContain(`successfully loaded ${servers.length} connections`);

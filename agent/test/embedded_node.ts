@@ -7,11 +7,11 @@ import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../src/embedded/engine.ts';
 import { Store } from '../src/store/store.ts';
-import { createCertificate, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
+import { createCertified, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
-const certificate = createCertificate('proxy.test');
+const certificate = createCertified('proxy.test');
 
 export interface EmbeddedNode extends ProxyNode {
   dir: string;
@@ -53,7 +53,7 @@ export async function startEmbeddedNode(
     dir,
     store,
     engine,
-    certificate: certificate.cert,
+    certificate: certificate.authority,
     async apply(...records) {
       revision += 1;
       store.append(revision, now(), records);

@@ -43,24 +43,58 @@ export interface KeyPair {
   key: string;
 }
 
+interface Certified extends KeyPair {
+  /** What a client trusts. */
+  authority: string;
+}
+
 /** Of one name or address, signed by itself. */
 export function createCertificate(name: string): KeyPair {
-  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
-  const [crt, keyFile] = [join(dir, 'crt'), join(dir, 'key')];
+  return inFolder((folder) => request(folder, 'own', name, alternativeOf(name)));
+}
+
+/** Of one name or address, as public authorities certify it: by a certificate between theirs and it, which comes with it. */
+export function createCertified(name: string): Certified {
+  return inFolder((folder) => {
+    const authority = request(folder, 'root', 'Root', isAuthority);
+    const between = request(folder, 'between', 'Between', isAuthority, 'root');
+    const own = request(folder, 'own', name, alternativeOf(name), 'between');
+    return { authority: authority.cert, cert: own.cert + between.cert, key: own.key };
+  });
+}
+
+const isAuthority = 'basicConstraints=critical,CA:TRUE';
+const alternativeOf = (name: string) => `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`;
+
+function inFolder<T>(work: (folder: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
   try {
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-        ...['-keyout', keyFile, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
-        ...['-addext', `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`],
-      ],
-      { stdio: 'ignore' },
-    );
-    return { cert: readFileSync(crt, 'utf8'), key: readFileSync(keyFile, 'utf8') };
+    return work(folder);
   } finally {
-    rmSync(dir, { recursive: true });
+    rmSync(folder, { recursive: true });
   }
+}
+
+/** `file` names the certificate's files in the folder, `issuer` those of the one that signs it: itself unless it is given. */
+function request(
+  folder: string,
+  file: string,
+  name: string,
+  extension: string,
+  issuer?: string,
+): KeyPair {
+  const [crt, key] = [join(folder, `${file}.crt`), join(folder, `${file}.key`)];
+  const by = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
+  execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+      ...['-keyout', key, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
+      ...['-addext', extension, ...by],
+    ],
+    { cwd: folder, stdio: 'ignore' },
+  );
+  return { cert: readFileSync(crt, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
 export interface SigningKey {

@@ -31,6 +31,7 @@ import {
 export {
   contractRecord,
   createCertificate,
+  createCertified,
   now,
   userRecord,
 } from './node_records.ts';

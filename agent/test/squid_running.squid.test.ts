@@ -246,8 +246,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
   const node = await start();
   const { dir, restart, squids } = node;
   const crt = join(dir, 'proxy.crt');
-  const good = readFileSync(crt, 'utf8');
-  const through = { port: t.tlsBase + 1, proxy_certificate: good };
+  const through = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
   const [pid] = squids();
   await restart({ EXITWARD_AGENT_TLS_CERT: join(dir, 'missing.crt') });
   await node.engine.catchUp();
@@ -289,7 +288,7 @@ test('with a certificate that is bad from the start, or when Squid dies, the oth
   const { dir, restart, squids } = node;
   const crt = join(dir, 'proxy.crt');
   const good = readFileSync(crt, 'utf8');
-  const tls = { port: t.tlsBase + 1, proxy_certificate: good };
+  const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
   await node.engine.stop({ leave_running: false });
   // Whole by itself, and of another key.
   writeFileSync(crt, t.createCertificate('proxy.test').cert);

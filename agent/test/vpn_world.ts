@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { systemClock } from '../src/clock.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
-import { createCertificate } from './node_records.ts';
+import { createCertified } from './node_records.ts';
 import { VpnClient } from './vpn_client.ts';
 import type { Question } from './vpn_node_process.ts';
 import { exits, hostname, ipsec, origin, port, privateIp, vpnRecords } from './vpn_scene.ts';
@@ -33,7 +33,7 @@ const originProgram = `
 export class VpnWorld {
   readonly dir = mkdtempSync(join(tmpdir(), 'exitward-vpn-'));
   readonly #prefix = `exitward-vpn-${process.pid}`;
-  readonly #certificate = createCertificate(hostname);
+  readonly #certificate = createCertified(hostname);
   readonly #children = new Set<ChildProcess>();
   readonly #clients: VpnClient[] = [];
   #node: NodeProcess | undefined;
@@ -51,7 +51,7 @@ export class VpnWorld {
       const gateway = `198.18.${index + 1}.1`;
       this.#link(name, 'node', [client_address(index + 1)], [gateway]);
       this.ip(name, `route add default via ${gateway}`);
-      const client = new VpnClient(this, name, this.#certificate.cert);
+      const client = new VpnClient(this, name, this.authority);
       this.#clients.push(client);
       await client.start();
     }
@@ -68,9 +68,14 @@ export class VpnWorld {
     return this.#node;
   }
 
-  /** By which the node shows who it is; its own authority. */
+  /** By which the node shows who it is, and what is between it and its authority. */
   get certificate(): string {
     return this.#certificate.cert;
+  }
+
+  /** What its clients trust. */
+  get authority(): string {
+    return this.#certificate.authority;
   }
 
   client(number: number): VpnClient {
