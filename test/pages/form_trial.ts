@@ -37,6 +37,24 @@ export class FormTrial {
     return ((await this.#t.does('keyOfForm()')) as string | null) ?? undefined;
   }
 
+  /** Sent as it was opened, a form that changes a record gives it what it has: whatever is sent for a field was read. */
+  async changesNothing(): Promise<void> {
+    const { fake, visit } = this.#t;
+    this.#t.recover();
+    visit.mayBeUnreachable = true;
+    fake.answer(({ method }) => (method === 'GET' ? undefined : { status: 500 }));
+    const fields = (await this.#t.does('fieldsOf()')) as string[];
+    await this.#t.does('submitUnchanged()');
+    const { operation = '', body } = fake.requests.findLast(isWrite) ?? {};
+    if (!/^(PATCH|PUT) /.test(operation) || typeof body !== 'object') return;
+    for (const [name, value] of Object.entries(body ?? {})) {
+      if (!fields.includes(name)) continue;
+      const had = [...fake.answers.values()].flatMap((one) => valuesOf(one, name));
+      const isNew = had.length > 0 && !had.includes(JSON.stringify(value));
+      if (isNew) this.faults.push(`sends ${JSON.stringify(value)} as "${name}" unasked`);
+    }
+  }
+
   /** Goes through all of it, or the success alone, and ends with that. */
   async run(key: string, isShort: boolean): Promise<void> {
     this.#t.recover();
@@ -131,4 +149,13 @@ export class FormTrial {
     if (!said) this.faults.push(`does not show ${what}`);
     return isMarked;
   }
+}
+
+/** What stands under this name, at any depth: in JSON. */
+function valuesOf(of: unknown, name: string): string[] {
+  if (typeof of !== 'object' || of === null) return [];
+  return Object.entries(of).flatMap(([key, value]) => [
+    ...(key === name ? [JSON.stringify(value)] : []),
+    ...valuesOf(value, name),
+  ]);
 }

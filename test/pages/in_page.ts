@@ -137,6 +137,12 @@ export const inPage = `(() => {
     if (names.length > 0) submit();
     return { required: names.length, invalid: form().querySelectorAll(':invalid:not(fieldset)').length };
   };
+  // Sends the form as it was opened, unless it lacks something.
+  const submitUnchanged = async () => {
+    if (!form().checkValidity()) return;
+    submit();
+    await settled();
+  };
   const fill = async (texts, ofTypes) => {
     const isReading = () => /^Reading /m.test(
       [...form().querySelectorAll('option')].map((one) => one.textContent).join('\\n'));
@@ -178,6 +184,6 @@ export const inPage = `(() => {
   };
   Object.assign(globalThis, {
     ...{ unveil, isQuiet, settled, age, go, forget, namesOf, press, undo, textOf, isGone },
-    ...{ keyOfForm, fieldsOf, submit, submitNothing, fillAndSubmit, says, wrongOf },
+    ...{ keyOfForm, fieldsOf, submit, submitUnchanged, submitNothing, fillAndSubmit, says, wrongOf },
   });
 })()`;
