@@ -36,6 +36,19 @@ const reasonFor = async (through: t.Through) =>
 
 const oneExit = () => t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] });
 
+test('a destination that does not answer in time, and a tunnel in which nothing moves, are given up', async () => {
+  await start({ EXITWARD_AGENT_IDLE_SECONDS: '2' });
+  const silent = createServer((socket) => socket.on('error', () => {}));
+  await once(silent.listen(0, t.originIp), 'listening');
+  const target = `${t.originIp}:${(silent.address() as AddressInfo).port}`;
+  const tunnel = await t.openTunnel(normal, target);
+  const { status, headers, body } = await t.ask(normal, 'GET', `http://${target}/`);
+  expect([status, headers['x-exitward-reason']]).toEqual([504, 'timed_out']);
+  expect(body).toContain('(timed_out).\n');
+  await t.until(() => tunnel.socket.destroyed || tunnel.socket.readableEnded);
+  silent.close();
+});
+
 test('exits come and go with the server\u2019s record, and what stays is not disturbed', async () => {
   const node = await share(oneExit());
   const { apply, squids, engine } = node;

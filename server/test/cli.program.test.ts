@@ -431,6 +431,22 @@ describe('against a running server', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1);
   });
 
+  test('the table of users has each permission in the column of its name', async () => {
+    await cli.run('account', 'create', 'flags', ...terms);
+    const all = ['proxy', 'billing', 'admin'];
+    for (const name of all) {
+      const flags = all.map((one) => (one === name ? one : `no-${one}`)).join(',');
+      await cli.run('user', 'add', 'flags', name, '--flags', flags);
+    }
+    const { stdout } = await cli.run('user', 'list', 'flags');
+    const rows = stdout.trim().split('\n');
+    expect(rows.map((row) => row.split('\t').slice(4, 7))).toEqual([
+      ['yes', 'no', 'no'],
+      ['no', 'yes', 'no'],
+      ['no', 'no', 'yes'],
+    ]);
+  });
+
   test('the operator token comes from the environment or a file, never from the command line, and is not repeated', async () => {
     const wrong = `ewo_${'x'.repeat(36)}`;
     const run = (env: Record<string, string | undefined>) =>
