@@ -192,8 +192,8 @@ const user = fc.constantFrom(...users).chain((id) =>
     value: maybeNull(
       fc.record({
         name: fc.constant(nameOf(id)),
-        active: often(85),
-        proxy: often(85),
+        active: often(80),
+        proxy: often(75),
         token_version: fc.constantFrom(1, 1, 2),
       }),
     ),
