@@ -19,9 +19,8 @@ const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const control_tries = 40;
-/** One database shows that the test detects it. */
-const controlled: Array<TestDatabase['name']> | undefined =
-  effort === 'deep' ? undefined : ['SQLite'];
+/** That the test would see a loss is seen before a release: a server that loses writes is killed until it has. */
+const controlled: Array<TestDatabase['name']> | undefined = effort === 'deep' ? undefined : [];
 const nothing = { lost: [], broken: [] };
 const cycle_milliseconds = 60_000;
 
