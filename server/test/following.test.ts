@@ -9,9 +9,9 @@ import { Random } from './random.ts';
 
 const servers = ['fra1', 'lon1', 'nyc1'];
 const day = 86_400;
-const rounds = tries(25, { atLeast: 2 });
+const rounds = tries(10, { atLeast: 2 });
 /** In so many each of the actions has an effect. */
-const enough = 20;
+const enough = 10;
 
 eachDatabase((database) => {
   describe('a node that follows', () => {
