@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Fault } from '../src/faults.ts';
@@ -236,12 +237,18 @@ test.each([1, 1000, 300_000])(
     expect(world.client(1).fetch({ down: size, rate: 'k' }).down).toBe(size);
     world.client(1).fetch({ up: size, rate: 'k' });
     await world.client(1).settle();
-    const tunnel = await world.client(1).tunnelBytes();
-    const after = hasDevice ? world.client(1).deviceBytes() : tunnel;
-    expect(tunnel).toEqual({ up: after.up - before.up, down: after.down - before.down });
+    const client = world.client(1);
+    // Until both have counted a last packet, which may come between the two looks.
+    let counted: unknown;
+    await until(async () => {
+      const tunnel = await client.tunnelBytes();
+      const { up, down } = hasDevice ? client.deviceBytes() : tunnel;
+      counted = { up: up - before.up, down: down - before.down };
+      return isDeepStrictEqual(tunnel, counted);
+    });
     await world.client(1).disconnect();
     await tickUntilIdle();
-    expect(billed.get(1)).toEqual({ up: after.up - before.up, down: after.down - before.down });
+    expect(billed.get(1)).toEqual(counted);
   },
 );
 
