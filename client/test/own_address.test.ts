@@ -37,6 +37,18 @@ afterEach(async () => {
 
 const listed = async (by = acme) => (await t.as(by).get(list)).body as Array<{ ip: string }>;
 
+/** The account's client on the machine. */
+const machine = () =>
+  new Exitward({
+    baseUrl: t.base_url,
+    token: acme.api_token,
+    fetch: (url, options) => {
+      const headers = new Headers(options?.headers);
+      headers.set('x-forwarded-for', seen);
+      return fetch(url, { ...options, headers });
+    },
+  });
+
 /** What an address may be when the machine comes to it: the account, if any, that has listed it. */
 const kinds = {
   'no entry lists': undefined,
@@ -61,16 +73,7 @@ test.each(moves)(
       expect(added.status).toBe(201);
     }
     const [others, foreign] = [await listed(acme), await listed(other)];
-    const client = new Exitward({
-      baseUrl: t.base_url,
-      token: acme.api_token,
-      fetch: (url, options) => {
-        const headers = new Headers(options?.headers);
-        headers.set('x-forwarded-for', seen);
-        return fetch(url, { ...options, headers });
-      },
-    });
-    const own = new OwnAddress(client, { user, every_seconds: 3600 });
+    const own = new OwnAddress(machine(), { user, every_seconds: 3600 });
     for (const [kind, ip] of [there, here, there]) {
       seen = ip;
       const looked = own.look();
@@ -85,3 +88,15 @@ test.each(moves)(
     expect([await listed(acme), await listed(other)]).toEqual([others, foreign]);
   },
 );
+
+test('it ends at its end, also where the service comes to it first', async () => {
+  seen = '203.0.113.1';
+  const end = Math.floor(Date.now() / 1000) + 3;
+  const own = new OwnAddress(machine(), { user, every_seconds: 1, end });
+  await own.look();
+  // The service takes no entry that ends now.
+  t.clock.seconds = end;
+  await own.keep(new AbortController().signal);
+  await own.remove();
+  expect(await listed()).toEqual([]);
+});

@@ -1,6 +1,6 @@
 // The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
 import type { Exitward } from '../client.ts';
-import { ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
+import { BadRequestError, ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { Failure } from './command.ts';
@@ -132,6 +132,7 @@ export class OwnAddress {
       try {
         await this.look();
       } catch (error) {
+        if (this.#hasEnded(error)) return;
         if (!passes(error)) throw error;
         notify(`exw: ${error.message} It is tried again.`);
       }
@@ -165,6 +166,12 @@ export class OwnAddress {
 
   #expiry(): number {
     return Math.min(now() + this.#lifetime, this.#terms.end ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Whether the service says that the end has passed: its clock may be ahead of ours, or the request was long under way. */
+  #hasEnded(error: unknown): boolean {
+    const isLast = this.#expiry() === this.#terms.end;
+    return isLast && error instanceof BadRequestError && /^expiry\b/.test(error.message);
   }
 
   /** Another's entry may end before the next look is due. */
