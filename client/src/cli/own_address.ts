@@ -168,10 +168,13 @@ export class OwnAddress {
     return Math.min(now() + this.#lifetime, this.#terms.end ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Whether the service says that the end has passed: its clock may be ahead of ours, or the request was long under way. */
+  /**
+   * Whether the service says that the end has passed: its clock may be ahead of ours, or the request was long under way.
+   * Of what is sent the expiry alone was not taken before.
+   */
   #hasEnded(error: unknown): boolean {
     const isLast = this.#expiry() === this.#terms.end;
-    return isLast && error instanceof BadRequestError && /^expiry\b/.test(error.message);
+    return isLast && error instanceof BadRequestError && error.code === 'invalid_field';
   }
 
   /** Another's entry may end before the next look is due. */
