@@ -169,8 +169,8 @@ export class OwnAddress {
   }
 
   /**
-   * Whether the service says that the end has passed: its clock may be ahead of ours, or the request was long under way.
-   * Of what is sent the expiry alone was not taken before.
+   * Whether the service refuses the last expiry because the end has passed: its clock is ahead, or the request took long.
+   * The service has accepted all other fields before.
    */
   #hasEnded(error: unknown): boolean {
     const isLast = this.#expiry() === this.#terms.end;
