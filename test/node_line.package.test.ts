@@ -218,7 +218,7 @@ test('an agent that is installed already trusts the certificate authority that t
   const { line } = await invite();
   await install();
   await trusts(line, 'is installed already');
-  // The authority may be another one than before.
+  // A different authority was set up before.
   writeFileSync(authority, createCertificate('127.0.0.1').cert);
   await trusts(line, 'is installed already');
   await purge();

@@ -7,11 +7,17 @@ import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import { type EmbeddedOptions, startEmbedded } from '../src/embedded/engine.ts';
 import { Store } from '../src/store/store.ts';
-import { createCertified, nameServerIp, now, rules, startNameServer } from './proxy_world.ts';
+import {
+  createCertificateChain,
+  nameServerIp,
+  now,
+  rules,
+  startNameServer,
+} from './proxy_world.ts';
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
-const certificate = createCertified('proxy.test');
+const certificate = createCertificateChain('proxy.test');
 
 export interface EmbeddedNode extends ProxyNode {
   dir: string;

@@ -43,30 +43,31 @@ export interface KeyPair {
   key: string;
 }
 
-interface Certified extends KeyPair {
-  /** What a client trusts. */
+interface CertificateChain extends KeyPair {
+  /** The root certificate, which clients trust. */
   authority: string;
 }
 
 /** Of one name or address, signed by itself. */
 export function createCertificate(name: string): KeyPair {
-  return inFolder((folder) => request(folder, 'own', name, alternativeOf(name)));
+  return inTemporaryFolder((folder) => issue(folder, 'leaf', name, alternativeName(name)));
 }
 
-/** Of one name or address, as public authorities certify it: by a certificate between theirs and it, which comes with it. */
-export function createCertified(name: string): Certified {
-  return inFolder((folder) => {
-    const authority = request(folder, 'root', 'Root', isAuthority);
-    const between = request(folder, 'between', 'Between', isAuthority, 'root');
-    const own = request(folder, 'own', name, alternativeOf(name), 'between');
-    return { authority: authority.cert, cert: own.cert + between.cert, key: own.key };
+/** Of one name or address, signed by an intermediate authority, as public authorities do; `cert` is both certificates. */
+export function createCertificateChain(name: string): CertificateChain {
+  return inTemporaryFolder((folder) => {
+    const root = issue(folder, 'root', 'Root', isAuthority);
+    const intermediate = issue(folder, 'intermediate', 'Intermediate', isAuthority, 'root');
+    const { cert, key } = issue(folder, 'leaf', name, alternativeName(name), 'intermediate');
+    return { authority: root.cert, cert: cert + intermediate.cert, key };
   });
 }
 
 const isAuthority = 'basicConstraints=critical,CA:TRUE';
-const alternativeOf = (name: string) => `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`;
+const alternativeName = (name: string) =>
+  `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`;
 
-function inFolder<T>(work: (folder: string) => T): T {
+function inTemporaryFolder<T>(work: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
   try {
     return work(folder);
@@ -75,8 +76,8 @@ function inFolder<T>(work: (folder: string) => T): T {
   }
 }
 
-/** `file` names the certificate's files in the folder, `issuer` those of the one that signs it: itself unless it is given. */
-function request(
+/** `file` and `issuer` are names of files in the folder, without an ending. Without an issuer the certificate signs itself. */
+function issue(
   folder: string,
   file: string,
   name: string,

@@ -31,7 +31,7 @@ import {
 export {
   contractRecord,
   createCertificate,
-  createCertified,
+  createCertificateChain,
   now,
   userRecord,
 } from './node_records.ts';

@@ -13,7 +13,7 @@ import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import { Store } from '../src/store/store.ts';
 import {
   allowed,
-  createCertified,
+  createCertificateChain,
   now,
   rules,
   serverRecord,
@@ -24,7 +24,7 @@ import {
 import type { NodeOptions, ProxyNode } from './scenarios/scene.ts';
 import { inPieces, snapshotText } from './stored.ts';
 
-const certificate = createCertified('proxy.test');
+const certificate = createCertificateChain('proxy.test');
 /** Squid asks on port 53 only; test files that run at once have others. */
 const nameServerIp = `127.78.2.${100 + Number(process.env.VITEST_POOL_ID ?? 0)}`;
 

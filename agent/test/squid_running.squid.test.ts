@@ -36,7 +36,7 @@ const reasonFor = async (through: t.Through) =>
 
 const oneExit = () => t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] });
 
-test('a destination that does not answer in time, and a tunnel in which nothing moves, are given up', async () => {
+test('a silent destination is rejected with timed_out, and an idle tunnel is closed', async () => {
   await start({ EXITWARD_AGENT_IDLE_SECONDS: '2' });
   const silent = createServer((socket) => socket.on('error', () => {}));
   await once(silent.listen(0, t.originIp), 'listening');

@@ -1,4 +1,4 @@
-// Times after which Squid ends, forgets or gives up something by itself: those of its own that would take effect are known.
+// Squid's own time limits: each that would have an effect is set in the configuration.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { confOf } from './squid_conf_lines.ts';
@@ -6,7 +6,7 @@ import { confOf } from './squid_conf_lines.ts';
 /** What Squid says of its directives: the file that its package brings. */
 const documented = '/etc/squid/squid.conf';
 
-/** Left as Squid has them. */
+/** Left at Squid's default, and why. */
 const suitable: Record<string, string> = {
   authenticate_cache_garbage_interval: 'no authentication helper',
   authenticate_ip_ttl: 'no authentication helper',
@@ -53,14 +53,14 @@ function timesOf(text: string): string[] {
   });
 }
 
-test('each time after which Squid ends or forgets something by itself is set, or has no effect', () => {
+test('each time limit that Squid documents is set, or has no effect', () => {
   const times = timesOf(readFileSync(documented, 'utf8'));
   expect(times.length).toBeGreaterThan(25);
   const set = new Set(confOf().map((line) => line.split(' ')[0]));
   expect(times.filter((name) => !set.has(name)).sort()).toEqual(Object.keys(suitable).sort());
 });
 
-test('a tunnel in use is ended by nothing but the policy', () => {
+test('Squid closes no connection for its age within a year', () => {
   const [, days] = /^client_lifetime (\d+) days$/m.exec(confOf().join('\n')) ?? [];
   expect(Number(days)).toBeGreaterThanOrEqual(365);
 });

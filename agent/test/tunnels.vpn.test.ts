@@ -238,7 +238,7 @@ test.each([1, 1000, 300_000])(
     world.client(1).fetch({ up: size, rate: 'k' });
     await world.client(1).settle();
     const client = world.client(1);
-    // Until both have counted a last packet, which may come between the two looks.
+    // A last packet may arrive between the two readings.
     let counted: unknown;
     await until(async () => {
       const tunnel = await client.tunnelBytes();

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { systemClock } from '../src/clock.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
-import { createCertified } from './node_records.ts';
+import { createCertificateChain } from './node_records.ts';
 import { VpnClient } from './vpn_client.ts';
 import type { Question } from './vpn_node_process.ts';
 import { exits, hostname, ipsec, origin, port, privateIp, vpnRecords } from './vpn_scene.ts';
@@ -33,7 +33,7 @@ const originProgram = `
 export class VpnWorld {
   readonly dir = mkdtempSync(join(tmpdir(), 'exitward-vpn-'));
   readonly #prefix = `exitward-vpn-${process.pid}`;
-  readonly #certificate = createCertified(hostname);
+  readonly #certificate = createCertificateChain(hostname);
   readonly #children = new Set<ChildProcess>();
   readonly #clients: VpnClient[] = [];
   #node: NodeProcess | undefined;
@@ -68,12 +68,12 @@ export class VpnWorld {
     return this.#node;
   }
 
-  /** By which the node shows who it is, and what is between it and its authority. */
+  /** The node's certificate and the intermediate one. */
   get certificate(): string {
     return this.#certificate.cert;
   }
 
-  /** What its clients trust. */
+  /** The root certificate, which its clients trust. */
   get authority(): string {
     return this.#certificate.authority;
   }

@@ -18,8 +18,8 @@ let t: TestApp;
 let acme: BuiltAccount;
 let exw: CommandLine;
 let keepingTime: NodeJS.Timeout;
-/** The service's time stands: no entry ends by itself. */
-let isStanding = false;
+/** The clock of the service stands still, so no entry expires. */
+let isClockStopped = false;
 
 const now = () => Math.floor(Date.now() / 1000);
 const listed = async () =>
@@ -36,7 +36,7 @@ beforeAll(async () => {
   t.clock.seconds = now();
   // exw reads the real time.
   keepingTime = setInterval(() => {
-    if (!isStanding) t.clock.seconds = now();
+    if (!isClockStopped) t.clock.seconds = now();
   }, 100);
   acme = await t.account('acme');
   exw = CommandLine.of(t.base_url, acme.api_token);
@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const started: Started[] = [];
 afterEach(async () => {
-  isStanding = false;
+  isClockStopped = false;
   for (const { child } of started.splice(0)) if (child.exitCode === null) child.kill('SIGKILL');
   await t.as(acme).delete('/contract/ip-authlist');
 });
@@ -199,7 +199,7 @@ describe('authlist watch', () => {
   const addresses = async () => (await listed()).map(({ ip }) => ip);
 
   test('lists the address, follows it when it changes, and takes it off at its end', async () => {
-    isStanding = true;
+    isClockStopped = true;
     const running = start(...watching, '--json');
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
     seen = '203.0.113.2';
@@ -256,7 +256,7 @@ describe('authlist watch', () => {
   });
 
   test("goes to another's entry and takes its own off", async () => {
-    isStanding = true;
+    isClockStopped = true;
     const running = start(...watching);
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
     const office = { ip: '203.0.113.9', user: 'alice', expiry: now() + 3600 };

@@ -1,4 +1,4 @@
-// The address of a machine that moves: its own entry goes with it, and the entries of others stay as they are.
+// What exw keeps listed: the current address of this machine, until the end; the entries of others stay as they are.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ const names = Object.keys(kinds) as Kind[];
 const moves = names.flatMap((from) => names.map((to) => ({ from, to })));
 
 test.each(moves)(
-  'from an address that $from to one that $to: the entry that it made is only for where it is',
+  'moving from an address that $from to one that $to, it keeps an entry only for the current address',
   async ({ from, to }) => {
     const there: [Kind, string] = [from, '203.0.113.1'];
     const here: [Kind, string] = [to, '203.0.113.2'];
@@ -89,7 +89,7 @@ test.each(moves)(
   },
 );
 
-test('it ends at its end, also where the service comes to it first', async () => {
+test('it stops at its end without an error, even if the clock of the service is ahead', async () => {
   seen = '203.0.113.1';
   const end = Math.floor(Date.now() / 1000) + 3;
   const own = new OwnAddress(machine(), { user, every_seconds: 1, end });

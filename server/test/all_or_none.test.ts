@@ -1,4 +1,4 @@
-// Every act on many at once, of the console and of operators: one of them that is not there, and nothing of it is done.
+// Every act on many at once, of the console and of operators: with one unknown item it does nothing.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
@@ -7,10 +7,10 @@ import { type Browser, startTestApp, type TestApp } from './harness.ts';
 type Act = [
   operation: string,
   body: (now: number) => Record<string, unknown>,
-  says: [status: number, code: string, field: string],
+  refusal: [status: number, code: string, field: string],
 ];
 
-/** Ids of what the scene below has, and one of what it has not. The last is the fault: those before it could be done. */
+/** Two that exist, and an unknown one behind them. */
 const ids = [2, 3, 99];
 const entries = (now: number) => [1, 2, 99].map((id) => ({ id, expiry: now + 7200 }));
 const acts: Act[] = [
@@ -69,7 +69,7 @@ const all = [
   ...below('/admin', operatorActs),
 ];
 
-test('each operation on many that is documented is among those that are tried here', () => {
+test('each documented operation on many is tested here', () => {
   interface Schema {
     $ref?: string;
     properties?: Record<string, { minItems?: number; maxItems?: number }>;
@@ -88,7 +88,7 @@ test('each operation on many that is documented is among those that are tried he
     const name = schema?.$ref?.replace('#/components/schemas/', '');
     return Object.values((name ? components.schemas[name] : schema)?.properties ?? {});
   };
-  // A list of the body that has to name one, and may name hundreds; the others say so in their summary.
+  // The body has a list of at least one and at most hundreds, or the summary says so.
   const isOnMany = (operation: Operation) =>
     operation.summary.includes('all or none') ||
     propertiesOf(operation).some(
@@ -127,13 +127,13 @@ eachDatabase((database) => {
       await add(alice, '/tokens', { name: `t${at}`, read_only: true });
       await add(t.operator, '/tokens', { name: `t${at}` });
     }
-    // A read that is refused would stay the same whatever is done.
+    // A refused read would always be the same.
     const now = await state();
     expect(now.filter((text) => / 200 |^revision \d/.test(text))).toEqual(now);
   });
   afterAll(() => t.stop());
 
-  /** What reads of each kind tell, also who is signed in, the newest of the audit log, and how far nodes have to come. */
+  /** What all reads return, sessions, the newest audit record and the revision included. */
   async function state() {
     const texts: string[] = [];
     const read = async (by: typeof t.operator, path: string) => {
@@ -152,15 +152,15 @@ eachDatabase((database) => {
   }
 
   test.each(all)(
-    '%s that names one that is not there behind others is refused, and nothing of it is done',
-    async (operation, body, says) => {
+    '%s with one unknown item after valid ones is refused, and nothing is done',
+    async (operation, body, refusal) => {
       const before = await state();
       const [method = '', path = ''] = operation.split(' ');
       const isOperators = path.startsWith('/admin');
       const by = isOperators ? t.operator : alice;
-      const asked = path.replace(/^\/(admin|console)/, '');
-      const refused = await by.send(method, asked, body(t.now()));
-      expect([refused.status, refused.body.code, refused.body.field]).toEqual(says);
+      const target = path.replace(/^\/(admin|console)/, '');
+      const answer = await by.send(method, target, body(t.now()));
+      expect([answer.status, answer.body.code, answer.body.field]).toEqual(refusal);
       expect(await state()).toEqual(before);
     },
   );

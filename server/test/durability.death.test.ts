@@ -19,7 +19,7 @@ const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
 const control_tries = 40;
-/** That the test would see a loss is seen before a release: a server that loses writes is killed until it has. */
+/** A deep run checks that this test detects losses: it kills a faulty server until one shows. */
 const controlled: Array<TestDatabase['name']> | undefined = effort === 'deep' ? undefined : [];
 const nothing = { lost: [], broken: [] };
 const cycle_milliseconds = 60_000;

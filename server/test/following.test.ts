@@ -1,4 +1,4 @@
-// A node that follows the changes knows what a snapshot would give it, whatever is changed and in whichever order.
+// A node that follows the changes has the policy that a snapshot would give it, after changes of each kind in any order.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { eachDatabase } from './databases.ts';
@@ -10,7 +10,7 @@ import { Random } from './random.ts';
 const servers = ['fra1', 'lon1', 'nyc1'];
 const day = 86_400;
 const rounds = tries(10, { atLeast: 2 });
-/** In so many each of the actions has an effect. */
+/** Enough for each action to have an effect at least once. */
 const enough = 10;
 
 eachDatabase((database) => {
@@ -88,10 +88,10 @@ eachDatabase((database) => {
         .map(([name, act]) => ({ name, act, at: random.next() }))
         .sort((one, other) => one.at - other.at);
 
-    test(`has the policy of a snapshot, whatever is changed and in whichever order (${rounds} times)`, async () => {
+    test(`has the policy of a snapshot after each change, in any order (${rounds} times)`, async () => {
       const effective = new Set<string>();
       for (let round = 0; round < rounds; round += 1) {
-        // Over the own limit of one server, and of no other: what they are given differs.
+        // One server is over its own limit, so the nodes of the servers get different records.
         await change({ detailed_billing: true, suspended: false, limit_bytes: 10 ** 12 });
         for (const server of servers) await put(server, { limit_bytes: 100 });
         await send(round % servers.length, 1000);
@@ -112,8 +112,8 @@ eachDatabase((database) => {
           }
         }
       }
-      const without = Object.keys(actions).filter((name) => !effective.has(name));
-      if (rounds >= enough) expect(without).toEqual([]);
+      const ineffective = Object.keys(actions).filter((name) => !effective.has(name));
+      if (rounds >= enough) expect(ineffective).toEqual([]);
     });
   });
 });

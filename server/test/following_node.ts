@@ -45,7 +45,7 @@ export class FollowingNode {
   }
 }
 
-/** What is forgotten with a record, besides the one before it: docs/node.md. */
+/** What else a node forgets when it gets such a record (docs/node.md). */
 const forgets: Record<string, RegExp> = {
   account: /./,
   authlist_cleared: /^authlist /,

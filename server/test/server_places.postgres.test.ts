@@ -1,4 +1,4 @@
-// The places of the servers, as PostgreSQL puts rows together either way: by sorting them, and by hashing them.
+// The places of the servers, grouped by PostgreSQL in both ways: by sorting and by hashing.
 import { expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { startTestApp } from './harness.ts';
@@ -17,9 +17,9 @@ const statuses = { good: 'ok', warn: 'warn', bad: 'crit', neutral: 'unknown' };
 eachDatabase(({ name: engine, url }) => {
   const plans = engine === 'PostgreSQL' ? ['enable_sort', 'enable_hashagg'] : [];
 
-  // PostgreSQL chooses by what it knows of the table. Without either way it has to take the other.
+  // PostgreSQL chooses by its statistics. With one way disabled it takes the other.
   test.each([...plans.map((plan) => [`without ${plan}`, plan]), ['as it comes', '']])(
-    'a place where servers stand in several states is told once, with each of them, in order: %s',
+    'a place whose servers are in several states is listed once, with the count of each, in order: %s',
     async (_, plan) => {
       const database_url = await url();
       if (plan) {

@@ -32,7 +32,7 @@ async function start(settings = ServerProcess.settings()): Promise<ServerProcess
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
 describe('a server that cannot start says why in one sentence and exits with 1', () => {
-  /** What it says when it is started with these settings; the rest is as it must be. As a process it says this, and no more. */
+  /** The sentence with which it refuses to start with these settings. The process prints the same: see the first test. */
   async function refusal(more: Environment): Promise<string> {
     const settings = ServerProcess.settings(more);
     folders.push(settings.EXITWARD_DATA_DIR as string);

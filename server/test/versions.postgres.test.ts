@@ -1,4 +1,4 @@
-// The versions that caches hold by: those of the moment at which a request came in, or later, however long a reading takes.
+// The versions by which responses are cached: those at the arrival of a request, or later, however long reading them takes.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bumpTokens, bumpUsage, bumpVersion, networkVersion } from '../src/changes.ts';
 import type { Database, Row, Transaction } from '../src/db/database.ts';
@@ -25,8 +25,8 @@ class Distant {
     this.#db = db;
     this.dataVersion = db.dataVersion?.bind(db);
   }
-  async all<R = Row>(...asked: Parameters<Database['all']>): Promise<R[]> {
-    const rows = await this.#db.all<R>(...asked);
+  async all<R = Row>(...args: Parameters<Database['all']>): Promise<R[]> {
+    const rows = await this.#db.all<R>(...args);
     if (this.isNear) return rows;
     const { promise, resolve, reject } = Promise.withResolvers<R[]>();
     this.underWay.push({ arrive: () => resolve(rows), fail: reject });
@@ -59,15 +59,15 @@ eachDatabase((database) => {
     const versions = openVersions(far as Partial<Database> as Database);
     /** A request that comes in now. */
     const ask = async (account_id: number) => versions.current(account_id);
-    /** The reading for a request, once the database has answered it. Errors: there was none before it was told. */
+    /** The reading for a request, once the database has answered it. Errors: the request was answered without one. */
     const readingFor = async (request: Promise<unknown>): Promise<UnderWay> => {
-      let isTold = false;
-      const tell = () => {
-        isTold = true;
+      let isAnswered = false;
+      const note = () => {
+        isAnswered = true;
       };
-      request.then(tell, tell);
-      const reading = await until(() => far.underWay.shift() ?? isTold);
-      if (reading === true) throw new Error('It was told what had been read for another.');
+      request.then(note, note);
+      const reading = await until(() => far.underWay.shift() ?? isAnswered);
+      if (reading === true) throw new Error('It was answered by a reading for another request.');
       return reading;
     };
     return { far, ask, readingFor };
@@ -93,18 +93,18 @@ eachDatabase((database) => {
   );
 
   test.each(changes)(
-    'a change of the $part version by $by is told to each request that comes in after it, whatever is being read already',
+    'a change of the $part version by $by is seen by each request that arrives after it, whatever is being read at the time',
     async ({ part, change, by }) => {
       const { far, ask, readingFor } = start();
-      const told: unknown[] = [];
+      const seen: unknown[] = [];
       let request = ask(acme);
-      // More than once: the next reading is too old for those, in turn, who come in while it is under way.
+      // More than once: the next reading is, in turn, too old for requests that arrive during it.
       for (let round = 0; round < 3; round += 1) {
         const reading = await readingFor(request);
         await (by === 'this process' ? a : b).write(change);
         const next = ask(acme);
         reading.arrive();
-        told.push((await request)[part]);
+        seen.push((await request)[part]);
         request = next;
       }
       const reading = await readingFor(request);
@@ -112,16 +112,16 @@ eachDatabase((database) => {
       const last = [ask(acme), ask(other), ask(acme)] as const;
       far.isNear = true;
       reading.arrive();
-      told.push((await request)[part]);
+      seen.push((await request)[part]);
       const [own, ofOther, again] = await Promise.all(last);
-      told.push(own[part]);
-      expect(told.map((value, at) => value === told[at - 1])).toEqual(told.map(() => false));
+      seen.push(own[part]);
+      expect(seen.map((value, at) => value === seen[at - 1])).toEqual(seen.map(() => false));
       expect(again).toEqual(own);
       expect(ofOther.latest).toBe(own.latest);
     },
   );
 
-  test('a reading that fails is told to those who came in before it, and to no others', async () => {
+  test('a reading that fails fails the requests that arrived before it, and no others', async () => {
     const { far, ask, readingFor } = start();
     const request = ask(acme);
     const reading = await readingFor(request);

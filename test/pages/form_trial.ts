@@ -37,7 +37,7 @@ export class FormTrial {
     return ((await this.#t.does('keyOfForm()')) as string | null) ?? undefined;
   }
 
-  /** Sent as it was opened, a form that changes a record gives it what it has: whatever is sent for a field was read. */
+  /** A form that changes a record, submitted as it was opened, sends values that were read. */
   async changesNothing(): Promise<void> {
     const { fake, visit } = this.#t;
     this.#t.recover();
@@ -51,7 +51,7 @@ export class FormTrial {
       if (!fields.includes(name)) continue;
       const had = [...fake.answers.values()].flatMap((one) => valuesOf(one, name));
       const isNew = had.length > 0 && !had.includes(JSON.stringify(value));
-      if (isNew) this.faults.push(`sends ${JSON.stringify(value)} as "${name}" unasked`);
+      if (isNew) this.faults.push(`changes "${name}" to ${JSON.stringify(value)} by itself`);
     }
   }
 
@@ -151,7 +151,7 @@ export class FormTrial {
   }
 }
 
-/** What stands under this name, at any depth: in JSON. */
+/** The values of all properties of this name, at any depth, as JSON. */
 function valuesOf(of: unknown, name: string): string[] {
   if (typeof of !== 'object' || of === null) return [];
   return Object.entries(of).flatMap(([key, value]) => [

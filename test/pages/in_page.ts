@@ -14,7 +14,7 @@ export const inPage = `(() => {
   sessionStorage.setItem('exitward-operator-token', 'ewo_fake');
   // No pause before what has failed is read again: its length is a matter of chance.
   Math.random = () => 0;
-  // What waits for the next frame has it at once, whether or not the browser draws one.
+  // Callbacks for the next frame run at once, even if the browser draws none.
   globalThis.requestAnimationFrame = (call) => setTimeout(() => call(performance.now()));
   globalThis.cancelAnimationFrame = clearTimeout;
 
@@ -137,7 +137,7 @@ export const inPage = `(() => {
     if (names.length > 0) submit();
     return { required: names.length, invalid: form().querySelectorAll(':invalid:not(fieldset)').length };
   };
-  // Sends the form as it was opened, unless it lacks something.
+  // Submits the form as it was opened, unless a required field is empty.
   const submitUnchanged = async () => {
     if (!form().checkValidity()) return;
     submit();

@@ -60,7 +60,7 @@ describe('the lists of the console', () => {
       );
       if (!isAsked && !(await hasAddress('zebra'))) faults.push('searches without asking');
     }
-    // Each by itself: what is typed takes effect, at the latest, when the next field is entered.
+    // One at a time: moving to the next field commits the text.
     for (const field of await page.locator('main input:is([type=search], [type=text])').all()) {
       await field.fill('typed');
       await readAgain();
@@ -70,7 +70,7 @@ describe('the lists of the console', () => {
     return faults;
   }
 
-  /** As when somebody has changed something: each list that is shown is read again, and is longer than before. */
+  /** As after a change by another user: each list on the page is read again, and is longer than before. */
   async function readAgain(): Promise<void> {
     readings += 1;
     t.fake.answer(({ method, example }) => {

@@ -375,7 +375,7 @@ await attempt(
 );
 
 await attempt('vpn-l2tp: keys that run out are replaced twice, and traffic goes on', async () => {
-  // Never both at once: of two exchanges that cross, charon as a client gives one up, and begins no other.
+  // Never both at once: when two exchanges cross, charon as a client gives one up and starts no other.
   const words = { ...(overL2tp[0] as Words), renewed_after: { ike: 40, esp: 15 } };
   await connect({ ...other, words });
   for (const part of ['esp', 'ike', 'esp', 'ike'] as const) {
