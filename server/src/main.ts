@@ -320,11 +320,13 @@ async function closeApp(
     own(() => connections.cut(app.server)),
     stop_seconds * 1000,
   );
-  // A connection that was busy is kept alive behind its response; no other code would end it.
-  const idle = setInterval(
-    own(() => app.server.closeIdleConnections()),
-    look_for_idle_milliseconds,
-  );
+  // A connection that was busy is kept alive behind its response, and one without a request counts as busy; no other code
+  // would end them.
+  const closeIdle = own(() => {
+    app.server.closeIdleConnections();
+    connections.cutUnused(app.server);
+  });
+  const idle = setInterval(closeIdle, look_for_idle_milliseconds);
   await app.close();
   clearTimeout(cut);
   clearInterval(idle);

@@ -156,3 +156,29 @@ test('the end of the certificate is a metric', async () => {
   const ends = Date.UTC(2049, 11, 31, 23, 59, 59) / 1000;
   expect(text).toMatch(new RegExp(`^exitward_certificate_expiry_seconds ${ends}$`, 'm'));
 });
+
+test('a server that stops waits for requests, not for connections on which none has come', async () => {
+  const own = await startTestApp(`sqlite:${join(folder, 'stops.db')}`, {
+    EXITWARD_TLS_CERT: files.cert,
+    EXITWARD_TLS_KEY: files.key,
+    EXITWARD_STOP_SECONDS: '300',
+  });
+  const open = (url: string) => connect(Number(new URL(url).port), '127.0.0.1');
+  const plain = own.running.admin_url;
+  const withHandshake = connectTls({ socket: open(own.base_url), rejectUnauthorized: false });
+  const [withoutHandshake, unused, begun] = [open(own.base_url), open(plain), open(plain)];
+  await once(withHandshake, 'secureConnect');
+  begun.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n');
+  // Those before it are taken when it is answered.
+  expect((await own.operator.get('/status')).status).toBe(200);
+
+  const stopped = own.stop();
+  const within = { signal: AbortSignal.timeout(60_000) };
+  const unneeded = [withHandshake, withoutHandshake, unused];
+  await Promise.all(
+    unneeded.map((socket) => once(socket.on('error', () => {}).resume(), 'close', within)),
+  );
+  begun.write('\r\n');
+  expect(String(await once(begun, 'data'))).toMatch(/^HTTP\/1\.1 200 /);
+  await stopped;
+});

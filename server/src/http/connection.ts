@@ -1,6 +1,7 @@
 // One connection of a client: one request in work, those behind it wait, and a refusal is sent after the answers before it.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { Own } from '../owner.ts';
 
 interface Request {
@@ -54,6 +55,12 @@ export class Connection {
   /** Whether nothing is lost when it ends now. */
   get isIdle(): boolean {
     return this.#requests.length === 0;
+  }
+
+  /** Whether nothing of a request has come yet: a browser opens connections before it needs them. */
+  get isUnused(): boolean {
+    const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
+    return isInHandshake || this.socket.bytesRead === 0;
   }
 
   /** Whether bytes that were written for the client are still in this process. */

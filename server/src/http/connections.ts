@@ -134,10 +134,13 @@ export class Connections {
 
   /** Ends the connections of a server, those included on which TLS has not begun. */
   cut(server: Server): void {
-    for (const set of [this.#operators, this.#nodes, this.#others]) {
-      for (const connection of set) {
-        if (connection.server === server) connection.cut();
-      }
+    for (const connection of this.#of(server)) connection.cut();
+  }
+
+  /** Ends those connections of a server on which nothing of a request has come. */
+  cutUnused(server: Server): void {
+    for (const connection of this.#of(server)) {
+      if (connection.isUnused) connection.cut();
     }
   }
 
@@ -146,10 +149,15 @@ export class Connections {
   }
 
   #unsentOf(server: Server): Socket[] {
+    return this.#of(server)
+      .filter(({ hasUnsent }) => hasUnsent)
+      .map(({ socket }) => socket);
+  }
+
+  #of(server: Server): Connection[] {
     return [this.#operators, this.#nodes, this.#others]
       .flatMap((set) => [...set])
-      .filter((connection) => connection.server === server && connection.hasUnsent)
-      .map(({ socket }) => socket);
+      .filter((connection) => connection.server === server);
   }
 
   #admit(server: Server, raw: Socket, servesOperators: boolean, own: Own): Connection | undefined {
