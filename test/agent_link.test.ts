@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../agent/src/clock.ts';
+import type { Clock } from '../agent/src/clock.ts';
 import { readConfig } from '../agent/src/config.ts';
 import { joinNetwork, readIdentity } from '../agent/src/identity.ts';
 import { type EngineOptions, type Running, runAgent } from '../agent/src/main.ts';
+import { briskClock } from '../agent/test/brisk_clock.ts';
 import { FakeEngine } from '../agent/test/fake_engine.ts';
 import { HastyClock } from '../agent/test/hasty_clock.ts';
 import { createInvite } from '../server/src/nodes/nodes.ts';
@@ -31,7 +32,7 @@ afterAll(async () => {
 });
 
 /** An account on a server of its own, and a machine that has joined as the server's node. */
-async function scene(clock: Clock = { ...systemClock, now: () => t.now() }) {
+async function scene(clock: Clock = briskClock(() => t.now())) {
   const server = `srv${++names}`;
   // An address can be listed once in the network.
   const own = [`198.18.${names}.1`, `198.18.${names}.2`, `198.18.${names}.3`] as const;
@@ -271,7 +272,7 @@ test('a node is drained while it is away, tells how many connections are open, a
   const one = await scene();
   const drain = (drained: boolean) => t.operator.patch(`/nodes/${one.node}`, { drained });
   const shown = async () => (await t.operator.get(`/nodes/${one.node}`)).body;
-  const [source] = one.own;
+  const [source, ...more] = one.own;
   try {
     await one.list(source);
     await one.follow();
@@ -283,10 +284,14 @@ test('a node is drained while it is away, tells how many connections are open, a
     expect(one.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
     // Nobody can tell from it who is known here.
     expect(one.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
-    one.engine.open = [{ connection: 'c', account: 1, user: 1, up: 0, down: 0 }];
-    await until(async () => (await shown()).connections === 1);
-    one.engine.open = [];
-    await until(async () => (await shown()).connections === 0);
+    // Their number goes with what it acknowledges: a change, and each heartbeat.
+    const connection = { connection: 'c', account: 1, user: 1, up: 0, down: 0 };
+    for (const open of [[connection], []]) {
+      one.engine.open = open;
+      await until(() => one.status().connections === open.length);
+      await one.list(more.pop() as string);
+      await until(async () => (await shown()).connections === open.length);
+    }
 
     // By what is on its disk alone.
     await one.stopAgent();

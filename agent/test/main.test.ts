@@ -19,6 +19,7 @@ import { readConfig } from '../src/config.ts';
 import { joinNetwork } from '../src/identity.ts';
 import { askExplain, askStatus } from '../src/local.ts';
 import { type EngineOptions, type Running, runAgent } from '../src/main.ts';
+import { briskClock } from './brisk_clock.ts';
 import { FakeEngine, listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
 
@@ -73,7 +74,7 @@ async function machine(control?: ScriptedControl) {
     return engine;
   };
   const start = async (): Promise<Running & { engine: FakeEngine }> => {
-    const running = await runAgent(config, { log, startEngine });
+    const running = await runAgent(config, { clock: briskClock(), log, startEngine });
     cleaners.push(() => running.stop());
     return Object.assign(running, { engine: engines.at(-1) as FakeEngine });
   };

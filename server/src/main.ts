@@ -322,11 +322,13 @@ async function closeApp(
   );
   // A connection that was busy is kept alive behind its response, and one without a request counts as busy; no other code
   // would end them.
-  const closeIdle = own(() => {
-    app.server.closeIdleConnections();
-    connections.cutUnused(app.server);
-  });
-  const idle = setInterval(closeIdle, look_for_idle_milliseconds);
+  const idle = setInterval(
+    own(() => {
+      app.server.closeIdleConnections();
+      connections.cutUnused(app.server);
+    }),
+    look_for_idle_milliseconds,
+  );
   await app.close();
   clearTimeout(cut);
   clearInterval(idle);

@@ -1,0 +1,11 @@
+// A clock for tests of what an agent does every few seconds: it does so ten times as often.
+import { type Clock, systemClock } from '../src/clock.ts';
+
+const times = 10;
+
+/** Its epoch seconds are those of `now`, as expiries must agree with those of others. */
+export const briskClock = (now = systemClock.now): Clock => ({
+  now,
+  steady: () => systemClock.steady() * times,
+  sleep: (seconds, signal) => systemClock.sleep(seconds / times, signal),
+});
