@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../agent/src/clock.ts';
 import { readConfig } from '../agent/src/config.ts';
 import { type EngineOptions, runAgent } from '../agent/src/main.ts';
+import { briskClock } from '../agent/test/brisk_clock.ts';
 import { FakeEngine } from '../agent/test/fake_engine.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { passwordOf, startTestApp } from '../server/test/harness.ts';
@@ -105,7 +105,7 @@ eachDatabase((database) => {
         EXITWARD_AGENT_ENGINE: 'embedded',
         EXITWARD_AGENT_METRICS_LISTEN: 'off',
       });
-      const clock = { ...systemClock, now: () => t.now() };
+      const clock = briskClock(() => t.now());
       const log = pino({ level: 'silent' });
       const agent = await runAgent(config, { clock, log, startEngine });
       const sum = {

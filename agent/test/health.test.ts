@@ -22,6 +22,7 @@ import {
 import { ControlError } from '../src/link/control_error.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { Listener } from '../src/policy/policy.ts';
+import { briskClock } from './brisk_clock.ts';
 
 describe('the status of an exit', () => {
   const outcomes: Record<string, Outcome> = { r: 'right', s: 'slow', w: 'wrong', f: 'failed' };
@@ -297,17 +298,10 @@ describe('a check', () => {
     expect(other.asked).toBe(0);
   });
 
-  /** Ten seconds are one, two a fifth of it. */
-  const fast: Clock = {
-    now: systemClock.now,
-    steady: () => systemClock.steady() * 10,
-    sleep: (seconds, signal) => systemClock.sleep(seconds / 10, signal),
-  };
-
   test('that takes more than two seconds is slow; after ten it has failed', async () => {
     await start(2);
     behave('slow', 'hang');
-    const checks = checksOf({ clock: fast });
+    const checks = checksOf({ clock: briskClock() });
     await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['warn', 'warn']);
     expect(lines.map(({ msg }) => msg)).toContain('the check of an exit failed');
@@ -335,7 +329,7 @@ describe('a check', () => {
     });
     expect(checks.exits()).toEqual([]);
     behave('hang');
-    const slow = await checksOf({ clock: fast }).checkNow(proxies[0]?.ip ?? '');
+    const slow = await checksOf({ clock: briskClock() }).checkNow(proxies[0]?.ip ?? '');
     expect(slow).toEqual({ fault: 'no answer within 3 seconds' });
   });
 

@@ -11,6 +11,7 @@ import type { VpnOffer } from '../src/engine.ts';
 import { joinNetwork } from '../src/identity.ts';
 import { type Running, runAgent, type TestDoubles } from '../src/main.ts';
 import { bucket_seconds, DecisionTally } from '../src/policy/decision_tally.ts';
+import { briskClock } from './brisk_clock.ts';
 import { alice, FakeEngine, listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
 
@@ -30,6 +31,7 @@ async function startNode(metrics_listen = '127.0.0.1:0', offer?: VpnOffer) {
   });
   let engine: FakeEngine | undefined;
   const options: TestDoubles = {
+    clock: briskClock(),
     log: pino({ level: 'silent' }),
     startEngine: async ({ dir, rules, clock }) => {
       engine = new FakeEngine(dir, () => clock.now(), rules);

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { bareEnvironment } from '../../test/bare_environment.ts';
 import { CommandHost, type Outcome } from '../../test/command_host.ts';
 import type { Environment } from '../src/config.ts';
+import { until } from './waiting.ts';
 
 export const bin = fileURLToPath(new URL('../bin/exitward.js', import.meta.url));
 
@@ -71,6 +72,18 @@ export class CommandLine {
 
   run(...args: string[]): Promise<Outcome> {
     return runCommand(args, this.env);
+  }
+  /** Starts it in a process of its own: `says` resolves when it has said so on standard error. */
+  start(...args: string[]): { says(text: string): Promise<true>; outcome: Promise<Outcome> } {
+    const child = spawn(process.execPath, [bin, ...args], {
+      env: withPath(this.env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk;
+    });
+    return { says: (text) => until(() => said.includes(text)), outcome: outcomeOf(child) };
   }
   /** Runs it with a text on standard input. */
   runWith(input: string, ...args: string[]): Promise<Outcome> {
