@@ -30,7 +30,7 @@ const shared: Record<string, TestProjectInlineConfiguration['test'] & { globalSe
   firefox: browser,
 };
 
-/** One file at a time, each in a process of its own: where tests share ports or the kernel's rules. */
+/** One file at a time, after all other kinds: where tests share ports or the kernel's rules. */
 const alone = { pool: 'forks', maxWorkers: 1, sequence: { groupOrder: 1 } } as const;
 
 const projects = Object.entries(kinds).map(

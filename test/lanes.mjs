@@ -47,7 +47,7 @@ export const kinds = {
   postgres: { lane: 'test', what: 'what depends on the database: on SQLite and on PostgreSQL' },
   alone: {
     lane: 'test',
-    what: 'Node alone, but a process for each file: a port that was just closed must be free',
+    what: 'Node alone, one file after another: their nodes have the same ports',
     isAlone: true,
   },
   attack: { lane: 'attacks', what: 'hostile clients, nodes and origins' },
