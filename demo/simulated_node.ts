@@ -1,11 +1,12 @@
 // A simulated node: it speaks the node interface by the agent's own client, decides by its policy, and makes up the rest.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ControlError } from '../agent/src/control_error.ts';
 import type { KnownFault } from '../agent/src/faults.ts';
-import type { HealthReport, HealthStatus } from '../agent/src/health/health.ts';
+import type { HealthReport } from '../agent/src/health/health.ts';
+import type { HealthStatus } from '../agent/src/health/status.ts';
 import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
-import type { ControlError } from '../agent/src/link/control_error.ts';
 import { answerOf, requestOf } from '../agent/src/link/questions.ts';
 import { decide, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';

@@ -6,8 +6,9 @@ import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
-import type { IkeVersion } from './vpn/ike.ts';
 import type { VpnService } from './vpn_password.ts';
+
+export type IkeVersion = '1' | '2';
 
 /** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
 export interface Traffic {

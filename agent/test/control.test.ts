@@ -5,8 +5,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { ControlError } from '../src/control_error.ts';
 import { HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
-import { ControlError } from '../src/link/control_error.ts';
 import { EventReader } from '../src/link/events.ts';
 
 const servers: Server[] = [];

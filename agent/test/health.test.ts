@@ -9,17 +9,16 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { type Clock, systemClock } from '../src/clock.ts';
+import { ControlError } from '../src/control_error.ts';
 import type { VpnOffer } from '../src/engine.ts';
 import { destinationOf } from '../src/health/echo.ts';
 import {
   type ExitHealth,
-  evaluate,
   HealthChecks,
   type HealthOptions,
   type HealthReport,
-  type Outcome,
 } from '../src/health/health.ts';
-import { ControlError } from '../src/link/control_error.ts';
+import { evaluate, type Outcome } from '../src/health/status.ts';
 import { probeUser } from '../src/policy/decide.ts';
 import type { Listener } from '../src/policy/policy.ts';
 import { briskClock } from './brisk_clock.ts';

@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import type { IkeVersion } from '../src/engine.ts';
 import {
   abandonment,
   firstMessage,
-  type IkeVersion,
   notifications,
   readResponse,
   spi_bytes,

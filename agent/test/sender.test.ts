@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keptLog, startTestApp } from '../../server/test/harness.ts';
 import type { Clock } from '../src/clock.ts';
-import { ControlError } from '../src/link/control_error.ts';
+import { ControlError } from '../src/control_error.ts';
 import { Journal } from '../src/usage/journal.ts';
 import type { Batch, UsageRow } from '../src/usage/journal_state.ts';
 import { Sender, type UsageAnswer } from '../src/usage/sender.ts';

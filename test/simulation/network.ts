@@ -1,7 +1,7 @@
 // The simulated network between one machine and the control plane: it delays, loses and breaks off.
 import { EventEmitter } from 'node:events';
+import { ControlError } from '../../agent/src/control_error.ts';
 import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts';
-import { ControlError } from '../../agent/src/link/control_error.ts';
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';

@@ -2,14 +2,13 @@
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../address.ts';
 import type { Clock } from '../clock.ts';
+import type { ControlError } from '../control_error.ts';
 import type { Fault } from '../faults.ts';
-import type { ControlError } from '../link/control_error.ts';
 import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
+import { evaluate, type HealthStatus, mostRemembered, type Outcome } from './status.ts';
 import { VpnHealth, type VpnHealthOptions, type VpnReport } from './vpn_health.ts';
-
-export type HealthStatus = 'ok' | 'warn' | 'crit' | 'unknown';
 
 export interface ExitHealth {
   ip: string;
@@ -17,9 +16,6 @@ export interface ExitHealth {
   /** Epoch seconds. */
   checked_at: number;
 }
-
-/** The outcome of one check: the right address, in time or not; another address; none. */
-export type Outcome = 'right' | 'slow' | 'wrong' | 'failed';
 
 export interface HealthReport {
   exit_ips: ExitHealth[];
@@ -57,21 +53,6 @@ const timeout_seconds = 10;
 const patience_seconds = 3;
 const mostAtOnce = 4;
 const report_seconds = 300;
-/** How many outcomes say what an exit is like. */
-const mostRemembered = 5;
-/** So many failures in a row are no accident. */
-const isBroken = 3;
-
-/** The status that the last outcomes come to, newest last. */
-export function evaluate(outcomes: readonly Outcome[]): HealthStatus {
-  const last = outcomes.slice(-mostRemembered);
-  const isGood = (outcome: Outcome) => outcome === 'right' || outcome === 'slow';
-  const bad = last.slice(last.findLastIndex(isGood) + 1);
-  if (last.length === 0) return 'unknown';
-  // A failure after a wrong address is no improvement.
-  if (bad.includes('wrong') || bad.length >= isBroken) return 'crit';
-  return last.at(-1) === 'right' && last.every(isGood) ? 'ok' : 'warn';
-}
 
 /** A request through an exit, for who asks: the address that the echo saw and how long it took, or why there was none. */
 export type ExitCheck = { address: string; milliseconds: number } | { fault: string };

@@ -4,11 +4,11 @@ import { createSocket } from 'node:dgram';
 import { on, once } from 'node:events';
 import { freshLoopback } from '../address.ts';
 import type { Clock } from '../clock.ts';
+import type { IkeVersion } from '../engine.ts';
 import {
   abandonment,
   firstMessage,
   type IkeResponse,
-  type IkeVersion,
   notifications,
   readResponse,
   spi_bytes,

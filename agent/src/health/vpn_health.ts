@@ -4,8 +4,8 @@ import type { Clock } from '../clock.ts';
 import type { OfferedVpn, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import type { VpnService } from '../vpn_password.ts';
-import type { HealthStatus } from './health.ts';
 import { askIke } from './ike.ts';
+import type { HealthStatus } from './status.ts';
 
 export interface VpnServiceHealth {
   service: VpnService;

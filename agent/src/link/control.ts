@@ -1,5 +1,6 @@
 // The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real one.
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
+import { ControlError } from '../control_error.ts';
 import type { KnownFault } from '../faults.ts';
 import type { ControlTime } from '../health/control_time.ts';
 import type { HealthReport } from '../health/health.ts';
@@ -8,7 +9,6 @@ import type { NodeRecord, Position } from '../policy/records.ts';
 import type { Batch } from '../usage/journal_state.ts';
 import type { LastUsedReports } from '../usage/last_used_reporter.ts';
 import type { UsageAnswer } from '../usage/sender.ts';
-import { ControlError } from './control_error.ts';
 import { EventReader, EventTooLong, type ServerEvent } from './events.ts';
 import type { FaultReports } from './fault_reporter.ts';
 import { IdleTimeout, newAgent, notOurs, piecesOf, readJson, send } from './http.ts';

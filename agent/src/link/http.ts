@@ -1,9 +1,9 @@
 // One request of the control plane's node interface: sent, its response read in time and size, its errors told apart.
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { ControlError } from '../control_error.ts';
 import { Agent as HttpAgent, request as httpRequest } from '../node_http.ts';
 import { version } from '../version.ts';
-import { ControlError } from './control_error.ts';
 
 const mostResponseBytes = 1024 * 1024;
 /** The longest wait that a control plane may ask for; more would be a mistake of something between. */

@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
+import { ControlError } from '../control_error.ts';
 import type { Engine } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import {
@@ -15,7 +16,6 @@ import {
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
-import { ControlError } from './control_error.ts';
 import { keepMending } from './mending.ts';
 import { type Asked, answerTo } from './questions.ts';
 import { emptySnapshot, Revocation } from './revocation.ts';

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { canonicalAddress, mayDial, type Network } from '../address.ts';
 import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
-import type { TokenClaims } from './tokens.ts';
+import type { TokenClaims } from './records.ts';
 
 /** A request to a proxy, as any engine sees it. */
 export interface ProxyRequest {

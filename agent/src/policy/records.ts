@@ -1,7 +1,6 @@
 // The records of the node interface, as the control plane sends them (docs/node.md), and whether one can be applied.
 
 import { isIP } from 'node:net';
-import type { TokenClaims } from './tokens.ts';
 
 export interface PortScheme {
   name: string;
@@ -25,6 +24,17 @@ export interface PublicKey {
   kid: string;
   /** Raw Ed25519 public key, base64url. */
   public_key: string;
+}
+
+/** The content of a genuine token; the policy decides on every use whether it still holds. */
+export interface TokenClaims {
+  /** Names the key that signed it. */
+  kid: string;
+  account: number;
+  user: number;
+  token_version: number;
+  /** Epoch seconds. */
+  expiry: number;
 }
 
 export interface ContractValue {

@@ -1,17 +1,6 @@
 // Proxy access tokens: genuine or not, by the public keys alone.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type { PublicKey } from './records.ts';
-
-/** The content of a genuine token; the policy decides on every use whether it still holds. */
-export interface TokenClaims {
-  /** Names the key that signed it. */
-  kid: string;
-  account: number;
-  user: number;
-  token_version: number;
-  /** Epoch seconds. */
-  expiry: number;
-}
+import type { PublicKey, TokenClaims } from './records.ts';
 
 const mostRemembered = 10_000;
 /** The last character of 64 bytes carries two bits: others would spell the same signature again. */

@@ -1,7 +1,7 @@
 // Sends the rows of the journal, one batch at a time, each until the control plane has acknowledged it.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
-import type { ControlError } from '../link/control_error.ts';
+import type { ControlError } from '../control_error.ts';
 import type { Journal } from './journal.ts';
 import type { Batch, UsageRow } from './journal_state.ts';
 import type { BytesLeft, Limits } from './limits.ts';

@@ -1,7 +1,6 @@
 // The first messages of IKE, by which a node asks its own charon whether it serves an exit: IKEv2 (RFC 7296), IKEv1 (RFC 2407 to 2409).
 import { randomBytes } from 'node:crypto';
-
-export type IkeVersion = '1' | '2';
+import type { IkeVersion } from '../engine.ts';
 
 /** The response to a first message. */
 export interface IkeResponse {

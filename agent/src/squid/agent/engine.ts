@@ -20,11 +20,11 @@ import { countsOf } from './counts.ts';
 import { cursorOfSquids } from './cursor.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
 import { DestroyedSockets } from './destroyed_sockets.ts';
-import { Fleet, type FleetOptions, loading_seconds } from './fleet.ts';
+import { Fleet, loading_seconds } from './fleet.ts';
 import { findSquidUser } from './unix_user.ts';
-import type { Worker } from './worker.ts';
+import type { Worker, WorkerOptions } from './worker.ts';
 
-export type SquidOptions = Omit<FleetOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
+export type SquidOptions = Omit<WorkerOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
 
 /** Squid's new log comes with a new decider, which has to load: not often. */
 const most_meter_bytes = 2 ** 30;

@@ -3,39 +3,16 @@ import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Logger } from 'pino';
 import { ownAddresses } from '../../address.ts';
 import { Certificate, type KeyPair } from '../../certificate.ts';
-import type { Clock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
-import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
-import type { Revoked } from '../../policy/sessions.ts';
 import { SerialQueue } from '../../serial_queue.ts';
-import type { Unstored } from '../../store/unstored.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
 import { copyCertificate } from './certificate_copy.ts';
-import type { Connections } from './connections.ts';
-import { findUnreadable, type UnixUser } from './unix_user.ts';
-import { createWorker, type Worker } from './worker.ts';
-
-export interface FleetOptions {
-  config: Config;
-  rules: Rules;
-  /** Where the store keeps the policy. */
-  dir: string;
-  /** The changes that it could not write. */
-  unstored?: Unstored;
-  clock: Clock;
-  log: Logger;
-  user: UnixUser | undefined;
-  connections: Connections;
-  onRevoked: (revoked: Revoked[]) => void;
-  /** Called before a Squid is started: the one before is dead. */
-  onStart: (squid: number) => void;
-}
+import { findUnreadable } from './unix_user.ts';
+import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const watch_seconds = 1;
 const look_seconds = 10;
@@ -53,7 +30,7 @@ export const loading_seconds = 60;
 
 export class Fleet {
   readonly workers: Worker[] = [];
-  readonly #options: FleetOptions;
+  readonly #options: WorkerOptions;
   readonly #folder: string;
   readonly #stopping = new AbortController();
   readonly #certificate: Certificate;
@@ -66,7 +43,7 @@ export class Fleet {
   readonly #queue = new SerialQueue();
   #watching: Promise<void> = Promise.resolve();
 
-  constructor(options: FleetOptions) {
+  constructor(options: WorkerOptions) {
     this.#options = options;
     this.#folder = join(options.config.state_dir, 'squid');
     this.#certificate = new Certificate(options.config, () => options.clock.now());

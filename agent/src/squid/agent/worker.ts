@@ -1,14 +1,37 @@
 // One Squid with all that is about it: its process, the line to its deciders, its log.
 
+import type { Logger } from 'pino';
+import type { Clock } from '../../clock.ts';
+import type { Config } from '../../config.ts';
 import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
 import type { Fault } from '../../faults.ts';
+import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
+import type { Revoked } from '../../policy/sessions.ts';
+import type { Unstored } from '../../store/unstored.ts';
 import type { RulesFile } from '../protocol.ts';
+import type { Connections } from './connections.ts';
 import { DeciderLink, type LinkEvents } from './decider_link.ts';
-import type { FleetOptions } from './fleet.ts';
 import { SquidInstance } from './instance.ts';
 import { MeterLog } from './meter_log.ts';
+import type { UnixUser } from './unix_user.ts';
 import { WaitingConnections } from './waiting.ts';
+
+export interface WorkerOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  /** The changes that it could not write. */
+  unstored?: Unstored;
+  clock: Clock;
+  log: Logger;
+  user: UnixUser | undefined;
+  connections: Connections;
+  onRevoked: (revoked: Revoked[]) => void;
+  /** Called before a Squid is started: the one before is dead. */
+  onStart: (squid: number) => void;
+}
 
 export interface Worker {
   readonly squid: SquidInstance;
@@ -43,7 +66,7 @@ const longest_socket_path = 107;
 export async function createWorker(
   number: number,
   dir: string,
-  options: FleetOptions,
+  options: WorkerOptions,
 ): Promise<Worker> {
   const { config, rules, log, user, connections, onRevoked, onStart, unstored, clock } = options;
   const { squid: program } = config;
