@@ -1,21 +1,23 @@
 // Retries: the requests that may be sent again, and the pauses before that.
-import type { FailedAttempt } from './responses.ts';
 
 const transientStatuses = [429, 502, 503, 504];
 
 /** Failures before a byte is sent. Browsers do not tell; there, a network error is always unclear. */
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
+/** How an attempt failed: with a response, or by the network. */
+interface Failure {
+  status?: number | undefined;
+  networkCode?: string | undefined;
+}
+
 /** Whether another attempt may fare better. */
-export function isTransient({ status }: Pick<FailedAttempt, 'status'>): boolean {
+export function isTransient({ status }: Failure): boolean {
   return status === undefined || transientStatuses.includes(status);
 }
 
 /** Whether the server may have acted on the request that failed so. */
-export function isUnclear({
-  status,
-  networkCode,
-}: Pick<FailedAttempt, 'status' | 'networkCode'>): boolean {
+export function isUnclear({ status, networkCode }: Failure): boolean {
   return status === undefined ? !neverConnected.includes(networkCode ?? '') : status >= 500;
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
-import { Failure } from '../src/cli/command.ts';
+import { Failure } from '../src/cli/failures.ts';
 import { OwnAddress } from '../src/cli/own_address.ts';
 import { Exitward } from '../src/index.ts';
 

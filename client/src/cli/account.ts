@@ -1,5 +1,6 @@
 // exw login, logout, whoami, contract, servers, users, token create: the account and its records.
-import { command, UsageFault } from './command.ts';
+import { command } from './command.ts';
+import { UsageFault } from './failures.ts';
 import { done, record, table } from './output.ts';
 import { readToken } from './session.ts';
 import { removeLogin, storeLogin } from './stored_login.ts';

@@ -1,7 +1,8 @@
 // exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
 import type { AuthlistEntry } from '../openapi.ts';
 import { type AddressLine, readAddresses } from './address_list.ts';
-import { type Command, command, Failure, UsageFault } from './command.ts';
+import { type Command, command } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 import {
   type Column,
   counted,

@@ -2,7 +2,8 @@
 import { statSync } from 'node:fs';
 import type { Exitward } from '../client.ts';
 import type { CallOptions } from '../options.ts';
-import { type Command, command, type Known, type Option, optionsOf } from './command.ts';
+import { type Command, command, optionsOf } from './command.ts';
+import type { Known, Option } from './options.ts';
 import { findCommand } from './parse.ts';
 import { Session } from './session.ts';
 import type { Environment } from './stored_login.ts';

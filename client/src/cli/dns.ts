@@ -1,7 +1,8 @@
 // exw dns …: custom DNS entries (hostname overrides), which hold on the override port.
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
-import { type Command, command, Failure, UsageFault } from './command.ts';
+import { type Command, command } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 import { type Column, counted, done, notify, record, type Shown, table } from './output.ts';
 import { address, id, list, now, span, time, timeInWords } from './values.ts';
 

@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
 } from '../errors.ts';
 import type { ContractServer, ExitIp } from '../openapi.ts';
-import { command, Failure, UsageFault } from './command.ts';
+import { command } from './command.ts';
 import {
   type Credentials,
   chooseExit,
@@ -17,6 +17,7 @@ import {
   portOptions,
   urlOf,
 } from './exits.ts';
+import { Failure, UsageFault } from './failures.ts';
 import { type Part, print } from './output.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account, Session } from './session.ts';

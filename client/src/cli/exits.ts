@@ -1,7 +1,9 @@
 // exw exits: the exit IPs of the contract's servers, as a table or as lists that other programs take.
 import type { ContractServer, ExitIp } from '../openapi.ts';
 import { proxyUrl } from '../proxy_url.ts';
-import { command, Failure, type Option, type OptionValues, UsageFault } from './command.ts';
+import { command } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
+import type { Option, OptionValues } from './options.ts';
 import { type Column, jsonOf, type Shown, table } from './output.ts';
 import { type Account, readToken } from './session.ts';
 import { list, port } from './values.ts';

@@ -1,5 +1,6 @@
 // The text of --help, from the table of commands.
-import { type Command, type Option, optionsOf } from './command.ts';
+import { type Command, optionsOf } from './command.ts';
+import type { Option } from './options.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Below the commands, in --help and in the manual page. */

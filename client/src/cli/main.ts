@@ -1,8 +1,9 @@
 // The command line `exw`: finds the command, asks before it destroys, prints the outcome.
 import { ExitwardError } from '../errors.ts';
-import { type Command, UsageFault } from './command.ts';
+import type { Command } from './command.ts';
 import { commands, groups } from './commands.ts';
 import { asking, candidates, nextWords } from './completion.ts';
+import { UsageFault } from './failures.ts';
 import { helpOf, overview } from './help.ts';
 import { notify, print, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';

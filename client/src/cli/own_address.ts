@@ -3,7 +3,7 @@ import type { Exitward } from '../client.ts';
 import { BadRequestError, ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
-import { Failure } from './command.ts';
+import { Failure } from './failures.ts';
 import { notify } from './output.ts';
 import { canonicalAddress, isSameAddress, now, timeInWords } from './values.ts';
 

@@ -1,15 +1,8 @@
 // Reads a command line against the table of commands.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import {
-  type Command,
-  type everywhere,
-  type Given,
-  type Option,
-  type OptionValues,
-  type ofLists,
-  optionsOf,
-  UsageFault,
-} from './command.ts';
+import { type Command, type Given, optionsOf } from './command.ts';
+import { UsageFault } from './failures.ts';
+import type { everywhere, Option, OptionValues, ofLists } from './options.ts';
 import { similar } from './similar.ts';
 
 export interface Parsed {

@@ -1,5 +1,7 @@
 // A person at the service: signed in with a password, as in the console, for as long as one command takes.
-import { Failure, type Option, type OptionValues, UsageFault } from './command.ts';
+
+import { Failure, UsageFault } from './failures.ts';
+import type { Option, OptionValues } from './options.ts';
 import { notify } from './output.ts';
 import { askSecret, isTerminal } from './question.ts';
 import { readSecret, type Session } from './session.ts';

@@ -1,7 +1,7 @@
 // Questions to a person: for a yes before something is destroyed, and for secrets, which are not shown.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { Failure, UsageFault } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 
 export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
-import { type everywhere, Failure, type OptionValues, UsageFault } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
+import type { everywhere, OptionValues } from './options.ts';
 
 import { askSecret } from './question.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';

@@ -1,7 +1,8 @@
 // exw status: the account on one screen.
 import { ExitwardError } from '../errors.ts';
 import type { ContractServer } from '../openapi.ts';
-import { command, Failure } from './command.ts';
+import { command } from './command.ts';
+import { Failure } from './failures.ts';
 import type { Column, Part } from './output.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { Failure } from './command.ts';
+import { Failure } from './failures.ts';
 import { OpenToOthers, readPrivate } from './private_files.ts';
 import { writePrivate } from './written.ts';
 

@@ -1,6 +1,6 @@
 // Values as people write them on a command line: times, spans, addresses, names, lists.
 import { isIPv4, isIPv6 } from 'node:net';
-import { UsageFault } from './command.ts';
+import { UsageFault } from './failures.ts';
 
 const unit_seconds: Record<string, number> = {
   s: 1,

@@ -2,7 +2,9 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lifetimeUntil } from './account.ts';
-import { command, Failure, type Option, UsageFault } from './command.ts';
+import { command } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
+import type { Option } from './options.ts';
 import { type Column, done, type Shown } from './output.ts';
 import { asPerson, type Person, personNotes, personOptions } from './person.ts';
 import { address, isSameAddress, time } from './values.ts';

@@ -1,0 +1,88 @@
+// The arguments and options of a command: how each is read, and those that many commands have.
+import { span } from './values.ts';
+
+/** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
+export type Reader<Value> = (text: string) => Value;
+
+/** The records of the account that a value may be one of; a shell completes it from them. */
+export type Known = 'servers' | 'users' | 'addresses' | 'exits' | 'entries';
+
+export interface Argument {
+  summary: string;
+  known?: Known;
+  read: Reader<unknown>;
+  optional?: true;
+  /** As many as there are; at least one, unless optional. */
+  many?: true;
+  /** All values that there are. */
+  choices?: readonly string[];
+}
+
+export interface Option {
+  summary: string;
+  known?: Known;
+  /** The placeholder of the value: `<time>`. A switch has none. */
+  value?: string;
+  read?: Reader<unknown>;
+  short?: string;
+  required?: true;
+  /** All values that there are. */
+  choices?: readonly string[];
+}
+
+type ReadBy<One> = One extends { read: Reader<infer Value> } ? Value : never;
+
+/** The values of the arguments, by name. */
+export type ArgumentValues<Arguments> = {
+  [Name in keyof Arguments]: Arguments[Name] extends { many: true }
+    ? Array<ReadBy<Arguments[Name]>>
+    : Arguments[Name] extends { optional: true }
+      ? ReadBy<Arguments[Name]> | undefined
+      : ReadBy<Arguments[Name]>;
+};
+
+/** The values of the options; of a switch, whether it was given. */
+export type OptionValues<Options> = {
+  [Name in keyof Options]: Options[Name] extends { read: Reader<infer Value> }
+    ? Options[Name] extends { required: true }
+      ? Value
+      : Value | undefined
+    : boolean;
+};
+
+export type Arguments = Record<string, Argument>;
+export type Options = Record<string, Option>;
+
+/** The options of every command. */
+export const everywhere = {
+  url: {
+    summary: 'where the service is, instead of EXW_URL or the stored login',
+    value: '<url>',
+    read: String,
+  },
+  variant: {
+    summary: 'the variant of the interface that the service is spoken to in',
+    value: '<name>',
+    read: String,
+    choices: ['current', 'earlier'],
+  },
+  insecure: { summary: 'send the token over plain http to another machine' },
+  json: { summary: 'print JSON, for programs' },
+  help: { summary: 'display help for command', short: 'h' },
+} as const satisfies Options;
+
+/** The further options of a command with a question. */
+export const unasked = {
+  yes: { summary: 'do it without being asked', short: 'y' },
+} as const satisfies Options;
+
+/** The further options of a command that shows tables. */
+export const ofLists = {
+  wide: { summary: 'show all columns, also those that the terminal is too narrow for' },
+  watch: { summary: 'look again and again, and draw in place, until Ctrl-C' },
+  every: {
+    summary: 'with --watch: how often; 5s when left out',
+    value: '<span>',
+    read: span,
+  },
+} as const satisfies Options;
