@@ -72,3 +72,16 @@ export function country(code: string): string {
     return code;
   }
 }
+
+/** ACCOUNT/NAME without the account: names of accounts hold no slash. */
+export const ownName = (actor: string) => actor.slice(actor.indexOf('/') + 1);
+
+/** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
+export function actorName({ actor_kind, actor }: { actor_kind: string; actor: string }): string {
+  const own = ownName(actor);
+  if (actor_kind === 'user') return own;
+  if (actor_kind === 'account') return `API token ${own}`;
+  if (actor_kind === 'operator') return `Operator ${actor}`;
+  if (actor_kind === 'node') return `Node ${actor}`;
+  return `Exitward (${actor})`;
+}

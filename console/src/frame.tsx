@@ -5,24 +5,10 @@ import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
 import { awaySince } from './api/outage.ts';
 import { Outage } from './outage.tsx';
-import { isMac, type LoadPalette, paletteKeys, useFinder } from './palette/finder.tsx';
+import { type LoadPalette, type Place, useFinder } from './palette/finder.tsx';
+import { isMac, paletteKeys } from './palette/keys.ts';
 import { nextTheme, theme } from './theme.ts';
-import {
-  Brand,
-  Button,
-  ErrorBoundary,
-  Icon,
-  IconButton,
-  type IconName,
-  Reached,
-  Toasts,
-} from './ui/ui.ts';
-
-export interface Place {
-  path: string;
-  name: string;
-  icon: IconName;
-}
+import { Brand, Button, ErrorBoundary, Icon, IconButton, Reached, Toasts } from './ui/ui.ts';
 
 interface FrameProps {
   places: Place[];

@@ -6,13 +6,13 @@ import {
   type AuditRecord,
   accountKinds,
   actionsOf,
-  actorName,
   auditSentence,
   deeds,
   differences,
   kindOf,
   networkKinds,
 } from '../src/activity/sentences.ts';
+import { actorName } from '../src/format.ts';
 
 const source = join(import.meta.dirname, '../../server/src');
 const lists = ['authlist', 'override'];

@@ -1,7 +1,6 @@
 // Days of usage, in UTC whatever the reader's own zone is.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { colorsOf } from '../src/usage/colors.ts';
 import {
   daysBack,
   everyPart,
@@ -10,7 +9,8 @@ import {
   startOfDay,
   writtenDay,
   writtenPart,
-} from '../src/usage/days.ts';
+} from '../src/charts/days.ts';
+import { colorsOf } from '../src/usage/colors.ts';
 import { nameOfPeriod, spanOf } from '../src/usage/span.ts';
 
 const noon = Date.parse('2026-11-21T12:00:00Z') / 1000;

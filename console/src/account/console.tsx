@@ -20,7 +20,7 @@ import { paths } from '../paths.ts';
 import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
 import { pages } from './pages.tsx';
 
-const loadPalette = () => import('../palette/account.tsx').then((one) => one.AccountPalette);
+const loadPalette = () => import('./palette.tsx').then((one) => one.AccountPalette);
 
 /** Another person may sign in in another tab, and is then shown their own console, from its first page on. */
 export function AccountConsole() {

@@ -1,6 +1,6 @@
 // Every page of an account, in the order of the menu, with the permissions that open it.
 import type { FunctionComponent } from 'preact';
-import type { Place } from '../frame.tsx';
+import type { Place } from '../palette/finder.tsx';
 import { paths } from '../paths.ts';
 import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview/page.tsx';

@@ -2,18 +2,15 @@
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
-import type { AccountResponse } from '../api/reading.ts';
-import { count } from '../format.ts';
+import { count, ownName } from '../format.ts';
 import { paths } from '../paths.ts';
 import '../style/activity.css';
 import { Button, Card, Empty, Loaded } from '../ui/ui.ts';
 import { ExportLog } from './export.tsx';
 import { AuditFilters, useAuditFilters } from './filters.tsx';
 import { useLookBack } from './look_back.ts';
-import { OneRecord } from './record.tsx';
-import { accountKinds, networkKinds, ownName } from './sentences.ts';
-
-export type AuditRecord = AccountResponse<'list_audit'>[number];
+import { type AuditRecord, OneRecord } from './record.tsx';
+import { accountKinds, networkKinds } from './sentences.ts';
 
 export interface Log {
   operation: 'console_list_audit' | 'admin_list_audit';

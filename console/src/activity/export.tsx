@@ -1,9 +1,9 @@
 // The records that the filters let through as a file, all of them.
 import type { ResponseOf } from '../api/api.ts';
 import type { Pages } from '../api/paging.ts';
+import { isoDay } from '../charts/days.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { now } from '../now.ts';
-import { isoDay } from '../usage/days.ts';
 import { auditSentence } from './sentences.ts';
 
 type AnyRecord = ResponseOf<'admin_list_audit'>[number];

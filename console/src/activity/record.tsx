@@ -1,8 +1,10 @@
 // One record of the audit log as a sentence, with its fields before and after.
+import type { AccountResponse } from '../api/reading.ts';
 import { At } from '../relative_time.tsx';
 import { Table } from '../ui/ui.ts';
-import type { AuditRecord } from './audit_log.tsx';
 import { auditSentence, differences } from './sentences.ts';
+
+export type AuditRecord = AccountResponse<'list_audit'>[number];
 
 export function OneRecord({ record }: { record: AuditRecord }) {
   const { at, actor_kind, actor, address, action, target, request_id } = record;

@@ -1,5 +1,5 @@
 // The audit log in sentences: who did what to whom, in the words of the console.
-import { bytes, count, dateTime } from '../format.ts';
+import { actorName, bytes, count, dateTime } from '../format.ts';
 
 export interface AuditRecord {
   actor_kind: string;
@@ -195,22 +195,6 @@ function hostIn(target: string): string {
 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
-
-/** ACCOUNT/NAME without the account: names of accounts hold no slash. */
-export const ownName = (actor: string) => actor.slice(actor.indexOf('/') + 1);
-
-/** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
-export function actorName({
-  actor_kind,
-  actor,
-}: Pick<AuditRecord, 'actor_kind' | 'actor'>): string {
-  const own = ownName(actor);
-  if (actor_kind === 'user') return own;
-  if (actor_kind === 'account') return `API token ${own}`;
-  if (actor_kind === 'operator') return `Operator ${actor}`;
-  if (actor_kind === 'node') return `Node ${actor}`;
-  return `Exitward (${actor})`;
-}
 
 /** The record as a sentence: "alice added 203.0.113.7 to the authlist for ci, until 30 Nov 2026, 12:00." */
 export function auditSentence(record: AuditRecord): string {

@@ -1,5 +1,5 @@
 // News: what the server has told of changes, and which responses are older than it.
-import type { Operation } from './api.ts';
+import type { Operations } from '../openapi.ts';
 
 /** The parts that events tell of, each with a number that rises with its changes. */
 type Topic =
@@ -40,7 +40,7 @@ const records = ['authlist', 'overrides', 'users', 'contract'] as const;
 const own = ['contract', 'usage', 'network'] as const;
 
 /** The topics that show in what is read. An operation that is not here is read again at any change. */
-const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
+const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_get_address: ['authlist', 'users'],
   console_list_entries: ['authlist', 'overrides', 'users'],
   console_get_session: ['users', 'contract'],
@@ -76,7 +76,7 @@ const shownIn: Partial<Record<Operation, readonly Topic[]>> = {
 };
 
 /** Whether the server has told of something that shows in the operation since its response was made. */
-export function isOutdated(operation: Operation, { revision, nodes }: AsOf): boolean {
+export function isOutdated(operation: keyof Operations, { revision, nodes }: AsOf): boolean {
   const names = shownIn[operation] ?? Object.keys(newest);
   return names.some((name) => (newest[name] ?? 0) > (name === 'nodes' ? nodes : revision));
 }

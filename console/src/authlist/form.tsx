@@ -10,9 +10,9 @@ import { differing } from '../forms/differing.ts';
 import { ExpiryField, expiryOf } from '../forms/expiry_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NoteField } from '../forms/note.tsx';
+import { SuggestUser, useProxyUser } from '../forms/suggest_user.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, Field, notify, TextField, textOf, Unread } from '../ui/ui.ts';
-import { SuggestUser, useProxyUser } from '../users/suggest_user.tsx';
 import { explainListed } from './listed_elsewhere.ts';
 
 export type AuthlistEntry = AccountResponse<'list_authlist'>[number];

@@ -1,7 +1,7 @@
 // Parts of charts that are drawn on a canvas: the colours of the style sheet, as the theme has them now, and times on an axis.
 import { useEffect, useState } from 'preact/hooks';
 import { theme } from '../theme.ts';
-import { day_seconds } from '../usage/days.ts';
+import { day_seconds } from './days.ts';
 
 /**
  * A variable of the style sheet, resolved: a canvas knows neither variables nor light-dark(). Asked of

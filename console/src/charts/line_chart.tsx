@@ -1,6 +1,6 @@
 // Lines over time, drawn by uPlot; the pointer tells the values at a time, and the label tells all in words.
 import uPlot from 'uplot';
-import { day_seconds } from '../usage/days.ts';
+import { day_seconds } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
 import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 

@@ -1,7 +1,7 @@
 // Days or hours as stacked bars, drawn by uPlot; pointer and arrow keys go from one to the next, and each is told in words.
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
-import { day_seconds, type Part, part_seconds, writtenPart } from '../usage/days.ts';
+import { day_seconds, type Part, part_seconds, writtenPart } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
 import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 

@@ -6,6 +6,7 @@ import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import { dateTime } from '../format.ts';
+import { ProxyUserField, useProxyUser } from '../forms/suggest_user.tsx';
 import { paths } from '../paths.ts';
 import { curlThrough, type Through } from '../servers/curl.ts';
 import {
@@ -20,7 +21,6 @@ import {
   Unread,
   useHold,
 } from '../ui/ui.ts';
-import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
 import { awaited, type DnsEntry } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 

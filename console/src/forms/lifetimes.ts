@@ -1,6 +1,7 @@
 // How long a token that is made now shall live: what forms offer.
+
+import { day_seconds } from '../charts/days.ts';
 import { count } from '../format.ts';
-import { day_seconds } from '../usage/days.ts';
 
 const hour_seconds = 3600;
 

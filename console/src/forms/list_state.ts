@@ -1,10 +1,10 @@
 // The state of a list that the server sorts and filters: all of it in the address of the page.
 import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
+import { day_seconds } from '../charts/days.ts';
 import { now } from '../now.ts';
 import { useTyped } from '../typed.ts';
 import { isOneOf, optionsIn, type Sorting } from '../ui/ui.ts';
-import { day_seconds } from '../usage/days.ts';
 
 /** The text of a field that goes into the address when nobody has typed for a moment: the server is not asked at each letter. */
 export function useTypedState(

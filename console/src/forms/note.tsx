@@ -1,6 +1,5 @@
 // The note of an entry, and who added the entry when: in forms, tables and exports.
-import { actorName } from '../activity/sentences.ts';
-import { dateTime } from '../format.ts';
+import { actorName, dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { type Column, TextField } from '../ui/ui.ts';
 

@@ -6,8 +6,9 @@ import { follow } from '../api/live.ts';
 import { forgetOperatorToken } from '../api/operator_token.ts';
 import { queries } from '../api/reading.ts';
 import { facts } from '../api/session.ts';
-import { Frame, type Place } from '../frame.tsx';
+import { Frame } from '../frame.tsx';
 import { NotFoundPage } from '../not_found.tsx';
+import type { Place } from '../palette/finder.tsx';
 import { nameIn, paths } from '../paths.ts';
 import '../style/operator.css';
 import { lazy } from '../ui/ui.ts';
@@ -15,7 +16,7 @@ import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;
 
-const loadPalette = () => import('../palette/operator.tsx').then((one) => one.OperatorPalette);
+const loadPalette = () => import('./palette.tsx').then((one) => one.OperatorPalette);
 
 const places: Place[] = [
   { path: operator.overview, name: 'Overview', icon: 'overview' },

@@ -3,12 +3,12 @@ import { useMemo } from 'preact/hooks';
 import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
+import { day_seconds } from '../charts/days.ts';
 import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bitRate, bytes } from '../format.ts';
 import { now } from '../now.ts';
 import { Button, Card, Empty, Loaded, optionsIn, SelectField, Stat } from '../ui/ui.ts';
-import { day_seconds } from '../usage/days.ts';
 import '../style/usage.css';
 import { type Filled, filled, rejectionsIn } from './history_points.ts';
 

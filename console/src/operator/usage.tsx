@@ -5,6 +5,7 @@ import { useAddressState } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
+import { day_seconds, everyPart, isoDay, startOfDay } from '../charts/days.ts';
 import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
@@ -23,7 +24,6 @@ import {
   SearchField,
   Stat,
 } from '../ui/ui.ts';
-import { day_seconds, everyPart, isoDay, startOfDay } from '../usage/days.ts';
 import { byDirection } from '../usage/over_time.tsx';
 import '../style/usage.css';
 import { UsageMeter } from './accounts.tsx';

@@ -1,12 +1,15 @@
 // The keys that work on every page: Cmd-K or Ctrl-K opens the palette, "/" goes to the page's search, "?" shows all of them.
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Place } from '../frame.tsx';
-import { notifyError } from '../ui/ui.ts';
+import { type IconName, notifyError } from '../ui/ui.ts';
+import { isMac } from './keys.ts';
 
-export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-/** As it is written on the keys of this machine. */
-export const paletteKeys = isMac ? '⌘ K' : 'Ctrl K';
+/** A page that can be opened. */
+export interface Place {
+  path: string;
+  name: string;
+  icon: IconName;
+}
 
 export interface FinderProps {
   /** The pages that are open to whoever is signed in. */

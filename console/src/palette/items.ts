@@ -2,11 +2,10 @@
 import { usePath } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import type { Scope } from '../api/scope.ts';
-import type { Place } from '../frame.tsx';
 import { addressOf } from '../paths.ts';
 import { theme } from '../theme.ts';
 import type { Reading } from '../ui/ui.ts';
-import type { FinderProps } from './finder.tsx';
+import type { FinderProps, Place } from './finder.tsx';
 import type { Item } from './palette.tsx';
 
 export type Go = (path: string, state?: Record<string, string>) => () => void;

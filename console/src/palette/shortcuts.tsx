@@ -1,7 +1,7 @@
 // The dialog that lists the keys which work on every page.
 import '../style/palette.css';
 import { Dialog } from '../ui/ui.ts';
-import { type FinderProps, paletteKeys } from './finder.tsx';
+import { paletteKeys } from './keys.ts';
 
 const shortcuts: Array<[keys: string, what: string]> = [
   [paletteKeys, 'Find anything: pages, actions, servers, users, addresses'],
@@ -11,7 +11,7 @@ const shortcuts: Array<[keys: string, what: string]> = [
   ['Esc', 'Close what is open'],
 ];
 
-export function Shortcuts({ onClose }: FinderProps) {
+export function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="shortcuts">

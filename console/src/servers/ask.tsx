@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { type AccountGiven, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { SuggestUser } from '../forms/suggest_user.tsx';
 import { Badge, Card, Choice, Form, SelectField, TextField, textOf } from '../ui/ui.ts';
-import { SuggestUser } from '../users/suggest_user.tsx';
 import { askedFor, type Decision, readDecision } from './decision.ts';
 import { type OwnServer, portsOf } from './rows.ts';
 

@@ -2,11 +2,11 @@
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import { daysBack } from '../charts/days.ts';
 import { bytes, count, country } from '../format.ts';
 import { useDialog } from '../forms/form_dialog.tsx';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
-import { daysBack } from '../usage/days.ts';
 import { OverTimeCard } from '../usage/over_time.tsx';
 import '../style/usage.css';
 import { Button, Card, Empty, Loaded, Meter, Page, Stat } from '../ui/ui.ts';

@@ -4,8 +4,8 @@ import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+import { ProxyUserField, useProxyUser } from '../forms/suggest_user.tsx';
 import { Choice, Copy, Form, SelectField, textOf } from '../ui/ui.ts';
-import { ProxyUserField, useProxyUser } from '../users/suggest_user.tsx';
 import { tokenPlace } from './settings.ts';
 
 type ProxyToken = AccountResponse<'create_proxy_token'>;

@@ -1,16 +1,16 @@
 // API tokens: a new one, the text of one that is there, and revoking one.
 import { useState } from 'preact/hooks';
+import { type AccountResponse, change, changeIn } from '../api/reading.ts';
+import { useScope } from '../api/scope.ts';
+import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
+import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import {
   ConfirmPassword,
   confirmationOf,
   lacksPassword,
   PasswordField,
   SetPasswordFirst,
-} from '../account/sign_in/password.tsx';
-import { type AccountResponse, change, changeIn } from '../api/reading.ts';
-import { useScope } from '../api/scope.ts';
-import { FormDialog, MakerDialog } from '../forms/form_dialog.tsx';
-import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
+} from '../forms/password.tsx';
 import { now } from '../now.ts';
 import { Since } from '../relative_time.tsx';
 import { CheckField, Copy, Dialog, SelectField, ShownOnce, TextField, textOf } from '../ui/ui.ts';

@@ -1,7 +1,8 @@
 // The filters of the page of usage: which days, and whose traffic through which server.
+
+import { isoDay } from '../charts/days.ts';
 import { date } from '../format.ts';
 import { DateField, optionsIn, optionsOf, SelectField } from '../ui/ui.ts';
-import { isoDay } from './days.ts';
 import { type Choice, nameOfPeriod, type Period, spanNames } from './span.ts';
 
 export interface Filters {

@@ -1,6 +1,6 @@
 // A forecast of the running billing period: from its daily usage, recent days counting more.
 
-import { day_seconds } from './days.ts';
+import { day_seconds } from '../charts/days.ts';
 
 /** Fewer full days tell too little: one busy Monday would be the whole month. */
 const fewest_days = 3;

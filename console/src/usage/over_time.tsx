@@ -3,6 +3,13 @@ import { useMemo } from 'preact/hooks';
 import { useAddressField, useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
+import {
+  day_seconds,
+  everyPart,
+  type Part,
+  type UsageOfPart,
+  writtenPart,
+} from '../charts/days.ts';
 import { type Series, UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
@@ -18,7 +25,6 @@ import {
   together,
 } from '../ui/ui.ts';
 import { color_of_others, colorsOf } from './colors.ts';
-import { day_seconds, everyPart, type Part, type UsageOfPart, writtenPart } from './days.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
 /** Parts that one can still tell apart in a bar; the rest is one part. */

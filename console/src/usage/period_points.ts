@@ -1,5 +1,5 @@
 // The points of a billing period that fills: used up to each day, and at this pace up to its end; pure.
-import { day_seconds } from './days.ts';
+import { day_seconds } from '../charts/days.ts';
 
 export interface PeriodPoints {
   /** Epoch seconds, ascending; the last is the end of the period. */

@@ -1,6 +1,6 @@
 // A report of usage as the server sends it, and the names of the files that are made of it.
 import type { AccountGiven, AccountResponse } from '../api/reading.ts';
-import { isoDay } from './days.ts';
+import { isoDay } from '../charts/days.ts';
 
 export type Report = AccountResponse<'get_usage'>;
 /** The days, server and user that are asked for, without the grouping. */

@@ -1,5 +1,12 @@
 // The days that are asked for: a span by its name, or by its first and last day.
-import { day_seconds, daysBack, isoDay, parseIsoDay, startOfDay, writtenDay } from './days.ts';
+import {
+  day_seconds,
+  daysBack,
+  isoDay,
+  parseIsoDay,
+  startOfDay,
+  writtenDay,
+} from '../charts/days.ts';
 
 export const spanNames = {
   period: 'This billing period',

@@ -1,11 +1,11 @@
 // Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
 import { useContext, useId, useState } from 'preact/hooks';
-import { ConfirmPassword, confirmationOf } from '../account/sign_in/password.tsx';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
+import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
 
 export type User = AccountResponse<'list_users'>[number];

@@ -1,9 +1,10 @@
 // Inviting a user to set a password: the link is shown once, to be handed on.
-import { lacksPassword, PasswordField, SetPasswordFirst } from '../account/sign_in/password.tsx';
+
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
 import { MakerDialog } from '../forms/form_dialog.tsx';
+import { lacksPassword, PasswordField, SetPasswordFirst } from '../forms/password.tsx';
 import { Until } from '../relative_time.tsx';
 import { Dialog, ShownOnce } from '../ui/ui.ts';
 import type { User } from './form.tsx';

@@ -1,12 +1,12 @@
 // The chosen users are made active or inactive, given or denied a permission, or signed out: all or none, with a way back.
 import { useState } from 'preact/hooks';
-import { ConfirmPassword, confirmationOf } from '../account/sign_in/password.tsx';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import type { Chosen, ChosenInBar, ChosenInDialog } from '../forms/list.ts';
+import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';

@@ -1,8 +1,8 @@
 // The things that need the attention of the person who is signed in: each as a sentence, with the page that mends it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
+import { day_seconds } from '../../charts/days.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
-import { day_seconds } from '../../usage/days.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
 import type { Known } from './known.ts';
 

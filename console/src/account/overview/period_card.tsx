@@ -1,12 +1,12 @@
 // The running billing period: what is used of the limit, what it comes to, and the last thirty days.
 import { Link } from 'wouter-preact';
+import { day_seconds, everyPart, writtenDay } from '../../charts/days.ts';
 import { Spark } from '../../charts/spark.tsx';
 import { bytes, count, date, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Time, Until } from '../../relative_time.tsx';
 import { Card, Meter } from '../../ui/ui.ts';
-import { day_seconds, everyPart, writtenDay } from '../../usage/days.ts';
 import { type Overview, spark_days } from './use_overview.ts';
 
 type Contract = NonNullable<Overview['contract']>;

@@ -5,9 +5,9 @@ import { ApiError, call, type ResponseOf } from '../../api/api.ts';
 import { explain } from '../../api/sentences.ts';
 import { session, startSession } from '../../api/session.ts';
 import { dateTime } from '../../format.ts';
+import { NewPasswordField, UsernameForManagers } from '../../forms/password.tsx';
 import { paths } from '../../paths.ts';
 import { Form, Loaded, SingleCard, StartingFocus } from '../../ui/ui.ts';
-import { NewPasswordField, UsernameForManagers } from './password.tsx';
 import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 
 export function InvitePage({ code }: { code: string }) {

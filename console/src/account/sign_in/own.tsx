@@ -4,9 +4,9 @@ import { change, useRead } from '../../api/reading.ts';
 import { session } from '../../api/session.ts';
 import { count } from '../../format.ts';
 import { FormDialog, useDialog } from '../../forms/form_dialog.tsx';
+import { PasswordDialog } from '../../forms/password.tsx';
 import { Since, Until } from '../../relative_time.tsx';
 import { Badge, Button, Card, type Column, Loaded, Page, Table } from '../../ui/ui.ts';
-import { PasswordDialog } from './password.tsx';
 import { EnrolDialog, RemoveSecondFactorDialog } from './second_factor.tsx';
 import { browserInWords } from './user_agent.ts';
 

@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../../api/api.ts';
 import { facts, sessionEnded, startSession } from '../../api/session.ts';
+import { UsernameForManagers } from '../../forms/password.tsx';
 import { paths } from '../../paths.ts';
 import { Form, SingleCard, StartingFocus, TextField, textOf } from '../../ui/ui.ts';
-import { UsernameForManagers } from './password.tsx';
 import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 
 interface Credentials {

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
+import { day_seconds } from '../../charts/days.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
@@ -20,7 +21,6 @@ import {
   textOf,
   Unread,
 } from '../../ui/ui.ts';
-import { day_seconds } from '../../usage/days.ts';
 import type { Account } from '../states.ts';
 
 /** A second, and ten years: what the server takes. */

@@ -4,11 +4,11 @@ import { useLocation } from 'wouter-preact';
 import { whoIs } from '../api/reading.ts';
 import { personScope } from '../api/scope.ts';
 import { session } from '../api/session.ts';
+import type { FinderProps } from '../palette/finder.tsx';
+import { ownActions, pageItems, useAccountItems, useGo } from '../palette/items.ts';
+import { Palette } from '../palette/palette.tsx';
 import { paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
-import type { FinderProps } from './finder.tsx';
-import { ownActions, pageItems, useAccountItems, useGo } from './items.ts';
-import { Palette } from './palette.tsx';
 
 export function AccountPalette(props: FinderProps) {
   const scope = personScope();

@@ -1,12 +1,12 @@
 // Passwords: the one that is asked for, a new one, and the form that sets or changes one's own.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { change } from '../../api/reading.ts';
-import { type Scope, useScope } from '../../api/scope.ts';
-import { facts, readSession, session } from '../../api/session.ts';
-import { FormDialog } from '../../forms/form_dialog.tsx';
-import { paths } from '../../paths.ts';
-import { Field, TextField } from '../../ui/ui.ts';
+import { change } from '../api/reading.ts';
+import { type Scope, useScope } from '../api/scope.ts';
+import { facts, readSession, session } from '../api/session.ts';
+import { paths } from '../paths.ts';
+import { Field, TextField } from '../ui/ui.ts';
+import { FormDialog } from './form_dialog.tsx';
 
 /** Tells password managers whose password the form is about. */
 export function UsernameForManagers({ user }: { user: string }) {

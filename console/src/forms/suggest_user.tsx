@@ -1,9 +1,8 @@
 // A field that chooses one of the users of the account, of whom there may be many.
-import { type AccountGiven, useReadIn } from '../api/reading.ts';
+import { type AccountGiven, type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { type Choices, mostChoices, SuggestField } from '../forms/suggest_field.tsx';
 import { TextField } from '../ui/ui.ts';
-import type { User } from './form.tsx';
+import { type Choices, mostChoices, SuggestField } from './suggest_field.tsx';
 
 /** Which users can be chosen. */
 type Which = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
@@ -27,7 +26,7 @@ interface SuggestUserProps {
   required?: boolean;
   hint?: string;
   /** How a user is told among the others, if not by name alone. */
-  textOf?: (user: User) => string;
+  textOf?: (user: AccountResponse<'list_users'>[number]) => string;
 }
 
 export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: SuggestUserProps) {

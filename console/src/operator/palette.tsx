@@ -3,13 +3,20 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
 import { operatorScope } from '../api/scope.ts';
-import { isAddress } from '../operator/holders.tsx';
-import { accountParts } from '../operator/parts.ts';
+import type { FinderProps } from '../palette/finder.tsx';
+import {
+  action,
+  type Go,
+  ownActions,
+  pageItems,
+  useAccountItems,
+  useGo,
+} from '../palette/items.ts';
+import { type Item, Palette } from '../palette/palette.tsx';
 import { nameIn, paths } from '../paths.ts';
 import { useTyped } from '../typed.ts';
-import type { FinderProps } from './finder.tsx';
-import { action, type Go, ownActions, pageItems, useAccountItems, useGo } from './items.ts';
-import { type Item, Palette } from './palette.tsx';
+import { isAddress } from './holders.tsx';
+import { accountParts } from './parts.ts';
 
 const { operator } = paths;
 
