@@ -1,5 +1,6 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
 import { setImmediate as turn } from 'node:timers/promises';
+import type { AuditRecord } from './audit_record.ts';
 import { lastId, nextId } from './changes.ts';
 import type { Actor, Database, Engine, Reader, Row, Transaction } from './db/database.ts';
 import { updateRow } from './db/rows.ts';
@@ -159,19 +160,4 @@ export class AuditBound {
       await turn();
     }
   }
-}
-
-/** A record of the log as it is stored; `before` and `after` are JSON. */
-export interface AuditRecord {
-  id: number;
-  at: number;
-  actor_kind: string;
-  actor: string;
-  address: string;
-  request_id: string;
-  account_id: number | null;
-  action: string;
-  target: string;
-  before: string | null;
-  after: string | null;
 }

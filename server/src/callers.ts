@@ -1,6 +1,7 @@
 // Callers: the addresses that each account called from lately, kept in memory until it was asked whether they prove an authlist entry.
-import type { Context } from './context.ts';
-import type { Actor, Reader, Transaction } from './db/database.ts';
+
+import type { Logger } from 'pino';
+import type { Actor, Database, Reader, Transaction } from './db/database.ts';
 
 interface Caller {
   account_id: number;
@@ -37,7 +38,7 @@ export class Callers {
   }
 
   /** Proves what the callers since the last look prove; writes only then. Where that fails, later calls will. */
-  async look({ db, log }: Pick<Context, 'db' | 'log'>): Promise<void> {
+  async look({ db, log }: { db: Database; log: Logger }): Promise<void> {
     const callers = Array.from(this.#addresses).flatMap(([account_id, addresses]) =>
       Array.from(addresses, (ip) => ({ account_id, ip })),
     );

@@ -9,6 +9,7 @@ import {
 } from './acme/settings.ts';
 import { type Network, parseNetworks } from './address.ts';
 import type { GeoipSource } from './geoip.ts';
+import { SettingsFault } from './settings_fault.ts';
 
 export interface ListenAddress {
   host: string;
@@ -87,9 +88,6 @@ export interface Config {
   journal_stream: string | undefined;
   test_acknowledge_early: boolean;
 }
-
-/** Settings that are wrong: the message has a line for each. */
-export class SettingsFault extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

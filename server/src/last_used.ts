@@ -1,6 +1,7 @@
 // When API tokens, operator tokens, sessions and authlist entries were last used: collected in memory, written once a minute.
-import type { Context } from './context.ts';
-import type { Actor, Transaction } from './db/database.ts';
+
+import type { Logger } from 'pino';
+import type { Actor, Database, Transaction } from './db/database.ts';
 
 /** The last use of one record of an account (0: of the network). */
 export interface Use {
@@ -41,7 +42,7 @@ class Collector {
   }
 
   /** Uses that cannot be written stay for the next time. */
-  async write({ db, log }: Pick<Context, 'db' | 'log'>): Promise<void> {
+  async write({ db, log }: { db: Database; log: Logger }): Promise<void> {
     const uses: Use[] = Array.from(this.#uses).flatMap(([account_id, ofAccount]) =>
       Array.from(ofAccount, ([id, at]) => ({ account_id, id, at })),
     );
@@ -72,7 +73,7 @@ export class LastUsed {
     this.authlist_entries = new Collector(writers.authlist_entries);
   }
 
-  async write(ctx: Pick<Context, 'db' | 'log'>): Promise<void> {
+  async write(ctx: { db: Database; log: Logger }): Promise<void> {
     for (const one of [
       this.api_tokens,
       this.operator_tokens,

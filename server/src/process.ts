@@ -1,9 +1,9 @@
 // The server as a process: one clear sentence when it cannot start, a graceful stop on a signal.
 import { execFile } from 'node:child_process';
-import { notify } from './cli/output.ts';
-import { type Environment, SettingsFault } from './config.ts';
+import type { Environment } from './config.ts';
 import { startFaults } from './log.ts';
 import { type Running, serve } from './main.ts';
+import { SettingsFault } from './settings_fault.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second
@@ -45,5 +45,9 @@ export async function runUntilStopped(
 function report(env: Environment, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   const sentences = error instanceof SettingsFault ? message.split('\n') : [message];
-  notify(...startFaults(env, sentences));
+  process.stderr.write(
+    startFaults(env, sentences)
+      .map((line) => `${line}\n`)
+      .join(''),
+  );
 }

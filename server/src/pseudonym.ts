@@ -1,5 +1,5 @@
 // Audit records of an erased person: the pseudonym takes the place of names and addresses, all else stays as it was.
-import type { AuditRecord } from './audit.ts';
+import type { AuditRecord } from './audit_record.ts';
 
 /** A user whose names and addresses are taken out of records. */
 export interface Erased {

@@ -1,6 +1,7 @@
 // A client who may no longer write when the body of the request has come writes nothing, whatever held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Principal, requireTokenNow } from '../src/api/account/authentication.ts';
+import { requireTokenNow } from '../src/api/account/authentication.ts';
+import type { Principal } from '../src/api/account/session.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,6 +1,6 @@
 // Servers of the network and of a contract: what each variant shows, limits, health that grows old, geo status.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Variant } from '../src/api/account/authentication.ts';
+import type { Variant } from '../src/api/account/session.ts';
 import { bumpVersion } from '../src/changes.ts';
 import { setContractServer } from '../src/contract_servers/contract_servers.ts';
 import { setGeoStatuses } from '../src/geo/geo.ts';

@@ -1,6 +1,6 @@
 // The spec's tables of resources as data: a row for each field, with the value that it has in the test's world.
 import { expect } from 'vitest';
-import type { Variant } from '../../server/src/api/account/authentication.ts';
+import type { Variant } from '../../server/src/api/account/session.ts';
 import { authlistPath, begin, day, type World } from './world.ts';
 
 export interface Field {

@@ -7,7 +7,7 @@ import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
 import { checkExpiries } from '../expiry.ts';
 import { type Removed, recordChosen } from '../removals.ts';
-import { auditRemoval } from './authlist.ts';
+import { auditRemoval } from './entries.ts';
 import * as store from './store.ts';
 
 /** The client's rights: whether also on a contract that takes no changes; and which entries are theirs. */

@@ -18,7 +18,7 @@ import {
   type NewEntry,
   sweepOwnExpired,
   unknownUser,
-} from './authlist.ts';
+} from './entries.ts';
 import { newProof } from './proofs.ts';
 import * as store from './store.ts';
 

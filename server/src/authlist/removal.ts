@@ -24,7 +24,7 @@ import {
   giveWay,
   removeRow,
   sweepOwnExpired,
-} from './authlist.ts';
+} from './entries.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */

@@ -1,8 +1,11 @@
 // exitward account …, exitward undo …
+
+import { jsonText } from '../visible.ts';
 import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
-import type { Choice, Noun, Verb } from './command.ts';
-import { type Column, created, done, expiry, jsonText, type Row, record } from './output.ts';
+import type { Noun, Verb } from './command.ts';
+import type { Choice } from './given.ts';
+import { type Column, created, done, expiry, type Row, record } from './output.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
 const account = '/accounts/<account>';

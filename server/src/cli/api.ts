@@ -6,7 +6,7 @@ import {
   readOperatorAccess,
 } from '../config.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { ApiFailure, Failure } from './command.ts';
+import { ApiFailure, Failure } from './failures.ts';
 import type { Row } from './output.ts';
 
 /** No server answers where one is looked for. */

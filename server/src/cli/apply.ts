@@ -1,6 +1,7 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
 import type { AdminApi } from './api.ts';
-import { ApiFailure, Differs, Failure, FaultyFile, type Verb } from './command.ts';
+import type { Verb } from './command.ts';
+import { ApiFailure, Differs, Failure, FaultyFile } from './failures.ts';
 import type { ManifestFile } from './manifest.ts';
 import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
 import { confirmed } from './question.ts';

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '../config.ts';
 import { AdminApi } from './api.ts';
-import { UsageFault } from './command.ts';
+import { UsageFault } from './failures.ts';
 import { print } from './output.ts';
 
 /** The words of a value; it is given the arguments before it. */

@@ -1,6 +1,8 @@
 // exitward contract …, exitward port-scheme …: the servers and ports of contracts.
 import { listAt, removeAt } from './actions.ts';
-import { type Choice, Failure, type Noun, UsageFault } from './command.ts';
+import type { Noun } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
+import type { Choice } from './given.ts';
 import { type Column, done, type Row, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 

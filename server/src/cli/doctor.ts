@@ -1,17 +1,12 @@
 // exitward doctor: what the running server says of itself, and what this machine tells of its files, disks, clock and name.
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import {
-  type Config,
-  type Environment,
-  readConfig,
-  readOperatorAccess,
-  SettingsFault,
-} from '../config.ts';
+import { type Config, type Environment, readConfig, readOperatorAccess } from '../config.ts';
 import { type Check, type Finding, fault, runChecks, warning, worst } from '../doctor/check.ts';
+import { SettingsFault } from '../settings_fault.ts';
 import { version } from '../version.ts';
 import { AdminApi, NoServer } from './api.ts';
-import { Told } from './command.ts';
+import { Told } from './failures.ts';
 import { type Part, print } from './output.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 

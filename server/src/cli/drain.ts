@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../clock.ts';
 import { type AdminApi, NoServer } from './api.ts';
-import { Failure } from './command.ts';
+import { Failure } from './failures.ts';
 import type { Given } from './given.ts';
 import { notify } from './output.ts';
 

@@ -1,7 +1,8 @@
 // exitward explain: asks a node what it would do with a connection, and by which rule.
 import { readFileSync } from 'node:fs';
 import type { AdminApi } from './api.ts';
-import { Failure, UsageFault, type Verb } from './command.ts';
+import type { Verb } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 import type { Given } from './given.ts';
 import { type Column, type Row, record } from './output.ts';
 import { whole } from './values.ts';

@@ -1,6 +1,28 @@
 // The values of a command line: its arguments by name, its options, and the fields of a request's body or query.
 import type { Command } from 'commander';
-import { type Choice, readValue } from './command.ts';
+import { UsageFault } from './failures.ts';
+
+/**
+ * An option: its flags as commander reads them (`--limit <size>`), the field of the request's body or query
+ * that its value goes into, and what turns the text into that value. Errors of `parse`: a usage fault, which
+ * the option's name is put before.
+ */
+export type Choice = readonly [
+  flags: string,
+  description: string,
+  field?: string,
+  parse?: (text: string) => unknown,
+];
+
+/** The value of a text. Errors: the reader's usage fault, with the option's or argument's name before it. */
+export function readValue<T>(name: string, read: (text: string) => T, text: string): T {
+  try {
+    return read(text);
+  } catch (error) {
+    if (error instanceof UsageFault) throw new UsageFault(`${name}: ${error.message}`);
+    throw error;
+  }
+}
 
 export class Given {
   /** The values of the options that name a field. */

@@ -1,6 +1,7 @@
 // exitward inventory …: the whole network from one file.
 import { readFileSync } from 'node:fs';
-import { Failure, type Noun, UsageFault } from './command.ts';
+import type { Noun } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 import { type Column, type Row, table } from './output.ts';
 
 interface Summary {

@@ -21,7 +21,7 @@ import {
   revokeKey,
   type SigningKey,
 } from '../signing_keys.ts';
-import { Failure } from './command.ts';
+import { Failure } from './failures.ts';
 import { type Column, done, print, type Row, table } from './output.ts';
 import { readPassphrase } from './passphrase.ts';
 import { confirmed } from './question.ts';

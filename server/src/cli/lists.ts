@@ -1,7 +1,9 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
 import { readFileSync } from 'node:fs';
 import { removeAt } from './actions.ts';
-import { type Choice, Failure, type Noun, type Verb } from './command.ts';
+import type { Noun, Verb } from './command.ts';
+import { Failure } from './failures.ts';
+import type { Choice } from './given.ts';
 import { type Column, expiry, lastUsed, type Row, record, table } from './output.ts';
 import { time, whole } from './values.ts';
 

@@ -7,7 +7,7 @@ import { type Config, type Environment, readConfig } from '../config.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
 import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../secrets.ts';
-import { Failure } from './command.ts';
+import { Failure } from './failures.ts';
 import { addKeysCommands } from './keys.ts';
 import { done, print, record } from './output.ts';
 import { confirmed } from './question.ts';

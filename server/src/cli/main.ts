@@ -1,17 +1,19 @@
 // The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
 import { Command, CommanderError, Option } from 'commander';
-import { type Environment, SettingsFault } from '../config.ts';
+import type { Environment } from '../config.ts';
+import { SettingsFault } from '../settings_fault.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
 import { applyVerb } from './apply.ts';
-import { type Choice, Differs, type Noun, Told, UsageFault, type Verb } from './command.ts';
+import type { Noun, Verb } from './command.ts';
 import { addCompletion } from './completion.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { addDoctor } from './doctor.ts';
 import { explainVerb } from './explain.ts';
+import { Differs, Told, UsageFault } from './failures.ts';
 import { geoNoun } from './geo.ts';
-import { Given } from './given.ts';
+import { type Choice, Given } from './given.ts';
 import { heldUsageNoun } from './held_usage.ts';
 import { inventoryNoun } from './inventory.ts';
 import { authlistNoun, overrideNoun } from './lists.ts';

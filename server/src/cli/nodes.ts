@@ -1,7 +1,8 @@
 // exitward node …: the machines that serve.
 import { listAt, removeAt } from './actions.ts';
-import type { Choice, Noun } from './command.ts';
+import type { Noun } from './command.ts';
 import { drain } from './drain.ts';
+import type { Choice } from './given.ts';
 import {
   type Column,
   certificateEnds,

@@ -1,6 +1,7 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
 import { once } from 'node:events';
 import { styleText } from 'node:util';
+import { jsonText, visible } from '../visible.ts';
 
 export type Row = Record<string, unknown>;
 /** On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. */
@@ -228,29 +229,6 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (kind === 'statuses') return visible(statusesInWords(value as StatusCell[], forPeople));
   if (kind === 'counts') return visible(countsInWords(value as Record<string, number>));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
-
-/** Control characters, those that turn the direction of text, and the separators of lines. */
-const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-
-/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
-export function visible(text: string): string {
-  return text.replace(steering, (character) => {
-    const code = character.charCodeAt(0);
-    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
-  });
-}
-
-/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
-export function jsonText(value: unknown, indent = 0): string {
-  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
-  return JSON.stringify(value, null, indent).replace(steering, (character) =>
-    character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
-  );
-}
-
-function hex(code: number, digits: number): string {
-  return code.toString(16).padStart(digits, '0');
 }
 
 interface FaultCell {

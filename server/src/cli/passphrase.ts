@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { least_passphrase } from '../keys_backup.ts';
 import { readPrivate } from '../private_files.ts';
-import { Failure, UsageFault } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 
 /**
  * Reads it from `file` (`-`: standard input; one line ending behind it is not part of it), or asks; twice when it `isNew`.

@@ -1,5 +1,5 @@
 // Asks a person before something is destroyed; a program has to say --yes.
-import { Failure, UsageFault } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 
 /**
  * Resolves when the answer is yes; `extent` adds how much it is about.

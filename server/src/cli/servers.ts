@@ -1,6 +1,7 @@
 // exitward server …, exitward exit …: the servers of the network.
 import { listAt, removeAt } from './actions.ts';
-import type { Choice, Noun } from './command.ts';
+import type { Noun } from './command.ts';
+import type { Choice } from './given.ts';
 import { type Column, certificateEnds, type Row, record, type Shown } from './output.ts';
 import { decimal, list, whole } from './values.ts';
 

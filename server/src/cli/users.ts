@@ -1,6 +1,8 @@
 // exitward user …: the users of an account.
 import { changeAt, createAt, listAt, removeAt } from './actions.ts';
-import { type Choice, type Noun, UsageFault } from './command.ts';
+import type { Noun } from './command.ts';
+import { UsageFault } from './failures.ts';
+import type { Choice } from './given.ts';
 import { type Column, expiry, record } from './output.ts';
 import { lifetime, yesNo } from './values.ts';
 import { vpnProfile } from './vpn_profile.ts';

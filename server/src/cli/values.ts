@@ -1,6 +1,6 @@
 // Values as people write them on a command line: sizes, times, lifetimes, coordinates, lists.
 import { systemClock } from '../clock.ts';
-import { UsageFault } from './command.ts';
+import { UsageFault } from './failures.ts';
 
 /** The fault of a text that is no such value. */
 const no = (what: string, text: string, expected: string) =>

@@ -2,7 +2,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceDurably } from '../durable.ts';
-import { Failure, UsageFault, type Verb } from './command.ts';
+import type { Verb } from './command.ts';
+import { Failure, UsageFault } from './failures.ts';
 import { type Column, done, expiry, type Shown } from './output.ts';
 import { lifetime } from './values.ts';
 

@@ -1,6 +1,6 @@
 // A list that is drawn anew in its place on the terminal, until Ctrl-C.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { visible } from './output.ts';
+import { visible } from '../visible.ts';
 
 /** How often, where nothing else is said. */
 export const usual_every_seconds = 5;

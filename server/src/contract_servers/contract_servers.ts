@@ -3,6 +3,7 @@ import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../audit.ts';
 import { recordChange } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
+import { inTurns } from '../db/slices.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
 import { type GeoStatus, geoStatusesOfContract } from '../geo/geo.ts';
 import { periodAt } from '../periods.ts';
@@ -11,12 +12,12 @@ import {
   findServerNamed,
   portSchemesOfServer,
   requireServer,
+  requireServerOfBody,
   type Server,
 } from '../servers/servers.ts';
 import { last30Days, nextHour, periodUsage } from '../usage/usage.ts';
 import * as store from './store.ts';
 
-export { addContractServers, removeContractServers } from './many.ts';
 export {
   type PagedServer,
   serverPageSlices,
@@ -260,4 +261,44 @@ export async function listContractServers(
     servers,
     valid_until: detail.usage ? Math.min(period.end, nextHour(now)) : undefined,
   };
+}
+
+// ---- Many at once: all that are named, or none ---------------------------------------------
+
+const fieldOf = (at: number) => `servers.${at}`;
+
+/**
+ * Adds these servers, each with the own limit that it had when it was taken off, if any; one that is on the contract stays as
+ * it is. `countNew` is told how many are new before they are added. Errors: those of `countNew`; 409 naming the server that
+ * is not there, or does not listen on the account's port scheme.
+ */
+export async function addContractServers(
+  tx: Transaction,
+  account: Account,
+  names: readonly string[],
+  countNew: (amount: number) => void,
+): Promise<number> {
+  const added: Array<{ server: Server; field: string }> = [];
+  for await (const [at, name] of inTurns([...names.entries()])) {
+    const server = await requireServerOfBody(tx, name, fieldOf(at));
+    if (await store.findContractServer(tx, account.id, server.id)) continue;
+    added.push({ server, field: fieldOf(at) });
+  }
+  if (added.length > 0) countNew(added.length);
+  for await (const { server, field } of inTurns(added)) {
+    await setContractServer(tx, account, server, undefined, field);
+  }
+  return added.length;
+}
+
+/** Takes these servers off. Errors: 409 naming the server that is not on the contract. */
+export async function removeContractServers(
+  tx: Transaction,
+  account: Account,
+  names: readonly string[],
+): Promise<void> {
+  for await (const [at, name] of inTurns([...names.entries()])) {
+    const server = await requireOnContract(tx, account.id, name, ' Nothing was done.', fieldOf(at));
+    await removeContractServer(tx, account, server);
+  }
 }

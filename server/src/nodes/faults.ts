@@ -1,18 +1,10 @@
 // Faults of nodes: the things that each says are wrong with it now, for its operator and for metrics.
 import type { Reader, Transaction } from '../db/database.ts';
 import { heldByNode } from './held_store.ts';
+import type { NodeFault } from './store.ts';
 import * as store from './store.ts';
 
-export interface NodeFault {
-  /** A word for programs: `disk`, `port`, … (docs/faults.md). */
-  kind: string;
-  /** Which of several: an address, a port, a file; null where there is but one. */
-  subject: string | null;
-  /** A sentence for people. */
-  message: string;
-  /** Epoch seconds. */
-  since: number;
-}
+export type { NodeFault } from './store.ts';
 
 /** The kind that the control plane itself tells of a node. */
 const held = 'usage_held';

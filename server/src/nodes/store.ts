@@ -4,7 +4,6 @@ import { idCondition } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type OfContract, ofContract } from '../of_contract.ts';
 import type { Hashes } from '../secrets.ts';
-import type { NodeFault } from './faults.ts';
 
 export interface NodeRow {
   id: number;
@@ -323,6 +322,17 @@ export async function healthReports(
 }
 
 // ---- Faults -------------------------------------------------------------------------------
+
+export interface NodeFault {
+  /** A word for programs: `disk`, `port`, … (docs/faults.md). */
+  kind: string;
+  /** Which of several: an address, a port, a file; null where there is but one. */
+  subject: string | null;
+  /** A sentence for people. */
+  message: string;
+  /** Epoch seconds. */
+  since: number;
+}
 
 export interface FaultRow extends NodeFault {
   node_id: number;

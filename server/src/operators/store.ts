@@ -1,5 +1,5 @@
 // The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
-import type { AuditRecord } from '../audit.ts';
+import type { AuditRecord } from '../audit_record.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
 import type { Use } from '../last_used.ts';

@@ -16,7 +16,7 @@ import {
   retention_seconds,
   shownInLog,
   toRow,
-} from './overrides.ts';
+} from './entries.ts';
 import * as store from './store.ts';
 
 /** The entries, in the order in which they are named. Errors: 403; 404 naming the first that is not there. */

@@ -15,7 +15,7 @@ import {
   requireRoom,
 } from '../removals.ts';
 import { countIn, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
-import { giveWay, type OverrideRules, overrideChanged, retention_seconds } from './overrides.ts';
+import { giveWay, type OverrideRules, overrideChanged, retention_seconds } from './entries.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */

@@ -11,7 +11,7 @@ import {
   sharePorts,
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
-import { serverChanged } from './servers.ts';
+import { serverChanged } from './server_changes.ts';
 import * as store from './store.ts';
 
 /** So many are named at most. */

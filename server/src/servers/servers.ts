@@ -1,14 +1,6 @@
 // Servers: the proxy machines of the network, with their exit IPs and the health of each.
 import type { Address } from '../address.ts';
-import { audit } from '../audit.ts';
-import {
-  bumpVersion,
-  countHeld,
-  lastId,
-  networkVersion,
-  nextId,
-  recordChange,
-} from '../changes.ts';
+import { bumpVersion, countHeld, networkVersion, nextId } from '../changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
@@ -19,6 +11,7 @@ import {
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
 import { storedList } from '../stored_json.ts';
+import { recordServerChange } from './server_changes.ts';
 import { exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
@@ -36,6 +29,7 @@ export {
   serverSorts,
 } from './page_store.ts';
 export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
+export { inventoryVersion, serverChanged } from './server_changes.ts';
 export { exitAddressOf, serverHostname } from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
@@ -289,28 +283,6 @@ export async function removeServers(tx: Transaction, names: readonly string[]): 
   for await (const { server, field } of serversNamed(tx, names)) {
     await removeServer(tx, server, field);
   }
-}
-
-/** Tells the server's nodes, and every page that shows the network or its inventory alone. */
-export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
-  await nextId(tx, 0, 'inventory');
-  await recordChange(tx, { kind: 'server', account_id: null, server_id });
-}
-
-/** A number that rises with each change of a server or an exit IP. */
-export function inventoryVersion(db: Reader): Promise<number> {
-  return lastId(db, 0, 'inventory');
-}
-
-/** Tells of a change of a server, or of an exit IP of it that is named in `target`, and audits it. */
-async function recordServerChange(
-  tx: Transaction,
-  server: Server,
-  action: string,
-  details: { target?: string; before?: unknown; after?: unknown },
-): Promise<void> {
-  await serverChanged(tx, server.id);
-  await audit(tx, { account_id: null, action, target: server.name, ...details });
 }
 
 // ---- Exit IPs -----------------------------------------------------------------------------

@@ -4,31 +4,8 @@ import { tokensBumped } from '../../changes.ts';
 import type { Transaction } from '../../db/database.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
 import { tokenTextIsPlausible } from '../../token_text.ts';
-import type { Versions } from '../../versions.ts';
 import type { AccountContext } from './context.ts';
-
-export type Variant = 'current' | 'earlier';
-
-/** The account, token and variant behind a request, as of its versions. */
-export interface Principal {
-  account_id: number;
-  account_name: string;
-  variant: Variant;
-  token_id: number;
-  token_name: string;
-  read_only: boolean;
-  token_expiry: number | null;
-  contract_expiry: number;
-  suspended: boolean;
-}
-
-/** A principal, remembered while its contract and API tokens stay as they are. */
-export interface Session {
-  principal: Principal;
-  versions: Versions;
-  /** The one spelling of its Authorization header that it is remembered under. */
-  authorization: string;
-}
+import type { Principal, Session, Variant } from './session.ts';
 
 const advice =
   'Obtain an API token from your account (Account > API token) and send it with HTTP Basic authentication: as the password with an empty username (current interface), or as the username with an empty password (earlier interface).';

@@ -20,11 +20,11 @@ import { restoredCap } from '../../hourly.ts';
 import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
-import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
 import { listed, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
+import type { Variant } from './session.ts';
 
 const Entry = Strict({
   id: Integer('Unique identifier used to manage the entry.', 1),

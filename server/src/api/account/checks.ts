@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
 import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
-import { authenticate, rejectReadOnly, type Variant } from './authentication.ts';
+import { authenticate, rejectReadOnly } from './authentication.ts';
 import type { AccountContext } from './context.ts';
+import type { Variant } from './session.ts';
 
 /** The facts that a /v0 route states beside its schema. */
 export interface V0Config {

@@ -1,6 +1,6 @@
 // The operator's optional limit on requests per API token and minute, sent in RateLimit headers.
 import type { Clock } from '../../clock.ts';
-import type { Principal } from './authentication.ts';
+import type { Principal } from './session.ts';
 
 export interface RateDecision {
   allowed: boolean;

@@ -14,8 +14,8 @@ import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
 import { traced } from '../../http/trace.ts';
 import type { Versions } from '../../versions.ts';
-import type { Session } from './authentication.ts';
 import type { RateLimiter } from './rate_limit.ts';
+import type { Session } from './session.ts';
 
 /** The facts that end a response before its account changes. */
 export interface Freshness {

@@ -8,10 +8,11 @@ import { jsonType } from '../../http/responses.ts';
 import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
 import { jsonOf, ListJson, type Part } from '../lists.ts';
 import { isRevocation } from '../revocations.ts';
-import { requireTokenNow, type Session } from './authentication.ts';
+import { requireTokenNow } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { idempotencyClaim } from './idempotency.ts';
 import type { Freshness } from './response_cache.ts';
+import type { Session } from './session.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -11,10 +11,10 @@ import {
 import { invalidField } from '../../errors.ts';
 import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
 import { type ExitIpRow, listServers, type Server, servicesOf } from '../../servers/servers.ts';
-import type { Variant } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';
 import { accountOf, Routes } from './route.ts';
+import type { Variant } from './session.ts';
 
 const Hostname = Type.String({ description: 'Fully-qualified domain name of the server.' });
 const Title = Type.Optional(

@@ -1,0 +1,352 @@
+// The rules of one entry: what it needs, which other entry it takes the place of, and what is recorded of it.
+import { type Account, requireWritable } from '../accounts/accounts.ts';
+import { canonicalAddress, parseAddress } from '../address.ts';
+import { audit } from '../audit.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { badRequest, conflict, notFound } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
+import type { HourlyCap } from '../hourly.ts';
+import { isOfNote, newNote } from '../notes.ts';
+import { keepEntry } from '../removals.ts';
+import { findUserNamed, isProxyUser } from '../users/users.ts';
+import { newProof, type ProofSetting } from './proofs.ts';
+import * as store from './store.ts';
+
+export interface NewEntry {
+  ip: string;
+  user: string;
+  expiry: number;
+  /** Its purpose; only people and operators give one, and see it. */
+  note?: string | undefined;
+}
+
+/** `proven`: the operator's word on whose the address is. */
+export type EntryChanges = Partial<NewEntry> & { proven?: boolean | undefined };
+
+/** An entry with the revision of the change that made it so. */
+export type ChangedEntry = store.AuthlistEntry & { revision: number };
+
+/** The operator's settings for this list, and what its client may do. */
+export interface AuthlistRules {
+  addresses: 'any' | 'public';
+  max_authlist_entries: number;
+  /** Whether a contract that is suspended or has expired is changed too: for the operator. */
+  any_contract?: boolean;
+  /** Whether an entry needs a proof; `prefer` when omitted. */
+  authlist_proof?: ProofSetting;
+  /** Whether the client's word is proof enough: an operator's. */
+  vouches?: boolean;
+  /** How often an account may be told that an address is claimed already. */
+  conflicts?: HourlyCap;
+  /** How many entries an account may bring back. */
+  restored?: HourlyCap;
+}
+
+/** True when connections from the entry's address are taken: its user is an active proxy user. */
+export function userIsActive(entry: store.AuthlistEntry): boolean {
+  return isProxyUser(entry);
+}
+
+/** One entry, as long as it holds. Errors: 404. */
+export async function requireEntry(
+  db: Reader,
+  account_id: number,
+  id: number | undefined,
+  now: number,
+): Promise<store.AuthlistEntry> {
+  const entry = id === undefined ? undefined : await store.find(db, account_id, id, now);
+  if (!entry) throw noSuchEntry();
+  return entry;
+}
+
+/** 404: the entry is not there, or not there for this client. */
+export function noSuchEntry() {
+  return notFound('There is no such entry on your list; it may have expired or been removed.');
+}
+
+/**
+ * The entries that hold, by id, a slice at a time. `ip`: a full address matches in any spelling, anything else as a part
+ * of the canonical address. `users`: names of users of the account.
+ */
+export function entrySlices(
+  db: Reader,
+  account_id: number,
+  filter: { ip?: string | undefined; users?: string[] | undefined },
+  now: number,
+): AsyncGenerator<store.EntrySlice, void, void> {
+  const { ip, users } = filter;
+  const full = ip === undefined ? undefined : canonicalAddress(ip);
+  const part = full ? undefined : ip?.toLowerCase();
+  return store.slices(db, account_id, now, { ip: full, part, users });
+}
+
+/** The same in one go, for who holds up nobody by it. */
+export async function listEntries(
+  ...asked: Parameters<typeof entrySlices>
+): Promise<store.AuthlistEntry[]> {
+  const all: store.AuthlistEntry[] = [];
+  for await (const { entries } of entrySlices(...asked)) all.push(...entries);
+  return all;
+}
+
+/**
+ * Lists an address for a user, as asked from the address `asked_from`: where it is that very one, or an
+ * operator asks, the entry is proven, and takes an unproven claim of another account. Errors: 403 for a contract that takes no changes; 400 for an address
+ * that is none, and an expiry that cannot be; 409 when the address is listed already (by anyone, on this port scheme), the user is
+ * not part of the account, or the account's list is full.
+ */
+export async function createEntry(
+  tx: Transaction,
+  account_id: number,
+  body: NewEntry,
+  rules: AuthlistRules,
+  asked_from?: string,
+): Promise<ChangedEntry> {
+  checkExpiry(body.expiry, tx.now);
+  const ip = parseAddress('ip', body.ip, rules);
+  rules.conflicts?.rejectTooMany(account_id, tx.now);
+  const most = rules.max_authlist_entries;
+  if ((await heldCount(tx, account_id, 'authlist')) >= most) {
+    await sweepOwnExpired(tx, account_id);
+    const held = await heldCount(tx, account_id, 'authlist');
+    if (held >= most) {
+      throw conflict(
+        `The list holds ${held} entries, as many as an account may have; remove some first.`,
+        { code: 'list_full' },
+      );
+    }
+  }
+  const id = await nextId(tx, account_id, 'authlist');
+  const proof = newProof(isVouched(ip, rules, asked_from), rules.authlist_proof, tx.now);
+  const noted = newNote(tx, body.note);
+  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof, ...noted };
+  const { any_contract } = rules;
+  const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
+  await countHeld(tx, account_id, 'authlist', 1);
+  const entry = await entryChanged(tx, { ...row, ...placed });
+  await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
+  return entry;
+}
+
+const isVouched = (ip: string, { vouches }: AuthlistRules, asked_from: string | undefined) =>
+  vouches === true || asked_from === ip;
+
+export const expiredAtOnce = 500;
+
+/** Expired entries are off the list, swept or not; only the account's own are looked at. */
+export async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
+  const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
+  for (const row of expired) await removeRow(tx, row);
+}
+
+/** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
+async function placeAgain(
+  tx: Transaction,
+  row: store.NewRow,
+  rules: AuthlistRules,
+): Promise<store.Placed> {
+  const account = await requireWritable(tx, row.account_id, rules.any_contract);
+  if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user, row.ip);
+  await freeClaim(tx, account, row.ip, rules, row);
+  const placed = await store.insert(tx, row, rules.any_contract);
+  if (!placed) throw addressTaken(row.ip);
+  return placed;
+}
+
+/** Names the address, as a client that gave none may not know it. */
+export function unknownUser(name: string, ip?: string) {
+  const rest = ip === undefined ? '' : `; no entry for ${ip} was made`;
+  return conflict(`${JSON.stringify(name)} is not part of the account${rest}.`, {
+    code: 'unknown_user',
+    field: 'user',
+  });
+}
+
+/** Tells the nodes of an entry's change, and answers it with the revision. */
+async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promise<ChangedEntry> {
+  const { account_id, id } = entry;
+  const revision = await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
+  return { ...entry, revision };
+}
+
+/**
+ * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
+ * Errors: 409 while the claim holds, whoever's it is.
+ */
+export async function freeClaim(
+  tx: Transaction,
+  { id, port_scheme_id }: Account,
+  ip: string,
+  rules: AuthlistRules,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
+): Promise<void> {
+  const holder = await store.claimOn(tx, port_scheme_id, ip);
+  if (!holder) return;
+  if (holder.removed === 1) {
+    await giveWay(tx, holder, id);
+    return;
+  }
+  if (tx.now < holder.expiry) {
+    if (!isWeaker(holder, id, { proven_at }, rules)) {
+      rules.conflicts?.count(id, tx.now);
+      throw addressTaken(ip);
+    }
+    await auditLoss(tx, holder);
+  }
+  await removeRow(tx, holder);
+}
+
+/** Whether a claim that holds gives way to one of an account, by its proof. */
+export const isWeaker = (
+  holder: store.AuthlistRow,
+  account_id: number,
+  { proven_at }: Pick<store.Proof, 'proven_at'>,
+  { authlist_proof }: AuthlistRules,
+): boolean =>
+  authlist_proof !== 'off' &&
+  proven_at !== null &&
+  holder.proven_at === null &&
+  holder.account_id !== account_id;
+
+/** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
+export async function giveWay(
+  tx: Transaction,
+  { removed: _, ...row }: store.StoredRow,
+  taker: number,
+): Promise<void> {
+  await store.remove(tx, row.account_id, row.id);
+  if (tx.now < row.expiry) await keepEntry(tx, 'authlist', row, taker);
+}
+
+/** Tells the account that lost an address in its audit log; not to whom. */
+async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
+  const { ip, user, expiry } = await requireEntry(tx, account_id, id, tx.now);
+  await audit(tx, {
+    account_id,
+    action: 'authlist.give_way',
+    target: `authlist/${id}`,
+    before: { ip, user, expiry },
+    actor: { kind: 'system', name: 'authlist', address: '', request_id: '' },
+  });
+}
+
+/** One message for an own and a foreign claim: an answer tells nothing about another account. */
+export function addressTaken(ip: string) {
+  return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
+}
+
+export async function removeRow(
+  tx: Transaction,
+  { account_id, id }: store.AuthlistRow,
+): Promise<void> {
+  await store.remove(tx, account_id, id);
+  await countHeld(tx, account_id, 'authlist', -1);
+  await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
+}
+
+/**
+ * Changes any of ip, user, expiry and note, of which nodes are not told. Errors: 404; 403; 400 for nothing to change; 409 as on create.
+ */
+export async function changeEntry(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  changes: EntryChanges,
+  rules: AuthlistRules,
+  requireMatch: (before: store.AuthlistEntry) => void,
+  asked_from?: string,
+): Promise<ChangedEntry> {
+  if (changes.expiry !== undefined) checkExpiry(changes.expiry, tx.now);
+  const before = await requireEntry(tx, account_id, id, tx.now);
+  const account = await requireWritable(tx, account_id, rules.any_contract);
+  requireMatch(before);
+  if (Object.values(changes).every((value) => value === undefined)) {
+    throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
+  }
+  const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
+  if (ip !== before.ip) rules.conflicts?.rejectTooMany(account_id, tx.now);
+  const name = changes.user ?? before.user;
+  const user = await findUserNamed(tx, account_id, name);
+  if (!user) throw unknownUser(name);
+  const isMoved = ip !== before.ip;
+  const isProven =
+    changes.proven ??
+    (isMoved ? isVouched(ip, rules, asked_from) : before.proven_at !== null || asked_from === ip);
+  const isKept = !isMoved && isProven === (before.proven_at !== null);
+  const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
+  if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at });
+  const expiry = changes.expiry ?? before.expiry;
+  const { note = before.note } = changes;
+  const row = { ...toRow(before), ip, user_id: user.id, expiry, proven_at, waits, note };
+  await store.update(tx, row);
+  const { active, proxy } = user;
+  const changed = { ...row, user: user.name, active, proxy };
+  const isTold = !isOfNote(changes) || waits !== before.waits;
+  const entry = isTold
+    ? await entryChanged(tx, changed)
+    : { ...changed, revision: await bumpVersion(tx, account_id, 'authlist') };
+  await audit(tx, {
+    account_id,
+    action: 'authlist.change',
+    target: `authlist/${before.id}`,
+    before: { ip: before.ip, user: before.user, expiry: before.expiry, ...told(changes, before) },
+    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry, ...told(changes, entry) },
+  });
+  return entry;
+}
+
+/** Whether an entry is proven, where the operator's word was about that; its note, where that changes. */
+const told = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
+  ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
+  ...(note === undefined ? {} : { note: entry.note }),
+});
+
+function toRow({
+  user: _,
+  active: __,
+  proxy: ___,
+  ...row
+}: store.AuthlistEntry): store.AuthlistRow {
+  return row;
+}
+
+/** An entry that is gone, for the audit log. */
+export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
+  ...{ ip, user, expiry },
+  ...(note === '' ? {} : { note }),
+});
+
+/** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
+export async function removeEntry(
+  tx: Transaction,
+  account_id: number,
+  id: number | undefined,
+  requireMatch: (before: store.AuthlistEntry) => void,
+  any_contract = false,
+): Promise<void> {
+  const before = await requireEntry(tx, account_id, id, tx.now);
+  await requireWritable(tx, account_id, any_contract);
+  requireMatch(before);
+  await removeRow(tx, before);
+  await auditRemoval(tx, before);
+}
+
+export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promise<void> {
+  return audit(tx, {
+    account_id: entry.account_id,
+    action: 'authlist.remove',
+    target: `authlist/${entry.id}`,
+    before: shownInLog(entry),
+  });
+}
+
+/** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
+export async function sweepEntries(tx: Transaction, most: number): Promise<number> {
+  const rows = await store.expired(tx, tx.now, most);
+  for (const row of rows) {
+    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    else await removeRow(tx, row);
+  }
+  return rows.length;
+}
