@@ -525,6 +525,20 @@ const rules: Rule[] = [
     ],
   },
   {
+    name: 'ARCHITECTURE names each room: the folders and files in the src of a program',
+    check: (files) => {
+      const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+      const named = new Set(text.match(/\w+(\.\w+)*/g));
+      return files.flatMap(({ path }) => {
+        const [, room] = /^(?:server|agent|client|console)\/src\/([^/]+)/.exec(path) ?? [];
+        const isNamed = room === undefined || /\.(d\.ts|md)$/.test(room) || named.has(room);
+        return isNamed ? [] : [`${path}:1: is not in ARCHITECTURE.md`];
+      });
+    },
+    bad: [source('attic.ts'), agentSource('attic/old.ts')],
+    good: [source('users/users.ts'), agentSource('engine.ts')],
+  },
+  {
     name: 'an export keeps its name, and each module exports its own',
     check: (files) =>
       inPrograms(files)
