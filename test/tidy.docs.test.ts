@@ -650,6 +650,25 @@ const rules: Rule[] = [
     bad: [{ path: 'docs/vpn.md', text: `It is held by \`test/${'gone'}.test.ts\`.` }],
   },
   {
+    name: 'each decision is in the index of decisions, and its title begins with its number',
+    check: (files) => {
+      const index = readFileSync(join(root, 'docs/decisions/README.md'), 'utf8');
+      return files.flatMap(({ path, text }) => {
+        const [, name = '', number] = /^docs\/decisions\/((\d+)-.*)$/.exec(path) ?? [];
+        if (number === undefined) return [];
+        const isInOrder = index.includes(`](${name})`) && text.startsWith(`# ${Number(number)}. `);
+        return isInOrder
+          ? []
+          : [`${path}:1: is not in docs/decisions/README.md, or has another title`];
+      });
+    },
+    bad: [
+      { path: 'docs/decisions/0009-lost.md', text: '# 9. Lost' },
+      { path: 'docs/decisions/0001-plain-sql.md', text: '# Plain SQL' },
+    ],
+    good: [{ path: 'docs/decisions/0001-plain-sql.md', text: '# 1. Plain SQL' }],
+  },
+  {
     name: 'tests that need Node alone start nothing but Node, what each system has, and git',
     check: (files) =>
       files.flatMap((file) => {
