@@ -3,6 +3,7 @@
 import { ErrorBody, ErrorCodes, Message } from '../../server/src/http/fields.ts';
 import { components, type ErrorBodies } from './components.ts';
 import { operationIdOf, pascal, recordOf } from './naming.ts';
+import type { OperationWords } from './operation_words.ts';
 import { sample } from './samples.ts';
 import {
   type Answer,
@@ -16,15 +17,7 @@ import {
   sorted,
   tidy,
 } from './shapes.ts';
-import {
-  description,
-  errorWords,
-  nested,
-  numbers,
-  type OperationWords,
-  operationWords,
-  tagGroups,
-} from './words.ts';
+import { description, errorWords, nested, numbers, operationWords, tagGroups } from './words.ts';
 
 export interface Variants {
   /** By the path of a route, if it is of one variant only. */

@@ -1,22 +1,7 @@
 // The words of the OpenAPI document beyond the routes' schemas: names, tags, descriptions, examples.
+import type { OperationWords } from './operation_words.ts';
 import { consoleTags, consoleWords } from './words_console.ts';
 import { nestedInRecords, recordWords } from './words_records.ts';
-
-/** The words of one operation; everything left out follows from its method and path. */
-export interface OperationWords {
-  id?: string;
-  description?: string;
-  /** Name of the record that it returns, or lists. */
-  record?: string;
-  /** Name of the record that a status returns, where it is another one. */
-  records?: Record<number, string>;
-  /** Name of its body. */
-  body?: string;
-  /** The meaning of a status here, where the general words are too general. */
-  statuses?: Record<number, string>;
-  /** Content type of its response, if not JSON. */
-  contentType?: string;
-}
 
 export const description = `Exitward runs a proxy or VPN network. This document covers its four audiences:
 

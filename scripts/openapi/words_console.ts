@@ -1,5 +1,5 @@
 // The words of /console in the OpenAPI document beyond the routes' schemas, and of signing in to it.
-import type { OperationWords } from './words.ts';
+import type { OperationWords } from './operation_words.ts';
 
 /** In the order in which they are shown. */
 export const consoleTags: Record<string, string> = {

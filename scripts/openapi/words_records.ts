@@ -1,5 +1,5 @@
 // The words of an account's records under /console and /admin, beyond the routes' schemas.
-import type { OperationWords } from './words.ts';
+import type { OperationWords } from './operation_words.ts';
 
 const notAlone =
   'Without the admin flag: a user other than oneself; or the contract takes no changes.';
