@@ -2,8 +2,8 @@
 //   node bench/audit_purge.ts [--records 1000000]
 //   node bench/postgres.ts audit_purge.ts [--records 1000000]
 import { parseArgs } from 'node:util';
-import { removeOldAudit } from '../server/src/audit.ts';
-import { dropAuditMonths, makeAuditMonths } from '../server/src/audit_months.ts';
+import { removeOldAudit } from '../server/src/changes/audit.ts';
+import { dropAuditMonths, makeAuditMonths } from '../server/src/changes/audit_months.ts';
 import { systemClock } from '../server/src/clock.ts';
 import { actor, close, db } from './fresh.ts';
 

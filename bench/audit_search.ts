@@ -2,7 +2,7 @@
 //   node bench/audit_search.ts [--records 1000000]
 //   node bench/postgres.ts audit_search.ts [--records 1000000]
 import { parseArgs } from 'node:util';
-import { makeAuditMonths } from '../server/src/audit_months.ts';
+import { makeAuditMonths } from '../server/src/changes/audit_months.ts';
 import { systemClock } from '../server/src/clock.ts';
 import { searchAuditLog } from '../server/src/operators/audit_log.ts';
 import { actor, close, db } from './fresh.ts';

@@ -4,9 +4,9 @@ import { createAccount } from '../server/src/accounts/accounts.ts';
 import type { Context } from '../server/src/context.ts';
 import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import type { Actor } from '../server/src/db/database.ts';
-import { periodAt } from '../server/src/periods.ts';
 import { addExitIp, createServer, type Server } from '../server/src/servers/servers.ts';
 import { createUser } from '../server/src/users/users.ts';
+import { periodAt } from '../server/src/values/periods.ts';
 
 export const bench: Actor = { kind: 'system', name: 'bench', address: '', request_id: '' };
 const batch = 5000;

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ResponseCache } from '../server/src/api/account/response_cache.ts';
-import { networkPosition } from '../server/src/changes.ts';
+import { networkPosition } from '../server/src/changes/changes.ts';
 import { serve } from '../server/src/main.ts';
 import { createInvite, joinNode } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';

@@ -3,7 +3,7 @@
 //   node bench/postgres.ts servers.ts [--servers 2300] [--changes 9000]
 import { parseArgs } from 'node:util';
 import { systemClock } from '../server/src/clock.ts';
-import { pageFrom } from '../server/src/list_pages.ts';
+import { pageFrom } from '../server/src/lists/list_pages.ts';
 import {
   type ServerFilter,
   serverPageSlices,

@@ -1,5 +1,5 @@
 // The demo's geo-IP providers: some that are wrong about an exit IP come to agree, and are wrong again later.
-import { bumpVersion, networkVersion } from '../server/src/changes.ts';
+import { bumpVersion, networkVersion } from '../server/src/changes/changes.ts';
 import type { Context } from '../server/src/context.ts';
 import { listGeoStatuses, setGeoStatuses } from '../server/src/geo/geo.ts';
 import { listServers } from '../server/src/servers/servers.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { isJoined, readIdentity } from '../agent/src/identity.ts';
 import { pageOfAccounts } from '../server/src/accounts/accounts.ts';
-import { bumpVersion, networkVersion, recordChange } from '../server/src/changes.ts';
+import { bumpVersion, networkVersion, recordChange } from '../server/src/changes/changes.ts';
 import type { Context } from '../server/src/context.ts';
 import { setContractServer } from '../server/src/contract_servers/contract_servers.ts';
 import { createInvite, listNodes } from '../server/src/nodes/nodes.ts';

@@ -14,10 +14,10 @@ import * as clientOutput from '../client/src/cli/output.ts';
 import { findCommand, parse } from '../client/src/cli/parse.ts';
 import * as clientValues from '../client/src/cli/values.ts';
 import { bytes as bytesOfConsole } from '../console/src/format.ts';
-import * as serverAddress from '../server/src/address.ts';
 import * as serverOutput from '../server/src/cli/output.ts';
 import * as serverValues from '../server/src/cli/values.ts';
 import { wrapped } from '../server/src/cli/wrapped.ts';
+import * as serverAddress from '../server/src/values/address.ts';
 import {
   addresses,
   bytesInWords,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { TokenReader } from '../agent/src/policy/tokens.ts';
-import { newKeys, Secrets } from '../server/src/secrets.ts';
+import { newKeys, Secrets } from '../server/src/keys/secrets.ts';
 
 type ReadToken = (token: string, keys: Map<string, string>) => object | undefined;
 

@@ -1,7 +1,7 @@
 // The contract, walked in the spec's own order: each row of each of its tables is a test, on both databases.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../server/src/api/account/session.ts';
-import { bumpVersion } from '../server/src/changes.ts';
+import { bumpVersion } from '../server/src/changes/changes.ts';
 import { addExitIp, requireServer } from '../server/src/servers/servers.ts';
 import { findUserNamed, raiseTokenVersion } from '../server/src/users/users.ts';
 import { eachDatabase } from '../server/test/databases.ts';

@@ -51,12 +51,12 @@ const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 
 /** The tables of each module, and of the files that have tables without being a module. */
 const tables: Record<string, string[]> = {
-  'changes.ts': ['network', 'changes', 'versions', 'counters'],
-  'audit.ts': ['audit', 'audit_before', 'audit_rest'],
-  'signing_keys.ts': ['signing_keys', 'key_holders'],
-  'hash_keys.ts': ['hash_keys'],
-  'removals.ts': ['removals', 'removed_entries'],
-  'removed_ranges.ts': ['removed_ranges'],
+  'changes/changes.ts': ['network', 'changes', 'versions', 'counters'],
+  'changes/audit.ts': ['audit', 'audit_before', 'audit_rest'],
+  'keys/signing_keys.ts': ['signing_keys', 'key_holders'],
+  'keys/hash_keys.ts': ['hash_keys'],
+  'lists/removals.ts': ['removals', 'removed_entries'],
+  'lists/removed_ranges.ts': ['removed_ranges'],
   'stored_responses.ts': ['idempotency_keys'],
   operators: ['admin_tokens'],
   usage: ['usage_hours', 'usage_days', 'usage_server_hours', 'usage_periods', 'usage_journals'],
@@ -80,13 +80,13 @@ const tables: Record<string, string[]> = {
 /** Tables that a file reads or writes though they are not its own, each with the reason. */
 const joins: Record<string, Record<string, string>> = {
   'jobs.ts': { network: 'the newest write tells whether the clock can be trusted' },
-  'audit_months.ts': { audit_rest: 'records that came before their month move into it' },
+  'changes/audit_months.ts': { audit_rest: 'records that came before their month move into it' },
   'network.ts': { network: 'the keys of the network are named in its row' },
-  'versions.ts': {
+  'changes/versions.ts': {
     versions: 'versions are read here, for every request, in one statement',
     network: 'maintenance is read in the same statement',
   },
-  'removals.ts': {
+  'lists/removals.ts': {
     removed_ranges: 'an entry that gives way is of the removal whose range it is in',
   },
   'operators/store.ts': {
@@ -221,7 +221,7 @@ const readsClock = ['server/src/clock.ts', 'agent/src/clock.ts', 'console/src/no
 const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime =
-  /^(server\/src\/((http|api)\/.*|metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
+  /^(server\/src\/((http|api)\/.*|observed\/metrics\.ts)|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
 
 /** Whole files are written by `durable.ts`; these keep files of their own form, or that every start writes anew. */
 const writesFiles =
@@ -235,8 +235,8 @@ const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\/
 
 /** Where what a file does on each engine is proved, by a kind of test that runs on both on each submission. */
 const provedBy: Record<string, string> = {
-  'audit.ts': 'server/test/audit_bound.postgres.test.ts',
-  'audit_months.ts': 'server/test/audit_months.postgres.test.ts',
+  'changes/audit.ts': 'server/test/audit_bound.postgres.test.ts',
+  'changes/audit_months.ts': 'server/test/audit_months.postgres.test.ts',
   'doctor/database.ts': 'server/test/doctor.postgres.test.ts',
   'doctor/running.ts': 'server/test/doctor.postgres.test.ts',
   'doctor/upkeep.ts': 'server/test/doctor.postgres.test.ts',
@@ -498,7 +498,7 @@ const rules: Rule[] = [
       source('app.ts', "import { decide } from '../../agent/src/policy/decide.ts';"),
       source('db/sqlite.ts', "import { url } from '../../test/databases.ts';"),
       agentSource('link.ts', "import type { Node } from '../../server/src/nodes/nodes.ts';"),
-      agentSource('squid/conf.ts', "import { find } from '../../../server/src/address.ts';"),
+      agentSource('squid/conf.ts', "import { find } from '../../../server/src/values/address.ts';"),
       agentSource('link.ts', "import { serve } from 'exitward';"),
       agentSource('squid/conf.ts', "import { tunnel } from '../embedded/tunnel.ts';"),
       agentSource('embedded/dial.ts', "import { sockets } from '../squid/sockets.ts';"),
@@ -725,7 +725,7 @@ const rules: Rule[] = [
         return isThere ? [] : findLines(file, /\bengine [!=]== '|\b(db|tx)\.engine\b/, fault);
       }),
     bad: [source('users/users.ts', "if (db.engine === 'sqlite') return;")],
-    good: [source('audit.ts', "if (db.engine === 'sqlite') return;")],
+    good: [source('changes/audit.ts', "if (db.engine === 'sqlite') return;")],
   },
   {
     name: 'programs decide by the code of an error, never by its sentence',
@@ -826,7 +826,7 @@ const rules: Rule[] = [
     bad: [
       {
         path: 'console/src/api/api.ts',
-        text: "import { find } from '../../../server/src/address.ts';",
+        text: "import { find } from '../../../server/src/values/address.ts';",
       },
       { path: 'console/src/ui/card.tsx', text: "import { call } from '../api/api.ts';" },
       { path: 'console/src/ui/card.tsx', text: "import { Link } from 'wouter-preact';" },

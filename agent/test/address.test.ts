@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import * as server from '../../server/src/address.ts';
+import * as server from '../../server/src/values/address.ts';
 import { tries } from '../../test/effort.ts';
 import { canonicalAddress, mayDial, ownAddresses, parseNetworks } from '../src/address.ts';
 import { seed } from './histories.ts';

@@ -5,7 +5,7 @@ import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
-import { Metrics } from '../../server/src/metrics.ts';
+import { Metrics } from '../../server/src/observed/metrics.ts';
 import { version } from '../../server/src/version.ts';
 import { complete } from './complete.ts';
 import type { Document } from './shapes.ts';

@@ -2,7 +2,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { addressInNetworks } from './address.ts';
 import { authlistRules } from './api/account/authlist.ts';
 import { rejectBrokenPath } from './api/account/checks.ts';
 import { type AccountContext, accountContext } from './api/account/context.ts';
@@ -11,7 +10,6 @@ import { accountRoutesOfOperators, consoleRoutes } from './api/manage/routes.ts'
 import { consoleFactsRoute } from './api/manage/session.ts';
 import { nodeRoutes } from './api/node/routes.ts';
 import { operatorRoutes } from './api/operator/routes.ts';
-import type { TlsOptions } from './certificate.ts';
 import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { Connections } from './http/connections.ts';
@@ -33,6 +31,8 @@ import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
 import { createServer } from './node_http.ts';
+import type { TlsOptions } from './tls/certificate.ts';
+import { addressInNetworks } from './values/address.ts';
 
 /** The audiences that an app serves. */
 export interface Parts {

@@ -7,9 +7,9 @@ import {
   isName,
   readAcme,
 } from './acme/settings.ts';
-import { type Network, parseNetworks } from './address.ts';
-import type { GeoipSource } from './geoip.ts';
 import { SettingsFault } from './settings_fault.ts';
+import { type Network, parseNetworks } from './values/address.ts';
+import type { GeoipSource } from './values/geoip.ts';
 
 export interface ListenAddress {
   host: string;

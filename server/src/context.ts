@@ -1,18 +1,18 @@
 // The context that every request works with; tests hand in their own clock.
 import type { Logger } from 'pino';
 import type { BackupSchedule } from './backups/schedule.ts';
-import type { Callers } from './callers.ts';
-import type { Certificate, CertificateStatus } from './certificate.ts';
+import type { WriteBudget } from './bounds/write_budget.ts';
+import type { VersionReader } from './changes/versions.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
-import type { Geoip } from './geoip.ts';
-import type { Install } from './install.ts';
-import type { LastUsed } from './last_used.ts';
-import type { Metrics } from './metrics.ts';
-import type { Secrets } from './secrets.ts';
-import type { VersionReader } from './versions.ts';
-import type { WriteBudget } from './write_budget.ts';
+import type { Install } from './install/install.ts';
+import type { Secrets } from './keys/secrets.ts';
+import type { Callers } from './observed/callers.ts';
+import type { LastUsed } from './observed/last_used.ts';
+import type { Metrics } from './observed/metrics.ts';
+import type { Certificate, CertificateStatus } from './tls/certificate.ts';
+import type { Geoip } from './values/geoip.ts';
 
 export interface Context {
   config: Config;

@@ -1,15 +1,17 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 
 import { requireAccount, sweepLimits } from './accounts/accounts.ts';
-import { AuditBound, removeOldAudit } from './audit.ts';
-import { dropAuditMonths, makeAuditMonths } from './audit_months.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
+import { AuditBound, removeOldAudit } from './changes/audit.ts';
+import { dropAuditMonths, makeAuditMonths } from './changes/audit_months.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
 import type { Actor, Transaction } from './db/database.ts';
 import { GeoWatch } from './geo/geo.ts';
-import { listHashKeys, renewHashes } from './hash_keys.ts';
+import { listHashKeys, renewHashes } from './keys/hash_keys.ts';
+import { reportHeldKeys, sweepSigningKeys } from './keys/signing_keys.ts';
+import { purgeRemoved } from './lists/removals.ts';
 import {
   pruneChanges,
   purgeHistory,
@@ -20,9 +22,7 @@ import {
 } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { ignore, type Own, ownedByLog } from './owner.ts';
-import { purgeRemoved } from './removals.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
-import { reportHeldKeys, sweepSigningKeys } from './signing_keys.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
 

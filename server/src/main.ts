@@ -9,9 +9,11 @@ import type { Logger } from 'pino';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
+import { showBackups } from './backups/metrics.ts';
 import { BackupSchedule, startBackups } from './backups/schedule.ts';
-import { Callers } from './callers.ts';
-import { ServedCertificate } from './certificate.ts';
+import { fullDiskFault } from './bounds/full_disk.ts';
+import { WriteBudget } from './bounds/write_budget.ts';
+import { openVersions } from './changes/versions.ts';
 import { type Clock, systemClock } from './clock.ts';
 import {
   type Config,
@@ -25,24 +27,23 @@ import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { makeFolderDurably } from './durable.ts';
-import { fullDiskFault } from './full_disk.ts';
-import { Geoip } from './geoip.ts';
 import { Connections } from './http/connections.ts';
-import { Install } from './install.ts';
+import { Install } from './install/install.ts';
 import { startJobs } from './jobs.ts';
-import { LastUsed } from './last_used.ts';
+import { loadSecrets } from './keys/secrets.ts';
+import { forgetHolder, reportHeldKeys } from './keys/signing_keys.ts';
 import { openLog } from './log.ts';
-import { Metrics, metricsServer } from './metrics.ts';
 import { refreshMetrics } from './metrics_refresh.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
 import { AppliedWatch } from './nodes/nodes.ts';
+import { Callers } from './observed/callers.ts';
+import { LastUsed } from './observed/last_used.ts';
+import { Metrics, metricsServer } from './observed/metrics.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
 import { ownedByLog } from './owner.ts';
-import { loadSecrets } from './secrets.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
-import { forgetHolder, reportHeldKeys } from './signing_keys.ts';
-import { openVersions } from './versions.ts';
-import { WriteBudget } from './write_budget.ts';
+import { ServedCertificate } from './tls/certificate.ts';
+import { Geoip } from './values/geoip.ts';
 
 export interface Running {
   ctx: Context;
@@ -174,7 +175,7 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
       closers.push(await startJobs(ctx));
       if (ctx.backups) closers.push(startBackups(ctx.backups));
     }
-    if (ctx.backups) metrics.showBackups(ctx.backups);
+    if (ctx.backups) showBackups(metrics.registry, ctx.backups);
     const urls = await listenAll(ctx, closers);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');

@@ -3,8 +3,8 @@ import { statfs } from 'node:fs/promises';
 import { findAccountNamed } from './accounts/accounts.ts';
 import type { Context } from './context.ts';
 import { faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
-import { periodAt } from './periods.ts';
 import { periodUsage } from './usage/usage.ts';
+import { periodAt } from './values/periods.ts';
 
 const mostLagCounted = 10_000;
 

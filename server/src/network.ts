@@ -1,11 +1,11 @@
 // The start of a network: its default port scheme, and the check that this database and these keys belong together.
 
-import { recordChange } from './changes.ts';
+import { recordChange } from './changes/changes.ts';
 import type { Context } from './context.ts';
 import type { Actor, Reader } from './db/database.ts';
-import { useHashKeys } from './hash_keys.ts';
+import { useHashKeys } from './keys/hash_keys.ts';
+import { ensureSigningKeys, listSigningKeys } from './keys/signing_keys.ts';
 import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/port_schemes.ts';
-import { ensureSigningKeys, listSigningKeys } from './signing_keys.ts';
 
 const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
 

@@ -1,7 +1,7 @@
 // Stored responses: the first response to an Idempotency-Key, kept for a day, written in the transaction of its change.
 import type { Transaction } from './db/database.ts';
 import { conflict } from './errors.ts';
-import type { Secrets } from './secrets.ts';
+import type { Secrets } from './keys/secrets.ts';
 
 const kept_seconds = 86_400;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Authority, startAuthority } from '../../test/authority.ts';
-import type { CertificateStatus } from '../src/certificate.ts';
+import type { CertificateStatus } from '../src/tls/certificate.ts';
 import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 

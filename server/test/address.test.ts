@@ -10,7 +10,7 @@ import {
   canonicalAddress,
   parseAddress,
   parseNetworks,
-} from '../src/address.ts';
+} from '../src/values/address.ts';
 
 const any = { addresses: 'any' } as const;
 const open = { addresses: 'public' } as const;

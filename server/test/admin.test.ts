@@ -1,8 +1,8 @@
 // The operator's side over HTTP: who may call, what each noun takes and refuses, and what the audit log keeps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { heldCount } from '../src/changes.ts';
+import { heldCount } from '../src/changes/changes.ts';
 import { errorCodes } from '../src/errors.ts';
-import { newTokenText } from '../src/token_text.ts';
+import { newTokenText } from '../src/keys/token_text.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp, TestClient } from './harness.ts';

@@ -1,7 +1,7 @@
 // The bound on the audit log: of a long log, too, exactly the newest records of each account stay, and others are not looked at.
 import { expect, test } from 'vitest';
-import { AuditBound } from '../src/audit.ts';
-import { nextId } from '../src/changes.ts';
+import { AuditBound } from '../src/changes/audit.ts';
+import { nextId } from '../src/changes/changes.ts';
 import type { Reader, Row } from '../src/db/database.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp } from './harness.ts';

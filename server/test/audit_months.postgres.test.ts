@@ -3,8 +3,8 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { dropAuditMonths, makeAuditMonths } from '../src/audit_months.ts';
-import { nextId } from '../src/changes.ts';
+import { dropAuditMonths, makeAuditMonths } from '../src/changes/audit_months.ts';
+import { nextId } from '../src/changes/changes.ts';
 import type { Database } from '../src/db/database.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { eachDatabase } from './databases.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { tries } from '../../test/effort.ts';
-import { nextId } from '../src/changes.ts';
+import { nextId } from '../src/changes/changes.ts';
 import type { Row } from '../src/db/database.ts';
 import { byItself } from './choices.ts';
 import { eachDatabase } from './databases.ts';

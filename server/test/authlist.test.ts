@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import type { Reader } from '../src/db/database.ts';
+import { listRemovals } from '../src/lists/removals.ts';
 import { createPortScheme } from '../src/port_schemes/port_schemes.ts';
-import { listRemovals } from '../src/removals.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

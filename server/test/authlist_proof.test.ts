@@ -1,8 +1,8 @@
 // Whose an address is: by its own word, an operator's, or nobody's yet; and what the setting makes of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sweepProofs } from '../src/authlist/authlist.ts';
-import { Callers } from '../src/callers.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
+import { Callers } from '../src/observed/callers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 

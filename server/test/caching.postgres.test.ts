@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
-import { bumpVersion } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes/changes.ts';
 import {
   removeContractServer,
   setContractServer,

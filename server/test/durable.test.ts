@@ -13,13 +13,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { fullDiskFault } from '../src/bounds/full_disk.ts';
 import { systemClock } from '../src/clock.ts';
 import { idGap } from '../src/db/history.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { restoreSqlite } from '../src/db/restore.ts';
 import { createDurably } from '../src/durable.ts';
-import { fullDiskFault } from '../src/full_disk.ts';
-import { loadSecrets } from '../src/secrets.ts';
+import { loadSecrets } from '../src/keys/secrets.ts';
 import { startTestApp } from './harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-durable-'));

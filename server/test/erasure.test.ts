@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pseudonymise } from '../src/audit.ts';
+import { pseudonymise } from '../src/changes/audit.ts';
 import { revokeSessions } from '../src/sign_in/sign_in.ts';
 import { recordUsage } from '../src/usage/usage.ts';
 import { disableUser } from '../src/users/users.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { Geoip, readRecord } from '../src/geoip.ts';
+import { Geoip, readRecord } from '../src/values/geoip.ts';
 import { keptLog } from './harness.ts';
 import { mmdbFile } from './mmdb.ts';
 

@@ -1,7 +1,7 @@
 // Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEntry } from '../src/authlist/authlist.ts';
-import { bumpVersion } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes/changes.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { ApiError, conflict } from '../src/errors.ts';
 import type { BuiltAccount } from './builders.ts';

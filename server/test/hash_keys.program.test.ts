@@ -13,8 +13,8 @@ import {
   listHashKeys,
   prepareHashKey,
   renewHashes,
-} from '../src/hash_keys.ts';
-import { addHashKey, loadSecrets, newKeys, Secrets } from '../src/secrets.ts';
+} from '../src/keys/hash_keys.ts';
+import { addHashKey, loadSecrets, newKeys, Secrets } from '../src/keys/secrets.ts';
 import { createDevice, deviceOf } from '../src/sign_in/devices.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';

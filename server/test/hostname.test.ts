@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { toASCII } from 'tr46';
 import { describe, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { parseHostname } from '../src/hostname.ts';
+import { parseHostname } from '../src/values/hostname.ts';
 
 const accepted = (text: string): string | undefined => {
   try {

@@ -5,8 +5,8 @@ import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
 import { batch, ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
-import { LastUsed } from '../src/last_used.ts';
 import { sweepLostNodes } from '../src/nodes/nodes.ts';
+import { LastUsed } from '../src/observed/last_used.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openKeys, sealKeys } from '../src/keys_backup.ts';
+import { openKeys, sealKeys } from '../src/keys/keys_backup.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 

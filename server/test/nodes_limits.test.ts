@@ -1,6 +1,6 @@
 // The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are not read.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bumpVersion, networkPosition } from '../src/changes.ts';
+import { bumpVersion, networkPosition } from '../src/changes/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';

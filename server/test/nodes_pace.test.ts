@@ -1,7 +1,7 @@
 // How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
-import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes.ts';
+import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
 import { Feed } from '../src/nodes/feed.ts';
 import { NodeStream } from '../src/nodes/node_stream.ts';

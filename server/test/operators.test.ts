@@ -7,6 +7,8 @@ import { systemClock } from '../src/clock.ts';
 import type { Actor, Database } from '../src/db/database.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
+import { newKeys, Secrets } from '../src/keys/secrets.ts';
+import { newTokenText } from '../src/keys/token_text.ts';
 import {
   createOperatorToken,
   ensureOperatorToken,
@@ -16,8 +18,6 @@ import {
   nextStep,
   removeOperatorToken,
 } from '../src/operators/operators.ts';
-import { newKeys, Secrets } from '../src/secrets.ts';
-import { newTokenText } from '../src/token_text.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp } from './harness.ts';
 

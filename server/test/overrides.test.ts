@@ -5,9 +5,9 @@ import {
   setContractServer,
 } from '../src/contract_servers/contract_servers.ts';
 import type { Reader } from '../src/db/database.ts';
+import { listRemovals } from '../src/lists/removals.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
 import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
-import { listRemovals } from '../src/removals.ts';
 import { removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { periodAt } from '../src/periods.ts';
+import { periodAt } from '../src/values/periods.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
 import { eachDatabase } from './databases.ts';

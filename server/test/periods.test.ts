@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { earlierPeriods, hourOf, periodAt } from '../src/periods.ts';
+import { earlierPeriods, hourOf, periodAt } from '../src/values/periods.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const shown = ({ start, end }: { start: number; end: number }) =>

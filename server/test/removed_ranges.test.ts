@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
 import { conflictCap } from '../src/authlist/conflicts.ts';
-import { countHeld, lastId, nextId } from '../src/changes.ts';
+import type { HourlyCap } from '../src/bounds/hourly.ts';
+import { countHeld, lastId, nextId } from '../src/changes/changes.ts';
 import type { Database, Row } from '../src/db/database.ts';
 import { removalsByRange } from '../src/db/migrations/0014_removals_by_range.ts';
 import { listsInPages } from '../src/db/migrations/0024_lists_in_pages.ts';
-import type { HourlyCap } from '../src/hourly.ts';
 import { batch, jobs } from '../src/jobs.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,7 +1,7 @@
 // Servers of the network and of a contract: what each variant shows, limits, health that grows old, geo status.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../src/api/account/session.ts';
-import { bumpVersion } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes/changes.ts';
 import { setContractServer } from '../src/contract_servers/contract_servers.ts';
 import { setGeoStatuses } from '../src/geo/geo.ts';
 import { recordHealth, requireServer, type Service } from '../src/servers/servers.ts';

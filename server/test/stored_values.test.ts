@@ -1,6 +1,6 @@
 // Values of before they were checked, put into the database past the verbs: what can be read goes on, and they can be removed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { recordChange } from '../src/changes.ts';
+import { recordChange } from '../src/changes/changes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import { requireServer, serverChanged } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { newTokenText, tokenTextIsPlausible } from '../src/token_text.ts';
+import { newTokenText, tokenTextIsPlausible } from '../src/keys/token_text.ts';
 
 const prefixes = ['ewa_', 'ewo_', 'ewn_', 'ewi_', 'ewl_'] as const;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

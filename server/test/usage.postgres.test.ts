@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
-import { bumpVersion } from '../src/changes.ts';
+import { bumpVersion } from '../src/changes/changes.ts';
 import { addUp, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

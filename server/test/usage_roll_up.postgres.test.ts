@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Reader } from '../src/db/database.ts';
 import { notFound } from '../src/errors.ts';
-import { periodAt } from '../src/periods.ts';
 import {
   addUp,
   periodUsage,
@@ -14,6 +13,7 @@ import {
   type UsageBucket,
   UsageRollUp,
 } from '../src/usage/usage.ts';
+import { periodAt } from '../src/values/periods.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 

@@ -1,9 +1,9 @@
 // The versions by which responses are cached: those at the arrival of a request, or later, however long reading them takes.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bumpTokens, bumpUsage, bumpVersion, networkVersion } from '../src/changes.ts';
+import { bumpTokens, bumpUsage, bumpVersion, networkVersion } from '../src/changes/changes.ts';
+import { openVersions, type Versions } from '../src/changes/versions.ts';
 import type { Database, Row, Transaction } from '../src/db/database.ts';
 import { setMaintenance } from '../src/operators/operators.ts';
-import { openVersions, type Versions } from '../src/versions.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { until } from './waiting.ts';

@@ -1,6 +1,6 @@
 // The VPN's health as several nodes report it: shown to people and operators beside that of the exits, and to no client of /v0.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { networkVersion } from '../src/changes.ts';
+import { networkVersion } from '../src/changes/changes.ts';
 import { changeServer, removeExitIp, requireServer } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

@@ -1,7 +1,7 @@
 // Undo of "remove all" as an attack: one change within the caps, that tells of others' claims no more than a refusal does.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEntry } from '../../server/src/authlist/authlist.ts';
-import { countHeld, nextId } from '../../server/src/changes.ts';
+import { countHeld, nextId } from '../../server/src/changes/changes.ts';
 import type { Row } from '../../server/src/db/database.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { eachDatabase } from '../../server/test/databases.ts';

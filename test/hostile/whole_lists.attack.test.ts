@@ -1,9 +1,9 @@
 // Whole lists as an attack: reading and removing long ones holds up neither the requests nor the lists of others.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lists } from '../../server/src/api/lists.ts';
+import type { Versions } from '../../server/src/changes/versions.ts';
 import type { Clock } from '../../server/src/clock.ts';
 import type { Database, Row } from '../../server/src/db/database.ts';
-import type { Versions } from '../../server/src/versions.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp, type TestClient } from '../../server/test/harness.ts';

@@ -13,7 +13,6 @@ import { openSqlite } from '../../server/src/db/sqlite.ts';
 import { conflict } from '../../server/src/errors.ts';
 import { batch, jobs } from '../../server/src/jobs.ts';
 import { createContext, openStorage } from '../../server/src/main.ts';
-import { Metrics } from '../../server/src/metrics.ts';
 import { ensureNetwork } from '../../server/src/network.ts';
 import { Feed } from '../../server/src/nodes/feed.ts';
 import {
@@ -24,6 +23,7 @@ import {
   reportUsage,
 } from '../../server/src/nodes/nodes.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';
+import { Metrics } from '../../server/src/observed/metrics.ts';
 import { createPortScheme } from '../../server/src/port_schemes/port_schemes.ts';
 import { requireServer } from '../../server/src/servers/servers.ts';
 import { changeUser, createUser, requireUserNamed } from '../../server/src/users/users.ts';

@@ -18,6 +18,7 @@ import {
   setContractServer,
 } from '../../server/src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../../server/src/db/database.ts';
+import { listRemovals } from '../../server/src/lists/removals.ts';
 import {
   changeOverride,
   createOverride,
@@ -26,7 +27,6 @@ import {
   removeOverride,
   restoreOverrides,
 } from '../../server/src/overrides/overrides.ts';
-import { listRemovals } from '../../server/src/removals.ts';
 import {
   addExitIp,
   exitIpsOfServer,

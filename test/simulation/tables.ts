@@ -1,7 +1,7 @@
 // The control plane's tables, read the plain way and at one moment: what each server is to be told.
 import { DatabaseSync } from 'node:sqlite';
 import type { NodeRecord, Position, ServerValue } from '../../agent/src/policy/records.ts';
-import type { Secrets } from '../../server/src/secrets.ts';
+import type { Secrets } from '../../server/src/keys/secrets.ts';
 
 type Numbers<K extends string> = Record<K, number>;
 interface Rows {

@@ -1,7 +1,7 @@
 // The network that the walk through the spec looks at: every field has a value that a test can name.
 
 import type { Variant } from '../../server/src/api/account/session.ts';
-import { bumpVersion } from '../../server/src/changes.ts';
+import { bumpVersion } from '../../server/src/changes/changes.ts';
 import { setContractServer } from '../../server/src/contract_servers/contract_servers.ts';
 import { setGeoStatuses } from '../../server/src/geo/geo.ts';
 import { recordHealth, requireServer } from '../../server/src/servers/servers.ts';

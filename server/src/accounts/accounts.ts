@@ -1,13 +1,13 @@
 // Accounts: the contract with each customer, its state, and who may change it.
 import { createApiToken } from '../api_tokens/api_tokens.ts';
-import { audit } from '../audit.ts';
-import { heldCount, nextId, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
-import { periodAt } from '../periods.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
-import type { Secrets } from '../secrets.ts';
 import { hasUsage, periodUsage } from '../usage/usage.ts';
+import { periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
 /**

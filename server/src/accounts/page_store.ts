@@ -1,7 +1,7 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /** Bytes of the running billing period; doubles, which cannot overflow, up to what JSON can tell exactly. */

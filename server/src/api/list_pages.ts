@@ -11,7 +11,7 @@ import {
   type Place,
   pageFrom,
   type Sorted,
-} from '../list_pages.ts';
+} from '../lists/list_pages.ts';
 import type { LongReads } from './long_reads.ts';
 
 /** The query of a list that can be sorted by these, and is filtered by `filters` besides. */

@@ -1,10 +1,10 @@
 // Whole lists as JSON: a long one is made a slice at a time, of one snapshot, so that others are served meanwhile.
 import { createHash } from 'node:crypto';
+import type { Versions } from '../changes/versions.ts';
 import type { Clock } from '../clock.ts';
 import type { Context } from '../context.ts';
 import type { Reader } from '../db/database.ts';
 import { largeBytes } from '../http/large_bodies.ts';
-import type { Versions } from '../versions.ts';
 import { LongReads, turnOf } from './long_reads.ts';
 
 /** A part of a list as it is shown. */

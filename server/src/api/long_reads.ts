@@ -1,8 +1,9 @@
 // Long reads: what grows with an account is read a slice at a time, of one snapshot, by turns between accounts, so that others are served meanwhile.
+
+import { Pace } from '../bounds/pace.ts';
 import type { Database, Reader } from '../db/database.ts';
 import { Turns, type Waiter } from '../db/turns.ts';
 import { unavailable } from '../errors.ts';
-import { Pace } from '../pace.ts';
 
 /** Of all that is read in slices, with what is made of them: one in a turn of the event loop. */
 const pace = new Pace(1);

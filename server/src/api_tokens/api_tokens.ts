@@ -1,12 +1,12 @@
 // API tokens: the credentials of programs that work on an account through /v0.
-import { audit } from '../audit.ts';
-import { bumpTokens, nextId } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpTokens, nextId } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
-import { checkExpiry } from '../expiry.ts';
-import type { Secrets } from '../secrets.ts';
-import { newTokenText } from '../token_text.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { newTokenText } from '../keys/token_text.ts';
+import { checkExpiry } from '../values/expiry.ts';
 import * as store from './store.ts';
 
 /**

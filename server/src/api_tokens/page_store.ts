@@ -1,7 +1,7 @@
 // The SQL of pages of an account's API tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
 /** The orders of a page; a token that does not expire comes behind all that do. */

@@ -2,8 +2,8 @@
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys } from '../db/one_of.ts';
 import { slice } from '../db/slices.ts';
-import type { Use } from '../last_used.ts';
-import type { Hashes } from '../secrets.ts';
+import type { Hashes } from '../keys/secrets.ts';
+import type { Use } from '../observed/last_used.ts';
 
 export interface ApiTokenRow {
   account_id: number;

@@ -1,5 +1,5 @@
 // A cap on address conflicts per account and hour: without it the list would tell which addresses others list.
-import { HourlyCap } from '../hourly.ts';
+import { HourlyCap } from '../bounds/hourly.ts';
 
 /**
  * Counts conflicts, with own entries and foreign ones alike: the answer must not tell which. It is asked before an

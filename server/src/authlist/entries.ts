@@ -1,15 +1,15 @@
 // The rules of one entry: what it needs, which other entry it takes the place of, and what is recorded of it.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { canonicalAddress, parseAddress } from '../address.ts';
-import { audit } from '../audit.ts';
-import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { HourlyCap } from '../bounds/hourly.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
-import { checkExpiry } from '../expiry.ts';
-import type { HourlyCap } from '../hourly.ts';
-import { isOfNote, newNote } from '../notes.ts';
-import { keepEntry } from '../removals.ts';
+import { isOfNote, newNote } from '../lists/notes.ts';
+import { keepEntry } from '../lists/removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
+import { canonicalAddress, parseAddress } from '../values/address.ts';
+import { checkExpiry } from '../values/expiry.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';
 

@@ -1,12 +1,12 @@
 // Many entries of the IP authlist at once: all that are named, or none. For each, nodes and the audit log hear what they hear of one.
 import { requireWritable } from '../accounts/accounts.ts';
-import { audit } from '../audit.ts';
-import { countHeld, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { countHeld, recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { notFound } from '../errors.ts';
-import { checkExpiries } from '../expiry.ts';
-import { type Removed, recordChosen } from '../removals.ts';
+import { type Removed, recordChosen } from '../lists/removals.ts';
+import { checkExpiries } from '../values/expiry.ts';
 import { auditRemoval } from './entries.ts';
 import * as store from './store.ts';
 

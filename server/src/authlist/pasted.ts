@@ -1,14 +1,14 @@
 // Addresses that were pasted, one on a line: what would come of each, and all of them added, or none.
 import type { Account } from '../accounts/accounts.ts';
-import { type Address, parseAddress } from '../address.ts';
-import { audit } from '../audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { ApiError, conflict, type ErrorCode, invalidField } from '../errors.ts';
-import { checkExpiry } from '../expiry.ts';
-import { newNote } from '../notes.ts';
+import { newNote } from '../lists/notes.ts';
 import { findUserNamed } from '../users/users.ts';
+import { type Address, parseAddress } from '../values/address.ts';
+import { checkExpiry } from '../values/expiry.ts';
 import {
   type AuthlistRules,
   addressTaken,

@@ -1,5 +1,5 @@
 // Proofs: an entry is proven once its address asked for it, or an operator says so; until then another account's proof takes its claim.
-import { bumpVersion, recordChange } from '../changes.ts';
+import { bumpVersion, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './store.ts';
 

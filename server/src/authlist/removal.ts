@@ -1,10 +1,10 @@
 // The whole IP authlist of an account at once: removed, and put back by an undo. Each is one change.
 import { setImmediate } from 'node:timers/promises';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { nextId, recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
-import { type ErasedAdder, isAddedBy, noteOf } from '../notes.ts';
+import { type ErasedAdder, isAddedBy, noteOf } from '../lists/notes.ts';
 import {
   forgetKeptOf,
   type KeptRemoval,
@@ -16,8 +16,8 @@ import {
   removalGone,
   requireRemoval,
   requireRoom,
-} from '../removals.ts';
-import { countIn, type IdRange, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
+} from '../lists/removals.ts';
+import { countIn, type IdRange, isWithin, purgeRanges, rangesOf } from '../lists/removed_ranges.ts';
 import {
   type AuthlistRules,
   expiredAtOnce,

@@ -1,7 +1,7 @@
 // Uses: when authlist entries last let a connection in, to the minute. No change: neither nodes nor responses of /v0 show it.
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
-import type { Use } from '../last_used.ts';
+import type { Use } from '../observed/last_used.ts';
 import * as store from './uses_store.ts';
 
 /**

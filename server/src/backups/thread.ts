@@ -1,9 +1,9 @@
 // The thread in which the server makes and verifies its own backups: both read all of the database.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { fullDiskFault } from '../bounds/full_disk.ts';
 import { systemClock } from '../clock.ts';
 import { openDatabase } from '../db/open.ts';
-import { fullDiskFault } from '../full_disk.ts';
-import { loadSecrets } from '../secrets.ts';
+import { loadSecrets } from '../keys/secrets.ts';
 import { manifestOf, readManifest, writeManifest } from './folder.ts';
 import { verifyBackup } from './verify.ts';
 

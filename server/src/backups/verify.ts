@@ -8,8 +8,8 @@ import { systemClock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open.ts';
 import { restoreSqlite } from '../db/restore.ts';
-import { useHashKeys } from '../hash_keys.ts';
-import type { Secrets } from '../secrets.ts';
+import { useHashKeys } from '../keys/hash_keys.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { openSealedSecrets } from '../sign_in/sign_in.ts';
 import { readManifest, scratchStart, sha256Of } from './folder.ts';
 

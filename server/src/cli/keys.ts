@@ -8,11 +8,15 @@ import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
 import { createDurably } from '../durable.ts';
 import { conflict } from '../errors.ts';
-import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../hash_keys.ts';
-import { openKeys, sealKeys } from '../keys_backup.ts';
-import { keyIdOf } from '../network.ts';
-import { readPrivate } from '../private_files.ts';
-import { addHashKey, addSigningKey, loadSecrets, readSecrets, type Secrets } from '../secrets.ts';
+import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../keys/hash_keys.ts';
+import { openKeys, sealKeys } from '../keys/keys_backup.ts';
+import {
+  addHashKey,
+  addSigningKey,
+  loadSecrets,
+  readSecrets,
+  type Secrets,
+} from '../keys/secrets.ts';
 import {
   activateKey,
   findPrepared,
@@ -20,7 +24,9 @@ import {
   prepareKey,
   revokeKey,
   type SigningKey,
-} from '../signing_keys.ts';
+} from '../keys/signing_keys.ts';
+import { keyIdOf } from '../network.ts';
+import { readPrivate } from '../private_files.ts';
 import { Failure } from './failures.ts';
 import { type Column, done, print, type Row, table } from './output.ts';
 import { readPassphrase } from './passphrase.ts';

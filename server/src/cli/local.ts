@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts';
 import { type Config, type Environment, readConfig } from '../config.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
 import { makeFolderDurably } from '../durable.ts';
-import { loadSecrets } from '../secrets.ts';
+import { loadSecrets } from '../keys/secrets.ts';
 import { Failure } from './failures.ts';
 import { addKeysCommands } from './keys.ts';
 import { done, print, record } from './output.ts';

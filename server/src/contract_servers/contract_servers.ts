@@ -1,12 +1,11 @@
 // Contract servers: the servers added to a contract, each with a limit of its own, as the account sees them.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
-import { audit } from '../audit.ts';
-import { recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, forbidden, notFound } from '../errors.ts';
 import { type GeoStatus, geoStatusesOfContract } from '../geo/geo.ts';
-import { periodAt } from '../periods.ts';
 import {
   type ExitIpRow,
   findServerNamed,
@@ -16,6 +15,7 @@ import {
   type Server,
 } from '../servers/servers.ts';
 import { last30Days, nextHour, periodUsage } from '../usage/usage.ts';
+import { periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
 export {

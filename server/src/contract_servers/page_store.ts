@@ -2,7 +2,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>

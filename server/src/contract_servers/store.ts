@@ -1,8 +1,8 @@
 // The SQL of contract servers.
 import type { Reader, Transaction } from '../db/database.ts';
+import { type OfContract, ofContract } from '../db/of_contract.ts';
 import { type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
-import { type OfContract, ofContract } from '../of_contract.ts';
 import type { ExitIpRow, Server } from '../servers/servers.ts';
 
 export interface ContractServerRow {

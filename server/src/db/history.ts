@@ -1,7 +1,7 @@
 // Histories: a database that may lack what was acknowledged goes on under a new epoch, and repeats no number of the lost history.
 import { randomUUID } from 'node:crypto';
-import { audit } from '../audit.ts';
-import { recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { recordChange } from '../changes/changes.ts';
 import type { Transaction } from './database.ts';
 
 /** More ids than a lost history can have given in one list. Small, as clients may keep ids in 32 bits. */

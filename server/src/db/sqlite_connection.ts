@@ -5,7 +5,7 @@ import {
   type SQLOutputValue,
   type StatementSync,
 } from 'node:sqlite';
-import { periodAt } from '../periods.ts';
+import { periodAt } from '../values/periods.ts';
 import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
 import { ipOrder } from './ip_order.ts';

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import type { Config } from '../config.ts';
+import { Secrets } from '../keys/secrets.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { Secrets } from '../secrets.ts';
 import { type Check, fault, type Outcome, ok, warning } from './check.ts';
 import { sqliteFile } from './disk.ts';
 

@@ -1,13 +1,13 @@
 // The checks of a server that runs, which only it can make: its database, descriptors, listeners, keys, and its nodes.
 import type { BackupSchedule } from '../backups/schedule.ts';
-import type { CertificateStatus } from '../certificate.ts';
+import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, isLoopback, type ListenAddress } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
-import type { Install } from '../install.ts';
+import type { Install } from '../install/install.ts';
+import { Secrets } from '../keys/secrets.ts';
 import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { Secrets } from '../secrets.ts';
+import type { CertificateStatus } from '../tls/certificate.ts';
 import { compareVersions, version } from '../version.ts';
 import { type Check, fault, listed, type Outcome, ok, warning } from './check.ts';
 import { judge } from './database.ts';

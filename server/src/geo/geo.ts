@@ -1,9 +1,9 @@
 // Geo-IP statuses: where third-party databases place each exit IP, compared with where its server is.
-import { bumpVersion, networkVersion } from '../changes.ts';
+import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { type Found, type Geoip, near_km, type Place } from '../geoip.ts';
 import { exitIpsAfter, inventoryVersion } from '../servers/servers.ts';
+import { type Found, type Geoip, near_km, type Place } from '../values/geoip.ts';
 import * as store from './store.ts';
 
 /** How one provider places one exit IP: the country, the distance from the server, and whether they fit. */

@@ -1,6 +1,6 @@
 // The SQL of geo-IP statuses.
 import type { Reader, Transaction } from '../db/database.ts';
-import { type OfContract, ofContract } from '../of_contract.ts';
+import { type OfContract, ofContract } from '../db/of_contract.ts';
 
 export interface GeoStatusRow {
   ip: string;

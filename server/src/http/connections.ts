@@ -3,10 +3,10 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
-import { addressInNetworks, canonicalAddress, type Network } from '../address.ts';
+import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { connectionsWithin, descriptorLimit } from '../descriptors.ts';
 import { type Own, ownedByConnection, ownedByLog } from '../owner.ts';
+import { addressInNetworks, canonicalAddress, type Network } from '../values/address.ts';
 import { Connection } from './connection.ts';
 
 export interface ConnectionLimits {

@@ -1,8 +1,8 @@
 // Large responses: each is held once however many read it, goes out in slices as it is read, and all together have a bound.
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { Pace } from '../bounds/pace.ts';
 import { unavailable } from '../errors.ts';
-import { Pace } from '../pace.ts';
 
 /** From this size on a body is a large one. */
 export const largeBytes = 64 * 1024;

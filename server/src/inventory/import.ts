@@ -1,5 +1,5 @@
 // Carries out the plan of an inventory: every write of an import, in one transaction.
-import { audit } from '../audit.ts';
+import { audit } from '../changes/audit.ts';
 import type { Transaction } from '../db/database.ts';
 import type { PortScheme } from '../port_schemes/port_schemes.ts';
 import * as servers from '../servers/servers.ts';

@@ -1,7 +1,6 @@
 // Inventories: all servers with their exit IPs as the network is to be, and the plan of the changes to get there.
 import type { Reader } from '../db/database.ts';
 import { type ApiError, conflict, type ErrorCode } from '../errors.ts';
-import type { Hostname } from '../hostname.ts';
 import {
   listPortSchemes,
   type PortScheme,
@@ -18,6 +17,7 @@ import {
   schemesInUse,
   servicesOf,
 } from '../servers/servers.ts';
+import type { Hostname } from '../values/hostname.ts';
 
 /** A server of an inventory: all of its fields, and all of its exit IPs. */
 export interface InventoryServer extends NewServer {

@@ -17,8 +17,8 @@ import {
 } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { ApiError, conflict } from '../errors.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
-import type { Secrets } from '../secrets.ts';
 import {
   changeServer,
   createServer,

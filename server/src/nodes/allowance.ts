@@ -1,5 +1,5 @@
 // The allowance of a node: how many bytes it can have carried since its last report, at the full rate of its machine.
-import { hourOf } from '../periods.ts';
+import { hourOf } from '../values/periods.ts';
 
 /** Usage that is older is not counted, so no node has more than that to report. */
 export const oldest_usage_seconds = 40 * 86_400;

@@ -1,6 +1,6 @@
 // The rows that changes refer to, as they are now: one statement for each table, however many changes.
 import { type AuthlistRow, findAuthlistRows } from '../authlist/authlist.ts';
-import type { LoggedChange } from '../changes.ts';
+import type { LoggedChange } from '../changes/changes.ts';
 import { findContractServers } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';

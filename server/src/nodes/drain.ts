@@ -1,6 +1,6 @@
 // Draining: before work on its machine a node takes no new connections, and those that are open go on.
-import { audit } from '../audit.ts';
-import { recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { refreshHealth } from './health.ts';
 import * as store from './store.ts';

@@ -2,7 +2,7 @@
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { type LoggedChange, networkPosition, type Position } from '../changes.ts';
+import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import { type Own, ownedByLog } from '../owner.ts';
 import { mostStalled_seconds } from './backpressure.ts';

@@ -1,7 +1,7 @@
 // Held usage: batches that a node reported beyond its allowance; an operator accepts them, which counts them, or discards them.
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
-import { audit } from '../audit.ts';
-import { bumpUsage, nextId } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpUsage, nextId } from '../changes/changes.ts';
 import { evaluateServerLimit } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { notFound, unavailable } from '../errors.ts';

@@ -1,5 +1,5 @@
 // The SQL of the log of changes, as nodes follow it: by server, from a revision on.
-import { type LoggedChange, networkPosition } from '../changes.ts';
+import { type LoggedChange, networkPosition } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 
 /** The first revision that is still in the log; undefined when it is empty. */

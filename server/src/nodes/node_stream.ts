@@ -1,6 +1,6 @@
 // The open stream of one node: live as long as it reads fast enough, else at its pace.
 import type { Writable } from 'node:stream';
-import type { LoggedChange, Position } from '../changes.ts';
+import type { LoggedChange, Position } from '../changes/changes.ts';
 import { untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
 import { isLong, type NodeRecord } from './records.ts';

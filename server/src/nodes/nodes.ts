@@ -1,12 +1,12 @@
 // Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
-import { audit } from '../audit.ts';
-import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes/changes.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound, unauthorized } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
 import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
-import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
 import { setDrained } from './drain.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';

@@ -1,9 +1,9 @@
 // Questions to the nodes of a server: how would one of them decide on such a connection, and by which rule?
-import { nextId, recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unavailable } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { requireServer, type Server } from '../servers/servers.ts';
 import * as store from './store.ts';
 import { untilFound } from './waiting.ts';

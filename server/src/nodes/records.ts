@@ -1,16 +1,16 @@
 // The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { type AuthlistRow, authlistOfAccount } from '../authlist/authlist.ts';
-import type { ChangeKind, LoggedChange } from '../changes.ts';
+import type { ChangeKind, LoggedChange } from '../changes/changes.ts';
 import { findContractServer } from '../contract_servers/contract_servers.ts';
 import type { Reader } from '../db/database.ts';
+import type { PublicKey, Secrets } from '../keys/secrets.ts';
+import { publicKeys } from '../keys/signing_keys.ts';
 import { type OverrideRow, overridesOfAccount } from '../overrides/overrides.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
-import type { PublicKey, Secrets } from '../secrets.ts';
 import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../servers/servers.ts';
-import { publicKeys } from '../signing_keys.ts';
-import { storedJson } from '../stored_json.ts';
 import { type User, userSlices } from '../users/users.ts';
+import { storedJson } from '../values/stored_json.ts';
 import { vpnServices } from '../vpn_password.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';

@@ -1,12 +1,12 @@
 // Snapshots: all that a server needs as of one moment; a few at a time, and given up when they are not read.
 
 import { PassThrough } from 'node:stream';
-import { networkPosition } from '../changes.ts';
+import { Pace } from '../bounds/pace.ts';
+import { networkPosition } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
-import { Pace } from '../pace.ts';
-import { publicKeys } from '../signing_keys.ts';
+import { publicKeys } from '../keys/signing_keys.ts';
 import { mostStalled_seconds, untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';

@@ -1,9 +1,9 @@
 // The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
 import type { Reader, Transaction } from '../db/database.ts';
+import { type OfContract, ofContract } from '../db/of_contract.ts';
 import { idCondition } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
-import { type OfContract, ofContract } from '../of_contract.ts';
-import type { Hashes } from '../secrets.ts';
+import type { Hashes } from '../keys/secrets.ts';
 
 export interface NodeRow {
   id: number;

@@ -1,5 +1,5 @@
 // Health of VPN services at exit IPs that several nodes may serve: the worst that any of them reports, as of the exit IPs themselves.
-import { bumpVersion, networkVersion } from '../changes.ts';
+import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { exitIpsOfServer } from '../servers/servers.ts';
 import { severity } from './health.ts';

@@ -1,7 +1,7 @@
 // The SQL of the VPN's health: the services that each node last told of, by exit.
 import type { Reader, Transaction } from '../db/database.ts';
+import type { OfContract } from '../db/of_contract.ts';
 import { idCondition } from '../db/one_of.ts';
-import type { OfContract } from '../of_contract.ts';
 
 export interface VpnHealthRow {
   node_id: number;

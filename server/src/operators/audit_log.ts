@@ -1,5 +1,5 @@
 // The audit log as it is read and searched: newest first, and for each page a walk over so many records at most.
-import { lastId } from '../changes.ts';
+import { lastId } from '../changes/changes.ts';
 import type { Database, Engine, Reader, Value } from '../db/database.ts';
 import {
   type AuditConditions,

@@ -1,7 +1,7 @@
 // The SQL of pages of operator tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
 /** The orders of a page. */

@@ -1,9 +1,9 @@
 // The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
-import type { AuditRecord } from '../audit_record.ts';
+import type { AuditRecord } from '../changes/audit_record.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';
-import type { Use } from '../last_used.ts';
-import type { Hashes } from '../secrets.ts';
+import type { Hashes } from '../keys/secrets.ts';
+import type { Use } from '../observed/last_used.ts';
 
 export interface OperatorTokenRow {
   id: number;

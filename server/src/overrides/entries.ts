@@ -1,17 +1,17 @@
 // The rules of one entry: what it needs, its status, which other entry it takes the place of, and what is recorded of it.
 import { requireWritable } from '../accounts/accounts.ts';
-import { canonicalAddress, parseAddress } from '../address.ts';
-import { audit } from '../audit.ts';
-import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes.ts';
+import type { HourlyCap } from '../bounds/hourly.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
 import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
-import { checkExpiry } from '../expiry.ts';
-import { parseHostname } from '../hostname.ts';
-import type { HourlyCap } from '../hourly.ts';
-import type { PageAsked, PageSlice } from '../list_pages.ts';
-import { isOfNote, newNote, noteOf } from '../notes.ts';
-import { keepEntry } from '../removals.ts';
+import type { PageAsked, PageSlice } from '../lists/list_pages.ts';
+import { isOfNote, newNote, noteOf } from '../lists/notes.ts';
+import { keepEntry } from '../lists/removals.ts';
+import { canonicalAddress, parseAddress } from '../values/address.ts';
+import { checkExpiry } from '../values/expiry.ts';
+import { parseHostname } from '../values/hostname.ts';
 import { type OverrideFilter, type OverrideSort, pageSlicesOf } from './page_store.ts';
 import * as store from './store.ts';
 

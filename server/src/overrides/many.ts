@@ -1,12 +1,12 @@
 // Many custom DNS entries at once: all that are named, or none. For each, nodes and the audit log hear what they hear of one.
 import { requireWritable } from '../accounts/accounts.ts';
-import { audit } from '../audit.ts';
-import { countHeld } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { countHeld } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
-import { checkExpiries } from '../expiry.ts';
-import { type Removed, recordChosen } from '../removals.ts';
+import { type Removed, recordChosen } from '../lists/removals.ts';
+import { checkExpiries } from '../values/expiry.ts';
 import {
   auditRemoval,
   endOverride,

@@ -1,10 +1,10 @@
 // All custom DNS entries of an account at once: removed, and put back by an undo. Each is one change.
 import { setImmediate } from 'node:timers/promises';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { nextId, recordChange } from '../changes.ts';
+import { nextId, recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
-import { type ErasedAdder, isAddedBy } from '../notes.ts';
+import { type ErasedAdder, isAddedBy } from '../lists/notes.ts';
 import {
   keptEntries,
   type Removed,
@@ -13,8 +13,8 @@ import {
   recordRestore,
   requireRemoval,
   requireRoom,
-} from '../removals.ts';
-import { countIn, isWithin, purgeRanges, rangesOf } from '../removed_ranges.ts';
+} from '../lists/removals.ts';
+import { countIn, isWithin, purgeRanges, rangesOf } from '../lists/removed_ranges.ts';
 import { giveWay, type OverrideRules, overrideChanged, retention_seconds } from './entries.ts';
 import * as store from './store.ts';
 

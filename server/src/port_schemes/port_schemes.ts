@@ -1,9 +1,9 @@
 // Port schemes: which ports of a server lead to its exit IPs, and with which service.
-import { audit } from '../audit.ts';
-import { bumpVersion, networkVersion, nextId } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion, networkVersion, nextId } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, invalidField, notFound } from '../errors.ts';
-import { storedList } from '../stored_json.ts';
+import { storedList } from '../values/stored_json.ts';
 import * as store from './store.ts';
 
 /**

@@ -2,7 +2,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedPairs } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ServerRow } from './store.ts';
 
 /** The nodes of a server, by the worst of them, the worst state first: no live one, all drained, one of them lags, is drained or lost, none yet. */

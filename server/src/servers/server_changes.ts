@@ -1,6 +1,6 @@
 // A change of a server or of an exit IP of it: the nodes and pages that are told of it, and its record in the audit log.
-import { audit } from '../audit.ts';
-import { lastId, nextId, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { lastId, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import type { ServerRow } from './store.ts';
 

@@ -1,6 +1,6 @@
 // The one spelling of the hostname of a server and of the addresses of its exits. One that is stored already stays as it is.
-import { type Address, canonicalAddress, parseAddress } from '../address.ts';
-import { type Hostname, parseHostname } from '../hostname.ts';
+import { type Address, canonicalAddress, parseAddress } from '../values/address.ts';
+import { type Hostname, parseHostname } from '../values/hostname.ts';
 
 /** The hostname as it is stored; `before`: the server, where there is one. Errors: 400. */
 export function serverHostname(text: string, before?: { hostname: Hostname }): Hostname {

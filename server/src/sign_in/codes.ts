@@ -1,10 +1,10 @@
 // One-time codes: invitations, by which a user sets a password, and links that sign in as a user.
-import { audit } from '../audit.ts';
-import { bumpVersion } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, unauthorized } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
-import { newTokenText, tokenTextIsPlausible } from '../token_text.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
 import type { User } from '../users/users.ts';
 import * as store from './store.ts';
 

@@ -1,9 +1,9 @@
 // The sign-in context: database, secrets and clock; and how a password is tried and set with them.
-import { audit } from '../audit.ts';
-import { bumpVersion } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import { deviceOf } from './devices.ts';
 import { inHashQueue } from './hash_queue.ts';
 import { hashPassword, isOfOldCost, passwordIs } from './passwords.ts';

@@ -4,7 +4,7 @@
 // password or second factor, and a reset of the sign-in, end all devices of the user, and there are no records of them to
 // bound: whoever knew the password made as many as they liked, which are no guesses at the second factor set since.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import type { SignInRow } from './store.ts';
 
 const device_seconds = 180 * 86_400;

@@ -1,7 +1,7 @@
 // The SQL of pages of the users of an account, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../list_pages.ts';
+import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';

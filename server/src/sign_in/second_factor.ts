@@ -1,11 +1,11 @@
 // The second factor: one-time codes of an authenticator app (TOTP, RFC 6238), and recovery codes for a lost phone.
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { audit } from '../audit.ts';
-import { bumpVersion } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, unauthorized } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import * as store from './store.ts';
 
 const step_seconds = 30;

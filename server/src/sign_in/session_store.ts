@@ -1,7 +1,7 @@
 // The SQL of sessions.
 import type { Reader, Row, Transaction } from '../db/database.ts';
-import type { Use } from '../last_used.ts';
-import type { Hashes } from '../secrets.ts';
+import type { Hashes } from '../keys/secrets.ts';
+import type { Use } from '../observed/last_used.ts';
 
 export interface SessionRow {
   account_id: number;

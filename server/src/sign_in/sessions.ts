@@ -1,9 +1,9 @@
 // Sessions: a signed-in browser holds one; how each begins, holds and ends.
 import { randomBytes } from 'node:crypto';
-import { bumpVersion, nextId } from '../changes.ts';
+import { bumpVersion, nextId } from '../changes/changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
 import { notFound, unauthorized } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import type { Flags } from '../users/users.ts';
 import * as store from './session_store.ts';
 import { changeSignIn } from './store.ts';

@@ -3,12 +3,12 @@
 // A sign-in is a user's password hash and second factor; each success begins a session. Verbs here: sign in,
 // enter by link, accept an invitation, revoke sessions, reset a sign-in; those of a signed-in person are in
 // own_sign_in.ts, those of one session in sessions.ts. This file is the module's door: it exports them all.
-import { audit } from '../audit.ts';
-import { bumpVersion } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { bumpVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';
 import { unauthorized } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Secrets } from '../keys/secrets.ts';
 import type { User } from '../users/users.ts';
 import { requireCode, useCode } from './codes.ts';
 import {

@@ -2,7 +2,7 @@
 
 import type { Reader, Row, Transaction } from '../db/database.ts';
 import { type Key, listOfKeys } from '../db/one_of.ts';
-import type { Hashes } from '../secrets.ts';
+import type { Hashes } from '../keys/secrets.ts';
 
 /** The password and second factor of an active user; nulls where there is none. */
 export interface SignInRow {

@@ -1,7 +1,7 @@
 // Rolls hours of usage that are old up into days, and ends days that are older, a slice at a time beside the traffic.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
-import { hourOf, periodAt } from '../periods.ts';
+import { hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
 const daySeconds = 86_400;

@@ -1,7 +1,7 @@
 // Usage: bytes by contract, server, user and hour, later by day, as the nodes report them, with their sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';
-import { hourOf, periodAt } from '../periods.ts';
+import { hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 import { safeBytes } from './store.ts';
 

@@ -4,13 +4,13 @@
 // made inactive, or erased: then a pseudonym stands for the name. Verbs: list, find, require, create, change, raise
 // token_version (ends all proxy tokens of before), disable and rename (to erase), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
-import { audit } from '../audit.ts';
-import { above, nextId, recordChange } from '../changes.ts';
+import { audit } from '../changes/audit.ts';
+import { above, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys } from '../db/one_of.ts';
 import { conflict, notFound } from '../errors.ts';
-import type { Secrets } from '../secrets.ts';
-import { keyToSign } from '../signing_keys.ts';
+import type { Secrets } from '../keys/secrets.ts';
+import { keyToSign } from '../keys/signing_keys.ts';
 import * as store from './store.ts';
 
 export type User = store.UserRow;

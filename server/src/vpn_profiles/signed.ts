@@ -11,7 +11,7 @@ import {
   SignedData,
   SignerInfo,
 } from 'pkijs';
-import type { Certificate as KeyPair } from '../certificate.ts';
+import type { Certificate as KeyPair } from '../tls/certificate.ts';
 
 const digest = 'SHA-256';
 const curves: Record<string, string> = {

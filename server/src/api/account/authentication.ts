@@ -1,9 +1,9 @@
 // Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its variant.
 import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
-import { tokensBumped } from '../../changes.ts';
+import { tokensBumped } from '../../changes/changes.ts';
 import type { Transaction } from '../../db/database.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
-import { tokenTextIsPlausible } from '../../token_text.ts';
+import { tokenTextIsPlausible } from '../../keys/token_text.ts';
 import type { AccountContext } from './context.ts';
 import type { Principal, Session, Variant } from './session.ts';
 

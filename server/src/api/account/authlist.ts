@@ -15,8 +15,8 @@ import {
   userIsActive,
 } from '../../authlist/authlist.ts';
 import { conflictCap } from '../../authlist/conflicts.ts';
+import { restoredCap } from '../../bounds/hourly.ts';
 import type { Reader } from '../../db/database.ts';
-import { restoredCap } from '../../hourly.ts';
 import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
-import { periodAt } from '../../periods.ts';
 import { periodUsage } from '../../usage/usage.ts';
+import { periodAt } from '../../values/periods.ts';
 import type { AccountContext } from './context.ts';
 import { accountOf, Routes } from './route.ts';
 

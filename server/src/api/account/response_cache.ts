@@ -1,5 +1,6 @@
 // The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Versions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import {
   compressed,
@@ -13,7 +14,6 @@ import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
 import { traced } from '../../http/trace.ts';
-import type { Versions } from '../../versions.ts';
 import type { RateLimiter } from './rate_limit.ts';
 import type { Session } from './session.ts';
 

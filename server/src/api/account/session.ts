@@ -1,5 +1,5 @@
 // Whom a request under /v0 comes from, once that is known.
-import type { Versions } from '../../versions.ts';
+import type { Versions } from '../../changes/versions.ts';
 
 export type Variant = 'current' | 'earlier';
 

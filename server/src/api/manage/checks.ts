@@ -1,7 +1,7 @@
 // The /console half of a request before its handler: who is signed in, and whether the page may do this.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
-import { networkVersion } from '../../changes.ts';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';

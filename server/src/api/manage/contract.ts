@@ -3,9 +3,9 @@ import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { earlierPeriods, periodAt } from '../../periods.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { periodUsage } from '../../usage/usage.ts';
+import { earlierPeriods, periodAt } from '../../values/periods.ts';
 import type { Mount } from './mount.ts';
 
 const Contract = Strict({

@@ -1,8 +1,8 @@
 // …/users/{user}/erase: a person is taken out of the records; the operator's alone.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'typebox';
-import { pseudonymise } from '../../audit.ts';
 import { forgetEntriesOf } from '../../authlist/authlist.ts';
+import { pseudonymise } from '../../changes/audit.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Strict } from '../../http/fields.ts';
 import { forgetAdder } from '../../overrides/overrides.ts';

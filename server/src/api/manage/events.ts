@@ -1,5 +1,6 @@
 // /console/events: tells the pages of an account that something has changed.
 import type { FastifyInstance } from 'fastify';
+import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import {
   Events,
@@ -10,7 +11,6 @@ import {
 } from '../../http/event_streams.ts';
 import { errors } from '../../http/fields.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
-import { topicRevisions } from '../../versions.ts';
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);

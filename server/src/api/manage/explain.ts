@@ -1,11 +1,11 @@
 // …/servers/{server}/explain: why a connection of the account is let through or rejected, as a node of the server decides.
 import { type Static, Type } from 'typebox';
-import { parseAddress } from '../../address.ts';
 import { invalidField } from '../../errors.ts';
 import { Strict, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.ts';
 import { claimsOfUser } from '../../users/users.ts';
+import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
 import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
 import type { Mount } from './mount.ts';

@@ -11,13 +11,13 @@ import {
   serversOfContract,
   serverViews,
 } from '../../contract_servers/contract_servers.ts';
-import { countriesNamed } from '../../countries.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Location, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
-import type { PageAsked } from '../../list_pages.ts';
-import { periodAt } from '../../periods.ts';
+import type { PageAsked } from '../../lists/list_pages.ts';
 import { listServers, serversOnScheme, services } from '../../servers/servers.ts';
 import { firstHour } from '../../usage/usage.ts';
+import { countriesNamed } from '../../values/countries.ts';
+import { periodAt } from '../../values/periods.ts';
 import { NetworkServer, presentNetworkServer } from '../account/servers.ts';
 import { listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';

@@ -1,7 +1,7 @@
 // The note of an entry over HTTP, and who added the entry when: for people and operators.
 import { Type } from 'typebox';
 import { Integer, Text } from '../../http/fields.ts';
-import type { Noted } from '../../notes.ts';
+import type { Noted } from '../../lists/notes.ts';
 
 export const Note = Text('What the entry is for.', 200, 0);
 

@@ -1,7 +1,7 @@
 // …/removals: the entries that were removed at once and that can be put back.
 import { Type } from 'typebox';
 import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { listRemovals } from '../../removals.ts';
+import { listRemovals } from '../../lists/removals.ts';
 import type { Mount } from './mount.ts';
 
 const Removal = Strict({

@@ -1,6 +1,7 @@
 // …/servers: the servers of the contract, all, in pages or one, and who puts them on it, also many at once.
 import { type Static, Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
+import { HourlyCap } from '../../bounds/hourly.ts';
 import {
   addContractServers,
   findContractServer,
@@ -11,7 +12,6 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { forbidden, notFound } from '../../errors.ts';
-import { HourlyCap } from '../../hourly.ts';
 import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';

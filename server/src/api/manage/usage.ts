@@ -5,8 +5,8 @@ import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { hourOf, periodAt } from '../../periods.ts';
 import { addUp, nextHour, safeBytes, sumSlices } from '../../usage/usage.ts';
+import { hourOf, periodAt } from '../../values/periods.ts';
 import { LongReads } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 

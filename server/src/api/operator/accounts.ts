@@ -13,7 +13,7 @@ import {
   pageOfAccounts,
   requireAccountNamed,
 } from '../../accounts/accounts.ts';
-import { networkVersion } from '../../changes.ts';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
@@ -22,9 +22,9 @@ import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
-import { periodAt } from '../../periods.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodTotals } from '../../usage/usage.ts';
+import { periodAt } from '../../values/periods.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { Changed, rejectRepeated } from '../manage/many.ts';

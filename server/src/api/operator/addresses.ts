@@ -1,7 +1,6 @@
 // /admin/addresses: what an address or a network is used for, in the whole network: authlist entries, custom DNS entries, exits.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { networkIn } from '../../address.ts';
 import { findClaims, proofState } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import { ipOrder } from '../../db/ip_order.ts';
@@ -9,6 +8,7 @@ import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery } from '../../http/paging.ts';
 import { findPointing } from '../../overrides/overrides.ts';
 import { findExits } from '../../servers/servers.ts';
+import { networkIn } from '../../values/address.ts';
 import { Proof } from '../manage/authlist.ts';
 import { operatorRoute } from './route.ts';
 

@@ -1,14 +1,14 @@
 // The /admin half of a request before its handler, and how the operator's handlers write and answer.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { networkVersion } from '../../changes.ts';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
+import { tokenTextIsPlausible } from '../../keys/token_text.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
-import { tokenTextIsPlausible } from '../../token_text.ts';
 import { isRevocation } from '../revocations.ts';
 
 declare module 'fastify' {

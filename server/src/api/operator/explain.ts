@@ -1,7 +1,6 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
-import { parseAddress } from '../../address.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
@@ -12,6 +11,7 @@ import {
   type Question,
 } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
+import { parseAddress } from '../../values/address.ts';
 import { readLogin, vpnServices } from '../../vpn_password.ts';
 import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
 import { operatorWrite } from './checks.ts';

@@ -11,8 +11,8 @@ import {
   rejectFaults,
   type WrittenServer,
 } from '../../inventory/inventory.ts';
-import { quoted } from '../../quoted.ts';
 import { exitAddressOf, type NewServer, serverHostname } from '../../servers/servers.ts';
+import { quoted } from '../../values/quoted.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
 
 /** A server as it was written, not yet checked. */

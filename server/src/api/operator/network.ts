@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { acmeCodes } from '../../acme/problems.ts';
-import { networkVersion } from '../../changes.ts';
+import { networkVersion } from '../../changes/changes.ts';
+import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
 import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
@@ -14,7 +15,6 @@ import {
   setMaintenance,
 } from '../../operators/operators.ts';
 import { allExitCounts } from '../../servers/servers.ts';
-import { topicRevisions } from '../../versions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitCountsOf } from './server_fields.ts';

@@ -1,7 +1,7 @@
 // /admin/servers as a list: whole or in pages, each server with how it stands; the places where they are; many changed at once.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { networkVersion } from '../../changes.ts';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';

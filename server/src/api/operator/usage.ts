@@ -5,8 +5,8 @@ import { pageOfAccounts } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
 import { Integer, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
-import { periodAt } from '../../periods.ts';
 import { periodUsage } from '../../usage/usage.ts';
+import { periodAt } from '../../values/periods.ts';
 import { operatorRoute } from './route.ts';
 
 const AccountUsage = Strict({

@@ -1,5 +1,5 @@
 // The months of the audit log on PostgreSQL: made ahead, and dropped whole when all of one is too old.
-import type { Database } from './db/database.ts';
+import type { Database } from '../db/database.ts';
 
 /** A partition of the log with the time that it ends at, epoch seconds. */
 interface Month {

@@ -1,7 +1,7 @@
 // Callers: the addresses that each account called from lately, kept in memory until it was asked whether they prove an authlist entry.
 
 import type { Logger } from 'pino';
-import type { Actor, Database, Reader, Transaction } from './db/database.ts';
+import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
 
 interface Caller {
   account_id: number;

@@ -4,17 +4,17 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import { Answers } from './acme/answers.ts';
-import type { AcmeCode } from './acme/problems.ts';
-import { clock_seconds } from './acme/protocol.ts';
-import { type Folder, Renewal } from './acme/renewal.ts';
-import { readFacts } from './acme/x509.ts';
-import type { Clock } from './clock.ts';
-import type { Config } from './config.ts';
-import { makeFolderDurably, replaceDurably } from './durable.ts';
-import { ownedByLog } from './owner.ts';
-import { readPrivate } from './private_files.ts';
-import { version } from './version.ts';
+import { Answers } from '../acme/answers.ts';
+import type { AcmeCode } from '../acme/problems.ts';
+import { clock_seconds } from '../acme/protocol.ts';
+import { type Folder, Renewal } from '../acme/renewal.ts';
+import { readFacts } from '../acme/x509.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { makeFolderDurably, replaceDurably } from '../durable.ts';
+import { ownedByLog } from '../owner.ts';
+import { readPrivate } from '../private_files.ts';
+import { version } from '../version.ts';
 
 export interface TlsFiles {
   cert_file: string;

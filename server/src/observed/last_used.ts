@@ -1,7 +1,7 @@
 // When API tokens, operator tokens, sessions and authlist entries were last used: collected in memory, written once a minute.
 
 import type { Logger } from 'pino';
-import type { Actor, Database, Transaction } from './db/database.ts';
+import type { Actor, Database, Transaction } from '../db/database.ts';
 
 /** The last use of one record of an account (0: of the network). */
 export interface Use {

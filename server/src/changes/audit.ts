@@ -1,9 +1,9 @@
 // The audit log: each change with its actor, time and address, and the record before and after.
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Actor, Database, Engine, Reader, Row, Transaction } from '../db/database.ts';
+import { updateRow } from '../db/rows.ts';
 import type { AuditRecord } from './audit_record.ts';
 import { lastId, nextId } from './changes.ts';
-import type { Actor, Database, Engine, Reader, Row, Transaction } from './db/database.ts';
-import { updateRow } from './db/rows.ts';
 import { type Erased, withoutPerson } from './pseudonym.ts';
 
 export interface AuditEntry {

@@ -1,5 +1,5 @@
 // Hourly caps: how much of something an account may have done within a clock hour; each process counts its own.
-import { type ErrorDetails, tooManyRequests } from './errors.ts';
+import { type ErrorDetails, tooManyRequests } from '../errors.ts';
 
 const hour_seconds = 3600;
 const mostAccountsKept = 100_000;

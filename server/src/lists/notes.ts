@@ -1,5 +1,5 @@
 // Notes: what an entry of a list is for, in a person's words, and who added it when. Neither nodes nor /v0 are told.
-import type { Actor, Transaction } from './db/database.ts';
+import type { Actor, Transaction } from '../db/database.ts';
 
 export interface Noted {
   /** Empty: none. */

@@ -1,5 +1,5 @@
 // The write budget: how much an account may write on a day (UTC), and how many idempotency keys it may have kept; each process counts its own.
-import { tooManyRequests } from './errors.ts';
+import { tooManyRequests } from '../errors.ts';
 
 const day_seconds = 86_400;
 

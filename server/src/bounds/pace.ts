@@ -1,5 +1,5 @@
 // Pace: work whose amount others choose is done in pieces, so many in a turn of the event loop; the rest of the turn is for others.
-import { Turns, type Waiter } from './db/turns.ts';
+import { Turns, type Waiter } from '../db/turns.ts';
 
 interface Piece extends Waiter {
   begin: () => void;

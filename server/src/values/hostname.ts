@@ -1,6 +1,6 @@
 // Hostnames as clients write them: one canonical spelling each, and which of them are acceptable.
 import { toASCII } from 'tr46';
-import { invalidField } from './errors.ts';
+import { invalidField } from '../errors.ts';
 import { quoted } from './quoted.ts';
 
 /** A hostname in its one spelling. The stores take no other: whatever writes one has had it checked. */

@@ -2,9 +2,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { BackupStatus } from './backups/schedule.ts';
-import { createServer } from './node_http.ts';
-import { version } from './version.ts';
+import { createServer } from '../node_http.ts';
+import { version } from '../version.ts';
 
 export class Metrics {
   readonly registry = new Registry();
@@ -140,51 +139,6 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.set(not_after());
-      },
-    });
-  }
-
-  /** Shows how the backups stand, as of each reading. */
-  showBackups(backups: { status(): BackupStatus; failures: number }): void {
-    const gauge = (name: string, help: string, of: (status: BackupStatus) => number | undefined) =>
-      new Gauge({
-        name: `exitward_backup_${name}`,
-        help,
-        registers: [this.registry],
-        collect() {
-          // Unlike a reset, which leaves a zero: 1970 is no time of a backup.
-          this.remove();
-          const value = of(backups.status());
-          if (value !== undefined) this.set(value);
-        },
-      });
-    gauge(
-      'last_seconds',
-      'When the newest scheduled backup was made, in epoch seconds; no sample before the first.',
-      ({ last }) => last?.at,
-    );
-    gauge('last_bytes', 'Size of the newest scheduled backup.', ({ last }) => last?.bytes);
-    gauge(
-      'last_verified_seconds',
-      'When the newest backup that verified well was made, in epoch seconds.',
-      ({ last_verified }) => last_verified?.at,
-    );
-    gauge('every_seconds', 'The interval of the schedule.', ({ every_seconds }) => every_seconds);
-    gauge(
-      'late',
-      '1 when there was no good backup for longer than twice the interval.',
-      (status) => (status.late ? 1 : 0),
-    );
-    gauge('fault', '1 when the last backup, or its verification, failed.', ({ fault }) =>
-      fault === null ? 0 : 1,
-    );
-    new Counter({
-      name: 'exitward_backup_failures_total',
-      help: 'Attempts of this process that failed.',
-      registers: [this.registry],
-      collect() {
-        this.reset();
-        this.inc(backups.failures);
       },
     });
   }

@@ -1,7 +1,7 @@
 // IP addresses as clients write them: one canonical spelling each, and which of them are acceptable.
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { invalidField } from './errors.ts';
+import { invalidField } from '../errors.ts';
 import { quoted } from './quoted.ts';
 
 /** An address in its one spelling. The stores take no other: whatever writes one has had it checked. */

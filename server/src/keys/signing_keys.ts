@@ -1,9 +1,9 @@
 // The signing keys of the network: their public halves are in the database, so that each process tells nodes the same ones.
 import { hostname } from 'node:os';
-import { audit } from './audit.ts';
-import { recordChange } from './changes.ts';
-import type { Reader, Transaction } from './db/database.ts';
-import { conflict, notFound } from './errors.ts';
+import { audit } from '../changes/audit.ts';
+import { recordChange } from '../changes/changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict, notFound } from '../errors.ts';
 import type { PublicKey, Secrets } from './secrets.ts';
 
 /** A signing key; times in epoch seconds. The private half is in the keys file of each process. */

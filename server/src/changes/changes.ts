@@ -1,5 +1,5 @@
 // Revisions: every change gets the next number, an entry in the log that nodes follow, and bumps the version of what it changes.
-import type { Reader, Transaction } from './db/database.ts';
+import type { Reader, Transaction } from '../db/database.ts';
 
 export type ChangeKind =
   | 'server'

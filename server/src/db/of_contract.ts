@@ -1,5 +1,5 @@
 // Servers of a contract as a condition, for each module that keeps something of servers.
-import { idCondition } from './db/one_of.ts';
+import { idCondition } from './one_of.ts';
 
 /** The servers of a contract: these, or all. */
 export interface OfContract {

@@ -1,7 +1,7 @@
 // Pages of a list: filtered, sorted by a value and then by id, each beginning behind the last row of the one before (keyset). A long
 // list is read a slice of ids at a time, and of each slice only the rows that can be of the page leave the database.
-import type { Reader, Value } from './db/database.ts';
-import type { Ids } from './db/slices.ts';
+import type { Reader, Value } from '../db/database.ts';
+import type { Ids } from '../db/slices.ts';
 
 /** As many rows are looked at in one turn of the event loop. */
 const sliceOfPage = 10_000;

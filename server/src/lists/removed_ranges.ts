@@ -1,7 +1,7 @@
 // Removed ranges: which ids of an account's list are off it, though their rows are still there; lists are read around them.
 import { setImmediate } from 'node:timers/promises';
-import type { Reader, Transaction } from './db/database.ts';
-import { type Ids, slice } from './db/slices.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { type Ids, slice } from '../db/slices.ts';
 
 export type RemovableList = 'authlist' | 'overrides';
 

@@ -1,6 +1,7 @@
 // Versions: the revisions of an account's last changes, as committed by any process. Whatever is cached holds while they stand.
+
+import type { Database, Reader } from '../db/database.ts';
 import { networkVersion, type Topic, topics } from './changes.ts';
-import type { Database, Reader } from './db/database.ts';
 
 export interface Versions {
   /** The history that the revisions belong to: in another one they may stand for something else. */

@@ -1,7 +1,7 @@
 // The hashing keys of the network: each further one is laid over the hashes of those before, so that no token is renewed.
-import { audit } from './audit.ts';
-import type { Reader, Transaction } from './db/database.ts';
-import { conflict } from './errors.ts';
+import { audit } from '../changes/audit.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { conflict } from '../errors.ts';
 import type { Secrets } from './secrets.ts';
 import { requireHolders } from './signing_keys.ts';
 

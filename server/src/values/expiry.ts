@@ -1,5 +1,5 @@
 // When entries and tokens may end: soon enough, and not in milliseconds.
-import { invalidField } from './errors.ts';
+import { invalidField } from '../errors.ts';
 
 const longest_seconds = 10 * 365.25 * 86_400;
 

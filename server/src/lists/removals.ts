@@ -3,11 +3,11 @@
 // Chosen ones are kept here. The rows of a whole list stay where they are: a removal names the ranges of ids that it took (removed_ranges.ts), so that it is as short
 // for a long list as for a short one. An entry whose address is listed anew meanwhile gives way, and is kept here.
 import { setImmediate } from 'node:timers/promises';
-import { audit } from './audit.ts';
-import { countHeld, heldCount, nextId, recordChange } from './changes.ts';
-import type { Reader, Transaction } from './db/database.ts';
-import { slice } from './db/slices.ts';
-import { conflict } from './errors.ts';
+import { audit } from '../changes/audit.ts';
+import { countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
+import type { Reader, Transaction } from '../db/database.ts';
+import { slice } from '../db/slices.ts';
+import { conflict } from '../errors.ts';
 import { type ErasedAdder, isAddedBy, type Noted } from './notes.ts';
 import {
   countIn,
