@@ -36,7 +36,10 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
   test('a first view is read at once, in few bytes, and in rows of one line', async () => {
     let bytes = 0;
     const count = async (response: Response) => {
-      if (response.url().includes('/authlist?')) bytes += (await response.body()).length;
+      if (!response.url().includes('/authlist?')) return;
+      // The browser may keep a body no longer than its page needs it.
+      const body = await response.body().catch(() => undefined);
+      bytes += body?.length ?? 0;
     };
     visit.page.on('response', count);
     await visit.go('/authlist');
