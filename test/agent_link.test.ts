@@ -284,7 +284,7 @@ test('a node is drained while it is away, tells how many connections are open, a
     expect(one.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
     // Nobody can tell from it who is known here.
     expect(one.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
-    // Their number goes with what it acknowledges: a change, and each heartbeat.
+    // Their number goes with what it acknowledges.
     const connection = { connection: 'c', account: 1, user: 1, up: 0, down: 0 };
     for (const open of [[connection], []]) {
       one.engine.open = open;

@@ -26,7 +26,7 @@ export function findImports(text: string): Import[] {
 /** The files of a folder, by their paths from there, each with those of them that it imports, by value or by type. */
 export function importsWithin(folder: string): Map<string, string[]> {
   const cwd = join(root, folder);
-  const paths = globSync('**/*.{ts,tsx}', { cwd }).map((path) => path.replaceAll('\\', '/'));
+  const paths = globSync('**/*.{ts,tsx,mjs}', { cwd }).map((path) => path.replaceAll('\\', '/'));
   const known = new Set(paths);
   return new Map(
     paths.map((path) => {

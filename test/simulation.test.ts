@@ -78,7 +78,7 @@ async function livesOf(of: readonly number[]): Promise<Life[]> {
 async function liveAll(): Promise<Life[]> {
   console.log(`simulation: ${seeds.length} from EXITWARD_TEST_SEED=${first}`);
   const every = [...Object.values(kept), ...seeds];
-  const processes = availableParallelism();
+  const processes = Math.min(availableParallelism(), every.length);
   const shares = Array.from({ length: processes }, (_, share) =>
     every.filter((_, index) => index % processes === share),
   );

@@ -73,8 +73,8 @@ async function machine(control?: ScriptedControl) {
     engines.push(engine);
     return engine;
   };
-  const start = async (): Promise<Running & { engine: FakeEngine }> => {
-    const running = await runAgent(config, { clock: briskClock(), log, startEngine });
+  const start = async (clock = briskClock()): Promise<Running & { engine: FakeEngine }> => {
+    const running = await runAgent(config, { clock, log, startEngine });
     cleaners.push(() => running.stop());
     return Object.assign(running, { engine: engines.at(-1) as FakeEngine });
   };
@@ -110,6 +110,16 @@ describe('a running agent', () => {
     await running.stop();
     expect(existsSync(socket)).toBe(false);
     await expect(askStatus(state_dir)).rejects.toThrow(/^No agent runs on /);
+  });
+
+  test('says how many connections are open with each heartbeat that it acknowledges', async () => {
+    const { control, start } = await machine();
+    const running = await start();
+    await control.until(() => control.connections === '0');
+    running.engine.open = [{ connection: 'c', account: 1, user: 1, up: 0, down: 0 }];
+    await control.until(() => running.status().connections === 1);
+    control.position();
+    await control.until(() => control.connections === '1');
   });
 
   test('explains by the policy in force', async () => {
@@ -300,7 +310,7 @@ describe('a running agent', () => {
 
   test('counts and sends what was transferred last when it stops', async () => {
     const { control, state_dir, start } = await machine();
-    const running = await start();
+    const running = await start(systemClock);
     await control.until(() => control.acknowledged.length > 0);
     const at = control.revision + 1_700_000_000;
     const last = { connection: 'c1', account: 1, user: 1, up: 11, down: 22, at };
@@ -320,7 +330,7 @@ describe('a running agent', () => {
 
   test('sends what its first polls tell together', async () => {
     const { control, start } = await machine();
-    const { engine } = await start();
+    const { engine } = await start(systemClock);
     // What ended while no agent ran, and, as a decider tells its owner, what is open since.
     for (const user of [1, 2]) {
       engine.finished.push({ connection: `c${user}`, account: 1, user, up: 9, down: 9, at: 1 });
@@ -334,7 +344,7 @@ describe('a running agent', () => {
 
   test('sends all batches when it stops, and counts once more while the engine is there', async () => {
     const { control, start } = await machine();
-    const running = await start();
+    const running = await start(systemClock);
     const { engine } = running;
     await control.until(() => control.acknowledged.length > 0);
     control.rejections.set('POST /usage', { status: 503 });

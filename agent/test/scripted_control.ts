@@ -41,6 +41,8 @@ export class ScriptedControl {
   /** Of them those that did not acknowledge it. */
   readonly unacknowledging: string[] = [];
   readonly acknowledged: Position[] = [];
+  /** How many connections are open, as the last acknowledgement said. */
+  connections: string | string[] | undefined;
   readonly usage: unknown[] = [];
   readonly lastUsed: unknown[] = [];
   readonly health: unknown[] = [];
@@ -122,7 +124,10 @@ export class ScriptedControl {
       response.end(JSON.stringify({ address: this.seen_as ?? request.socket.remoteAddress }));
     } else if (asked === 'GET /snapshot') response.end(this.snapshot());
     else if (asked === 'GET /changes') this.#open(request, response);
-    else await this.#take(asked, JSON.parse(text || '{}'), response);
+    else {
+      if (asked === 'POST /acks') this.connections = request.headers['exitward-connections'];
+      await this.#take(asked, JSON.parse(text || '{}'), response);
+    }
   }
 
   #open(request: IncomingMessage, response: ServerResponse): void {

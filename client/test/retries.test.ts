@@ -167,37 +167,6 @@ describe.concurrent('what is sent again', () => {
     }
   });
 
-  test('everything that was never sent: a change comes through once the server is there', async () => {
-    const gone = await startScripted();
-    await gone.stop();
-    const failed = Promise.withResolvers<void>();
-    const client = new Exitward({
-      baseUrl: gone.url,
-      token: 'ewa_1',
-      fetch: (...request) =>
-        fetch(...request).catch((error: unknown) => {
-          failed.resolve();
-          throw error;
-        }),
-    });
-    const change = client.authlist.change(7, { ip: added.ip });
-    await failed.promise;
-    const late = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', () => {
-        const body = JSON.stringify(entry);
-        socket.end(
-          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
-        );
-      });
-    });
-    await new Promise<void>((resolve) =>
-      late.listen(Number(new URL(gone.url).port), '127.0.0.1', resolve),
-    );
-    expect(await change).toEqual(entry);
-    await new Promise((resolve) => late.close(resolve));
-  });
-
   test.each([400, 401, 403, 404, 405, 409, 412, 418, 500])('not what got %d', async (status) => {
     const { server, client } = await script({}, { status, body: { message: 'No.' } });
     const failure = await failureOf(client.authlist.list());
@@ -248,6 +217,40 @@ describe.concurrent('giving up', () => {
     const read = await script({ retries: 0 }, 'cut');
     expect((await failureOf(read.client.contract.get())).mayHaveActed).toBe(false);
   });
+});
+
+/** Not at the same time as others: the port that was given back could be another server's. */
+describe('a server that is gone', () => {
+  test('everything that was never sent: a change comes through once the server is there', async () => {
+    const gone = await startScripted();
+    await gone.stop();
+    const failed = Promise.withResolvers<void>();
+    const client = new Exitward({
+      baseUrl: gone.url,
+      token: 'ewa_1',
+      fetch: (...request) =>
+        fetch(...request).catch((error: unknown) => {
+          failed.resolve();
+          throw error;
+        }),
+    });
+    const change = client.authlist.change(7, { ip: added.ip });
+    await failed.promise;
+    const late = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => {
+        const body = JSON.stringify(entry);
+        socket.end(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+        );
+      });
+    });
+    await new Promise<void>((resolve) =>
+      late.listen(Number(new URL(gone.url).port), '127.0.0.1', resolve),
+    );
+    expect(await change).toEqual(entry);
+    await new Promise((resolve) => late.close(resolve));
+  });
 
   test('an error of the network says what, where, and why', async () => {
     const gone = await startScripted();
@@ -271,7 +274,7 @@ describe.concurrent('pauses', () => {
     );
     await client.authlist.list();
     expect(gap(server)).toBeGreaterThan(0.98);
-    expect(gap(server)).toBeLessThan(10);
+    expect(gap(server)).toBeLessThan(5);
   });
 
   test('are as long as Retry-After says by a date of the server, whose clock may be wrong', async () => {
@@ -287,7 +290,7 @@ describe.concurrent('pauses', () => {
     );
     await client.authlist.list();
     expect(gap(server)).toBeGreaterThan(0.98);
-    expect(gap(server)).toBeLessThan(10);
+    expect(gap(server)).toBeLessThan(5);
   });
 
   test('that would be too long are not taken: the error says how long the server asks for', async () => {
@@ -335,7 +338,7 @@ describe.concurrent('pauses', () => {
 
 describe.concurrent('time and signals', () => {
   test('an attempt takes no longer than its timeout, and reading is tried again', async () => {
-    const { server, client } = await script({ timeoutSeconds: 0.2 }, 'silence', {
+    const { server, client } = await script({ timeoutSeconds: 1 }, 'silence', {
       status: 200,
       body: [],
     });

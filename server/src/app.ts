@@ -104,7 +104,7 @@ export async function createApp(
         .catch(failed(ctx, reply.raw));
     },
     clientErrorHandler: clientErrorHandler(ctx, connections, nextRequestId),
-    // While the server stops, a request that still arrives on an open connection is answered as always.
+    // While the server stops, a request that still arrives on a connection with one in work is answered as always.
     return503OnClosing: false,
   });
   app.decorateRequest('session', null as never);

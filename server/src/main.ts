@@ -321,12 +321,13 @@ async function closeApp(
     own(() => connections.cut(app.server)),
     stop_seconds * 1000,
   );
-  // A connection that was busy is kept alive behind its response, and one without a request counts as busy; no other code
-  // would end them.
+  // A connection that was busy is kept alive behind its response, and one without a request counts as busy: nothing else
+  // would end them before the time is over.
   const idle = setInterval(
     own(() => {
       app.server.closeIdleConnections();
-      connections.cutUnused(app.server);
+      // First whatever has arrived is read.
+      setImmediate(own(() => connections.cutUnused(app.server)));
     }),
     look_for_idle_milliseconds,
   );

@@ -58,6 +58,7 @@ export class CommandLine {
   base_url = '';
   #server: ChildProcess | undefined;
   #ended: Promise<Outcome> | undefined;
+  readonly #commands: ChildProcess[] = [];
 
   constructor(env: Environment = {}) {
     this.env = {
@@ -79,6 +80,7 @@ export class CommandLine {
       env: withPath(this.env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    this.#commands.push(child);
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk;
@@ -118,6 +120,7 @@ export class CommandLine {
   }
 
   async clean(): Promise<void> {
+    for (const command of this.#commands) command.kill('SIGKILL');
     await this.stop();
     rmSync(this.data_dir, { recursive: true, force: true });
   }

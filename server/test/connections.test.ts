@@ -44,7 +44,7 @@ async function guarded(
     connections.close();
     await once(server, 'close');
   };
-  return { connections, begun, open, stop };
+  return { connections, begun, open, stop, server };
 }
 
 test('of the requests on a connection one is in work, and a client that sends very many is cut off', async () => {
@@ -114,5 +114,22 @@ test('a body that is still on its way behind many requests is read when its turn
   await expect.poll(() => begun.length).toBe(31);
   socket.write('b');
   await expect.poll(() => begun.at(-1)?.writableEnded).toBe(true);
+  await stop();
+});
+
+test('a new connection has a moment for its first request, and is cut as unused after that alone', async () => {
+  const { connections, begun, open, stop, server } = await guarded();
+  const busy = open('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  await expect.poll(() => begun.length).toBe(1);
+  const unused = open('');
+  await expect.poll(() => connections.size).toBe(2);
+  connections.cutUnused(server);
+  expect(connections.size).toBe(2);
+  const cut = once(unused, 'close');
+  const looking = setInterval(() => connections.cutUnused(server), 50);
+  await cut;
+  clearInterval(looking);
+  await expect.poll(() => connections.size).toBe(1);
+  expect(busy.closed).toBe(false);
   await stop();
 });

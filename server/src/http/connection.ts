@@ -16,6 +16,8 @@ const mostWaiting = 1000;
 const fewWaiting = 16;
 /** On all connections together; past it those with more than a few are cut. */
 const mostWaitingInAll = 8192;
+/** A request may be on its way for so long after the connection, or its handshake, was complete. */
+const begin_milliseconds = 1000;
 /** How long a refused client may take to read why. */
 const linger_milliseconds = 1000;
 
@@ -29,6 +31,8 @@ export class Connection {
   socket: Socket;
   /** Whether it has had a response. */
   isServed = false;
+  /** Since when a request could come. */
+  #openSince = performance.now();
   /** The first is in work. */
   readonly #requests: Request[] = [];
   #refusal: (() => void) | undefined;
@@ -57,10 +61,17 @@ export class Connection {
     return this.#requests.length === 0;
   }
 
-  /** Whether nothing of a request has come yet: a browser opens connections before it needs them. */
+  /** The handshake is over: HTTP is on this socket. */
+  carryHttp(socket: Socket): void {
+    this.socket = socket;
+    this.#openSince = performance.now();
+  }
+
+  /** Whether nothing of a request has come, nor will soon: a browser opens connections before it needs them. */
   get isUnused(): boolean {
     const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
-    return isInHandshake || this.socket.bytesRead === 0;
+    const isSilent = isInHandshake || this.socket.bytesRead === 0;
+    return this.isIdle && isSilent && performance.now() - this.#openSince > begin_milliseconds;
   }
 
   /** Whether bytes that were written for the client are still in this process. */

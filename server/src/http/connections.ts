@@ -109,7 +109,7 @@ export class Connections {
     const carry = (socket: Socket) => {
       const connection = handshaking.get(nameOf(socket));
       if (!connection) return void socket.destroy();
-      connection.socket = socket;
+      connection.carryHttp(socket);
       this.#bySocket.set(socket, connection);
     };
     const owned = (socket: Socket, work: (socket: Socket, own: Own) => void) => {
