@@ -181,7 +181,8 @@ describe.each([
 });
 
 test('the kits watch and break text by the same rule: below its column, and below the flag that leaves no room', () => {
-  const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+  const file = (path: string) =>
+    readFileSync(new URL(`../${path}`, import.meta.url), 'utf8').replaceAll(/^import .*\n/gm, '');
   expect(file('agent/src/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
   expect(file('client/src/cli/wrapped.ts')).toBe(file('server/src/cli/wrapped.ts'));
   expect(file('client/src/cli/watch.ts')).toBe(file('server/src/cli/watch.ts'));
