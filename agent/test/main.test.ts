@@ -84,7 +84,7 @@ async function machine(control?: ScriptedControl) {
 describe('a running agent', () => {
   test('tells how it stands, on a socket for its user alone', async () => {
     const { control, state_dir, start } = await machine();
-    const running = await start();
+    const running = await start(systemClock);
     await control.until(() => control.acknowledged.length > 0);
     expect(await askStatus(state_dir)).toEqual({
       version: expect.stringMatching(/^\d+\.\d+\.\d+$/),

@@ -326,7 +326,7 @@ async function closeApp(
   const idle = setInterval(
     own(() => {
       app.server.closeIdleConnections();
-      // First whatever has arrived is read.
+      // Data that has arrived is read first.
       setImmediate(own(() => connections.cutUnused(app.server)));
     }),
     look_for_idle_milliseconds,

@@ -81,7 +81,7 @@ export function entrySlices(
   return store.slices(db, account_id, now, { ip: full, part, users });
 }
 
-/** The same in one go, for who holds up nobody by it. */
+/** The whole list at once, for callers off the event loop. */
 export async function listEntries(
   ...asked: Parameters<typeof entrySlices>
 ): Promise<store.AuthlistEntry[]> {
@@ -172,7 +172,7 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
 
 /**
  * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
- * Errors: 409 while the claim holds, whoever's it is.
+ * Errors: 409 while another entry has the address, in any account.
  */
 export async function freeClaim(
   tx: Transaction,
@@ -317,7 +317,7 @@ export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => (
   ...(note === '' ? {} : { note }),
 });
 
-/** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
+/** Removes an entry. Errors: 404; 403 unless `any_contract`. */
 export async function removeEntry(
   tx: Transaction,
   account_id: number,

@@ -61,13 +61,13 @@ export class Connection {
     return this.#requests.length === 0;
   }
 
-  /** The handshake is over: HTTP is on this socket. */
+  /** The handshake is complete: this socket carries HTTP. */
   carryHttp(socket: Socket): void {
     this.socket = socket;
     this.#openSince = performance.now();
   }
 
-  /** Whether nothing of a request has come, nor will soon: a browser opens connections before it needs them. */
+  /** Whether no request has begun, and none is on its way: browsers open connections before they need them. */
   get isUnused(): boolean {
     const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
     const isSilent = isInHandshake || this.socket.bytesRead === 0;

@@ -125,7 +125,7 @@ export function overridePageSlices(
   return pageSlicesOf(db, account_id, filter, page, { since: now - retention_seconds, now });
 }
 
-/** The same in one go, for who holds up nobody by it. */
+/** The whole list at once, for callers off the event loop. */
 export async function listOverrides(
   ...asked: Parameters<typeof overrideSlices>
 ): Promise<store.Override[]> {
@@ -327,7 +327,7 @@ export function toRow(override: store.Override): store.OverrideRow {
   return { ...row, ...noteOf(override) };
 }
 
-/** Removes an entry. Errors: 404; 403, but for who may change `any_contract`. */
+/** Removes an entry. Errors: 404; 403 unless `any_contract`. */
 export async function removeOverride(
   tx: Transaction,
   account_id: number,
