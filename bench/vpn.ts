@@ -10,7 +10,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import pino from 'pino';
-import { parseNetworks } from '../agent/src/address.ts';
 import { systemClock } from '../agent/src/clock.ts';
 import { nft } from '../agent/src/firewall.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
@@ -20,6 +19,7 @@ import { encode, Vici } from '../agent/src/vpn/vici.ts';
 import { nftSessions, vpnFirewallRules } from '../agent/src/vpn/vpn_firewall.ts';
 import { FakeKernel } from '../agent/test/fake_kernel.ts';
 import { loginByEap, RadiusClient } from '../agent/test/radius_client.ts';
+import { parseNetworks } from '../kit/src/address.ts';
 import { quantile } from './clients.ts';
 import { contractOf, exit_ip, passwordOf, policyOf, rules, secret } from './vpn_scene.ts';
 

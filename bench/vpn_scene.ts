@@ -2,7 +2,7 @@
 import type { Rules } from '../agent/src/policy/decide.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
 import type { NodeRecord } from '../agent/src/policy/records.ts';
-import { vpnPassword } from '../agent/src/vpn_password.ts';
+import { vpnPassword } from '../kit/src/vpn_password.ts';
 
 export const secret = 'of-both';
 export const exit_ip = '198.51.100.1';

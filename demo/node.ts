@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readConfig } from '../agent/src/config.ts';
-import { replaceDurably } from '../agent/src/durable.ts';
 import { type Identity, joinNetwork, readIdentity } from '../agent/src/identity.ts';
 import { type Running as Agent, runAgent } from '../agent/src/main.ts';
+import { replaceDurably } from '../kit/src/durable.ts';
 import type { Plan, PlannedNode } from './inventory.ts';
 import { startOrigin } from './origin.ts';
 

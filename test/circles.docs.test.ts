@@ -61,7 +61,7 @@ function circlesOfRooms(files: Edges): Record<string, string[][]> {
 }
 
 const folders = [
-  ...['server/src', 'agent/src', 'client/src', 'console/src'],
+  ...['kit/src', 'server/src', 'agent/src', 'client/src', 'console/src'],
   ...['scripts', 'packaging', 'demo', 'bench'],
 ];
 

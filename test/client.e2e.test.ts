@@ -24,7 +24,7 @@ async function startSite(library: string, api: string): Promise<Server> {
     }
     if (url.startsWith('/client/')) {
       outgoing.setHeader('content-type', 'text/javascript');
-      outgoing.end(readFileSync(join(library, 'dist', url.slice('/client/'.length))));
+      outgoing.end(readFileSync(join(library, 'dist/client/src', url.slice('/client/'.length))));
       return;
     }
     outgoing.setHeader('content-type', 'text/html');

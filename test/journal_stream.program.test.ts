@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import * as agentLog from '../agent/src/log.ts';
-import * as serverLog from '../server/src/log.ts';
+import * as agentLog from '../kit/src/log.ts';
+import * as serverLog from '../kit/src/log.ts';
 import { ServerProcess } from '../server/test/server_process.ts';
 import { bareEnvironment } from './bare_environment.ts';
 

@@ -16,7 +16,11 @@ test.each([
   ['agent/src/squid/engine.ts', ['docs', 'test', 'attacks', 'programs', 'deaths', 'engine', 'vpn']],
   ['agent/package.json', ['docs', 'test', 'packages']],
   ['server/src/db/group.ts', ['docs', 'test', 'attacks', 'programs', 'deaths', 'browser']],
-  ['server/src/vpn_proposals.ts', ['docs', 'test', 'programs', 'deaths', 'browser', 'vpn']],
+  [
+    'server/src/vpn_profiles/vpn_profiles.ts',
+    ['docs', 'test', 'programs', 'deaths', 'browser', 'vpn'],
+  ],
+  ['kit/src/owner.ts', lanes],
   ['server/test/json.test.ts', ['docs', 'test']],
   ['test/console_forms.e2e.test.ts', ['docs', 'test', 'browser']],
   ['test/squid.network.deep.test.ts', ['docs', 'test', 'deaths']],

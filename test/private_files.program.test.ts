@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { OpenToOthers } from '../kit/src/private_files.ts';
 import { loadSecrets } from '../server/src/keys/secrets.ts';
-import { OpenToOthers } from '../server/src/private_files.ts';
 import { CommandHost } from './command_host.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'exitward-private-'));

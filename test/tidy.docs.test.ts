@@ -224,12 +224,12 @@ const measuresTime = /^(server\/src\/http\/.*|agent\/src\/.*|console\/src\/api\/
 
 /** Whole files are written by `durable.ts`; these keep files of their own form, or that every start writes anew. */
 const writesFiles =
-  /^(server|agent)\/src\/(durable|db\/restore|identity|store\/(store|recovery)|usage\/journal|squid\/agent\/(instance|meter_log))\.ts$/;
+  /^(server|agent|kit)\/src\/(durable|db\/restore|identity|store\/(store|recovery)|usage\/journal|squid\/agent\/(instance|meter_log))\.ts$/;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 /** Programs that decide: by the code of an error, never by its sentence. */
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;
-const hasComments = /^(server|agent|console|client)\/src\/(?!openapi\.ts$).*\.tsx?$/;
+const hasComments = /^(server|agent|kit|console|client)\/src\/(?!openapi\.ts$).*\.tsx?$/;
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
 
 /** Where what a file does on each engine is proved, by a kind of test that runs on both on each submission. */
@@ -269,7 +269,7 @@ const ownedCall =
   /\bown\w*\(|#own\w*|[(,] ?(this\.#)?(ignore|end|resolve|reject|settle|note|done|lost|leave|wake|look|again|handle|nextTurn)\b|=> (settle\(|resolve|reject\(|end\(|sockets\.delete\(|\w+\.destroy\(|clearTimeout\(|owned\(|this\.#log\.error\()|=> \{\}\)|setTimeout\(0\)|setImmediate\(\)/;
 const listening = /\.(on|once|addListener|setTimeout)\(|\bset(Timeout|Interval|Immediate)\(/g;
 /** A command that fails says so and ends; the storage does not go on in a state that was not foreseen. */
-const unowned = /^(server|agent)\/src\/(cli\b|doctor\/|process\.ts)|^server\/src\/db\//;
+const unowned = /^(server|agent|kit)\/src\/(cli\b|doctor\/|process\.ts)|^server\/src\/db\//;
 
 /** Each line of a file that the pattern finds, as `path:line: what`. */
 function findLines(file: File, pattern: RegExp, what: string): string[] {
@@ -309,14 +309,14 @@ function findPackages(files: File[]) {
 
 /** The sources of what is published. */
 const inPrograms = (files: File[]) =>
-  files.filter(({ path }) => /^(server|agent)\/src\/.*\.ts$/.test(path));
+  files.filter(({ path }) => /^(server|agent|kit)\/src\/.*\.ts$/.test(path));
 
 /** The console's sources, which run in a browser. */
 const inConsole = (files: File[]) =>
   files.filter(({ path }) => /^console\/src\/.*\.tsx?$/.test(path));
 
 interface ProgramImport {
-  program: 'server' | 'agent';
+  program: 'server' | 'agent' | 'kit';
   /** From the program's src. */
   file: string;
   line: number;
@@ -327,7 +327,7 @@ interface ProgramImport {
 }
 
 function importsOf({ path, text }: File): ProgramImport[] {
-  const program = path.startsWith('agent/') ? 'agent' : 'server';
+  const program = path.split('/')[0] as ProgramImport['program'];
   const file = path.slice(`${program}/src/`.length);
   return findImports(text).map(({ name, ...one }) => {
     const isOurs = name.startsWith('.');
@@ -352,9 +352,12 @@ const isStore = (path: string) => /(^|_)store\.ts$/.test(basename(path));
 
 /** The fault of an import; undefined when it is in order. */
 function faultOfImport(one: ProgramImport): string | undefined {
+  const isKit = one.program !== 'kit' && /^\.\.\/\.\.\/kit\/src\//.test(one.target);
+  if (isKit) return undefined;
   if (one.isOurs ? one.target.startsWith('../') : /^@?exitward\b/.test(one.target)) {
-    return 'server and agent know nothing of each other, nor of what is not shipped with them';
+    return 'server, agent and kit know nothing of each other but what the kit has, nor of what is not shipped with them';
   }
+  if (one.program === 'kit') return undefined;
   return one.program === 'agent' ? faultOfAgentImport(one) : faultOfServerImport(one);
 }
 
@@ -507,11 +510,13 @@ const rules: Rule[] = [
       agentSource('squid/decider/main.ts', "import { Fleet } from '../agent/fleet.ts';"),
       agentSource('squid/agent/fleet.ts', "import { connections } from '../decider/main.ts';"),
       agentSource('squid/sockets.ts', "import { Fleet } from './agent/fleet.ts';"),
+      { path: 'kit/src/log.ts', text: "import type { Config } from '../../server/src/config.ts';" },
     ],
     good: [
       source('main.ts', "import { app } from './app.ts';"),
       source('app.ts', "import { routes } from './api/manage/users.ts';"),
       source('jobs.ts', "import { purge } from './authlist/authlist.ts';"),
+      source('users/users.ts', "import { quoted } from '../../../kit/src/quoted.ts';"),
       source('api/manage/users.ts', "import Fastify from 'fastify';"),
       source('api/manage/users.ts', "import { present } from '../account/users.ts';"),
       source('api/manage/users.ts', "import { find } from '../../users/users.ts';"),
@@ -954,24 +959,32 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'server and agent have the same ACME, log, owners of callbacks, VPN passwords and proposals, byte by byte: docs/decisions/0051-certificates.md',
+    name: 'the kit holds what two programs need, and nothing for one alone: docs/decisions/0086-kit.md',
     check: (files) => {
-      const folder = (program: string) =>
-        new Map(
-          files
-            .filter(({ path }) =>
-              new RegExp(`^${program}/src/(acme/|(log|owner|vpn_(password|proposals))\\.ts$)`).test(
-                path,
-              ),
-            )
-            .map(({ path, text }) => [path.slice(`${program}/src/`.length), text]),
-        );
-      const [server, agent] = [folder('server'), folder('agent')];
-      return [...new Set([...server.keys(), ...agent.keys()])]
-        .filter((path) => server.get(path) !== agent.get(path))
-        .map((path) => `agent/src/${path}:1: is not as server/src/${path} is`);
+      const targets = new Map(
+        files
+          .filter(({ path }) => /^(server|agent|client|kit)\/src\/.*\.ts$/.test(path))
+          .map(({ path, text }) => [
+            path,
+            findImports(text).map(({ name }) => posix.join(dirname(path), name)),
+          ]),
+      );
+      const users = new Map<string, Set<string>>();
+      const use = (program: string, path: string) => {
+        const seen = users.get(path) ?? new Set();
+        if (!path.startsWith('kit/src/') || seen.has(program)) return;
+        users.set(path, seen.add(program));
+        for (const target of targets.get(path) ?? []) use(program, target);
+      };
+      for (const [path, all] of targets) {
+        const program = path.split('/')[0] as string;
+        if (program !== 'kit') for (const target of all) use(program, target);
+      }
+      return [...targets.keys()]
+        .filter((path) => path.startsWith('kit/') && (users.get(path)?.size ?? 0) < 2)
+        .map((path) => `${path}:1: ${[...(users.get(path) ?? ['nothing'])]} alone needs it`);
     },
-    bad: [agentSource('acme/answers.ts', '// Only the agent has it.')],
+    bad: [{ path: 'kit/src/answers.ts', text: '// Only the agent has it.' }],
   },
   {
     name: 'each source file opens with a sentence that says what it is for',

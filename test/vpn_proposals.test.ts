@@ -1,6 +1,6 @@
 // What clients propose and what nodes take, compared as IKE compares them, without a client or a node: profile_rekeys.vpn has both.
 import { describe, expect, test } from 'vitest';
-import { negotiation } from '../agent/src/vpn_proposals.ts';
+import { negotiation } from '../kit/src/vpn_proposals.ts';
 import { profileFiles } from '../server/src/vpn_profiles/files.ts';
 import { builtIn, type Speaker, wordsOf } from './vpn_words.ts';
 

@@ -1,8 +1,8 @@
 // How clients of each system speak IKE: their proposals, from the files of a profile or as the system has them built in. Written from the documents
 // of the systems' makers and from logs of their clients, never from our own table: a wrong name in a profile fails here.
 import { execFileSync } from 'node:child_process';
-import type { VpnService } from '../agent/src/vpn_password.ts';
 import type { Words } from '../agent/test/vpn_scene.ts';
+import type { VpnService } from '../kit/src/vpn_password.ts';
 import type { ProfileFile } from '../server/src/vpn_profiles/files.ts';
 
 export interface Speaker extends Words {

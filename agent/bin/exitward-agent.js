@@ -17,6 +17,6 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   if (XDG_CACHE_HOME) module.enableCompileCache?.(`${XDG_CACHE_HOME}/exitward`);
   // A checkout runs its source; the published package holds it as JavaScript.
   const isBuilt = !existsSync(new URL('../src', import.meta.url));
-  const { main } = await import(isBuilt ? '../dist/cli.js' : '../src/cli.ts');
+  const { main } = await import(isBuilt ? '../dist/agent/src/cli.js' : '../src/cli.ts');
   process.exitCode = await main(process.argv, process.env);
 }

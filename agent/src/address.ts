@@ -1,33 +1,9 @@
-// IP addresses: one spelling of each, and which of them a node may connect to.
+// Addresses that a node may connect to, and its own.
 import { randomInt } from 'node:crypto';
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-
-/** A base address and the length of its prefix in bits. */
-export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
-/**
- * The one spelling of an address (RFC 5952, IPv4-mapped IPv6 as IPv4), or undefined for anything
- * else: octal, hexadecimal and short forms, zones, prefix lengths.
- */
-export function canonicalAddress(text: string): string | undefined {
-  // Four decimal octets without leading zeros are their own canonical form.
-  if (isIPv4(text)) return text;
-  // How a socket that serves both kinds shows every client of IPv4.
-  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7);
-  if (!isIPv6(text) || text.includes('%')) return undefined;
-  const address = ipaddr.IPv6.parse(withoutDottedTail(text));
-  return (address.isIPv4MappedAddress() ? address.toIPv4Address() : address).toString();
-}
-
-/** ipaddr.js takes `::1.2.3.4` for the IPv4-mapped `::ffff:1.2.3.4`, so it gets to see hex groups only. */
-function withoutDottedTail(ip: string): string {
-  return ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
-    const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
-    return `${group(a, b)}:${group(c, d)}`;
-  });
-}
+import { canonicalAddress, isInside, type Network } from '../../kit/src/address.ts';
 
 /** IPv4 that is not routed on the Internet: private, shared, local, documentation, multicast, reserved. */
 export const refusedIpv4 = [
@@ -73,9 +49,7 @@ export function mayDial(
   const canonical = canonicalAddress(ip);
   if (canonical === undefined) return false;
   const address = ipaddr.parse(canonical);
-  if (allowed.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))) {
-    return true;
-  }
+  if (isInside(address, allowed)) return true;
   if (isOwn(canonical)) return false;
   if (address instanceof ipaddr.IPv4) return !refused4.some((range) => address.match(range));
   return address.match(routed6) && !refused6.some((range) => address.match(range));
@@ -95,40 +69,6 @@ export function ownAddresses(known?: ReadonlySet<string>): ReadonlySet<string> {
   }
   const addresses = Object.values(interfaces).flatMap((one) => one ?? []);
   return new Set(addresses.flatMap(({ address }) => canonicalAddress(address) ?? []));
-}
-
-/**
- * Reads a comma-separated list of networks in CIDR notation; a bare address is a network of one.
- * Errors: a plain Error that names the part which is not a network.
- */
-export function parseNetworks(text: string): Network[] {
-  if (text.trim() === '') return [];
-  return text.split(',').map((part) => parseNetwork(part.trim()));
-}
-
-function parseNetwork(part: string): Network {
-  const [, ip = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];
-  const canonical = canonicalAddress(ip);
-  if (canonical === undefined || isIPv4(canonical) !== isIPv4(ip)) {
-    throw new Error(`${JSON.stringify(part)} is not a network; expected CIDR such as 10.0.0.0/8`);
-  }
-  const base = ipaddr.parse(canonical);
-  const most = base instanceof ipaddr.IPv4 ? 32 : 128;
-  const bits = Number(length ?? most);
-  if (bits > most) {
-    throw new Error(
-      `${JSON.stringify(part)} is not a network; expected a prefix of at most ${most} bits`,
-    );
-  }
-  // A host with a short prefix is more likely a slip than the wish for the network around it.
-  const family = base instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
-  const network = family.networkAddressFromCIDR(`${canonical}/${bits}`).toString();
-  if (network !== canonical) {
-    throw new Error(
-      `${JSON.stringify(part)} is a host inside a network; expected ${network}/${bits} or ${canonical}`,
-    );
-  }
-  return [base, bits];
 }
 
 /**

@@ -2,17 +2,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Command, CommanderError } from 'commander';
-import { type Config, type Environment, readConfig, SettingsFault } from './config.ts';
+import { terminalWidth, wrapped } from '../../kit/src/cli/wrapped.ts';
+import { startFaults } from '../../kit/src/log.ts';
+import { type Environment, SettingsFault } from '../../kit/src/settings.ts';
+import { type Config, readConfig } from './config.ts';
 import type { Asked, Report } from './doctor/doctor.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import type { Answer } from './link/questions.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
-import { startFaults } from './log.ts';
 import { type Line, notify, print, type Shown, timeInWords } from './output.ts';
 import { Replica } from './store/replica.ts';
 import { version } from './version.ts';
-import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Below the commands, in --help and in the manual page. */
 export const notes = `

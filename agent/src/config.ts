@@ -2,15 +2,21 @@
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { type AcmeSettings, acmeFolder, certificateFile, readAcme } from './acme/settings.ts';
-import { canonicalAddress, type Network, parseNetworks } from './address.ts';
+import {
+  type AcmeSettings,
+  acmeFolder,
+  certificateFile,
+  readAcme,
+} from '../../kit/src/acme/settings.ts';
+import { canonicalAddress, type Network, parseNetworks } from '../../kit/src/address.ts';
+import {
+  type Environment,
+  type ListenAddress,
+  logLevels,
+  settingsOf,
+} from '../../kit/src/settings.ts';
 import type { CapSettings } from './connection_caps.ts';
 import type { PortRange } from './policy/decide.ts';
-
-export interface ListenAddress {
-  host: string;
-  port: number;
-}
 
 export interface Config {
   /** Holds the node's token, the policy and the usage journal. */
@@ -66,35 +72,13 @@ export interface VpnSettings {
   dns: string[];
 }
 
-/** Settings that are wrong: the message has a line for each. */
-export class SettingsFault extends Error {}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
  * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
-  const faults: string[] = [];
-  const text = (name: string, fallback: string) => env[name] || fallback;
-  const fault = (name: string, expected: string) =>
-    faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
-  const choice = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
-    const value = text(name, fallback);
-    if ((allowed as readonly string[]).includes(value)) return value as T;
-    fault(name, `one of ${allowed.join(', ')}`);
-    return fallback;
-  };
-  const whole = (name: string, fallback: number, least: number, most: number) => {
-    const value = text(name, String(fallback));
-    const number = Number(value);
-    if (/^-?\d{1,10}$/.test(value) && number >= least && number <= most) return number;
-    fault(name, `a whole number of ${least} to ${most}`);
-    return fallback;
-  };
+  const settings = settingsOf(env);
+  const { faults, text, fault, choice, whole } = settings;
   const cap = (name: string) => (env[name] ? whole(name, 1, 1, 1_000_000) : undefined);
   const ports = (name: string, fallback: string): PortRange[] => {
     const ranges = text(name, fallback).split(',').map(parsePorts);
@@ -141,12 +125,6 @@ export function readConfig(env: Environment): Config {
   if (listen_host !== '*' && isIP(listen_host) === 0) {
     fault('EXITWARD_AGENT_LISTEN_HOST', 'an address of this machine, or * for all');
   }
-  let allowed: Network[] = [];
-  try {
-    allowed = parseNetworks(text('EXITWARD_AGENT_ALLOW_DESTINATIONS', ''));
-  } catch (error) {
-    faults.push(`EXITWARD_AGENT_ALLOW_DESTINATIONS: ${(error as Error).message}.`);
-  }
   const named = text('EXITWARD_AGENT_DNS_SERVERS', '');
   const dns_servers = named === '' ? [] : named.split(',').map((server) => server.trim());
   if (!dns_servers.every(isNameServer)) {
@@ -156,11 +134,7 @@ export function readConfig(env: Environment): Config {
   if (echo_url !== undefined && !/^https?:$/.test(URL.parse(echo_url)?.protocol ?? '')) {
     fault('EXITWARD_AGENT_ECHO_URL', 'an http or https URL that answers the address of its caller');
   }
-  const cert_file = text('EXITWARD_AGENT_TLS_CERT', '');
-  const key_file = text('EXITWARD_AGENT_TLS_KEY', '');
-  if ((cert_file === '') !== (key_file === '')) {
-    faults.push('EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY: set both or neither.');
-  }
+  const files = settings.certificate('EXITWARD_AGENT_TLS_CERT', 'EXITWARD_AGENT_TLS_KEY');
   const acme = readAcme({
     env,
     settings: {
@@ -174,23 +148,24 @@ export function readConfig(env: Environment): Config {
     host: listen_host === '*' ? undefined : listen_host,
     answers_itself: false,
   });
-  if (acme && cert_file !== '') {
+  if (acme && files) {
     faults.push('EXITWARD_AGENT_ACME and EXITWARD_AGENT_TLS_CERT: set one of the two.');
   }
   const state_dir = resolve(text('EXITWARD_AGENT_STATE_DIR', defaultStateDir(env)));
   const certificate = resolve(state_dir, acmeFolder, certificateFile);
-  const files = { cert_file: resolve(cert_file), key_file: resolve(key_file) };
   const acmeFiles = { cert_file: certificate, key_file: certificate };
   const config: Config = {
     state_dir,
     engine: choice('EXITWARD_AGENT_ENGINE', ['squid', 'embedded'] as const, 'squid'),
     listen_host: listen_host === '*' ? undefined : listen_host,
     port_shift: whole('EXITWARD_AGENT_PORT_SHIFT', 0, -65_000, 65_000),
-    tls: acme ? acmeFiles : cert_file === '' ? undefined : files,
+    tls: acme
+      ? acmeFiles
+      : files && { cert_file: resolve(files.cert_file), key_file: resolve(files.key_file) },
     acme,
     connect_ports: ports('EXITWARD_AGENT_CONNECT_PORTS', '80,443,8080,8443'),
     http_ports: ports('EXITWARD_AGENT_HTTP_PORTS', '80,1024-65535'),
-    allowed,
+    allowed: settings.networks('EXITWARD_AGENT_ALLOW_DESTINATIONS'),
     dns_servers,
     staleness_seconds: whole('EXITWARD_AGENT_STALENESS_SECONDS', 86_400, 20, 10 ** 9),
     on_revoke: choice('EXITWARD_AGENT_ON_REVOKE', ['close', 'leave'] as const, 'close'),
@@ -222,7 +197,7 @@ export function readConfig(env: Environment): Config {
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
     journal_stream: env.JOURNAL_STREAM,
   };
-  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
+  settings.check();
   return config;
 }
 

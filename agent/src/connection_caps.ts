@@ -1,7 +1,7 @@
 // Caps on clients' connections: chosen from the descriptors that a process may open, and counted per address, user and account.
 import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
-import { canonicalAddress } from './address.ts';
+import { canonicalAddress } from '../../kit/src/address.ts';
 import type { Authority } from './policy/decide.ts';
 
 export interface ConnectionCaps {

@@ -1,4 +1,6 @@
 // The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+
+import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
 import type { Fault } from './faults.ts';
 import type { Decision, ProxyRequest } from './policy/decide.ts';
@@ -6,7 +8,6 @@ import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
-import type { VpnService } from './vpn_password.ts';
 
 export type IkeVersion = '1' | '2';
 

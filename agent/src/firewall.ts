@@ -1,7 +1,8 @@
 // The firewall, a second fence in the kernel: nftables rules that keep exit addresses from reaching private destinations, and the machine itself.
 import { execFile } from 'node:child_process';
 import { isIPv4 } from 'node:net';
-import { type Network, refusedIpv4, refusedIpv6, routedIpv6 } from './address.ts';
+import type { Network } from '../../kit/src/address.ts';
+import { refusedIpv4, refusedIpv6, routedIpv6 } from './address.ts';
 import type { Config } from './config.ts';
 import type { Listener } from './policy/policy.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';

@@ -5,13 +5,13 @@ import { chmodSync, linkSync, rmSync, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createListener, type Server as Listener } from 'node:net';
 import { join } from 'node:path';
+import { createServer, request as httpRequest } from '../../kit/src/node_http.ts';
 import { systemClock } from './clock.ts';
 import type { KnownFault } from './faults.ts';
 import type { ExitHealth } from './health/health.ts';
 import type { VpnReport } from './health/vpn_health.ts';
 import type { LinkStatus } from './link/link.ts';
 import type { Answer } from './link/questions.ts';
-import { createServer, request as httpRequest } from './node_http.ts';
 import type { LoginQuestion, Position, QuestionValue } from './policy/records.ts';
 
 export interface Status {

@@ -1,8 +1,10 @@
 // Puts the agent together: disk, engine, link, usage, health, and the socket to ask it; and takes it apart again.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { openLog } from '../../kit/src/log.ts';
+import type { ListenAddress } from '../../kit/src/settings.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { Config, ListenAddress } from './config.ts';
+import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
 import { applyFirewall, firewallOptions } from './firewall.ts';
@@ -17,7 +19,6 @@ import { Link } from './link/link.ts';
 import { type Answer, answerTo } from './link/questions.ts';
 import { RejectionReporter } from './link/rejection_reporter.ts';
 import { type Local, type Status, serveLocal } from './local.ts';
-import { openLog } from './log.ts';
 import { type Facts, Metrics, serveMetrics } from './metrics.ts';
 import type { LoginQuestion, QuestionValue } from './policy/records.ts';
 import { RenewedCertificate } from './renewed_certificate.ts';

@@ -1,5 +1,7 @@
 // How a command shows what it found: aligned lines for people, tab-separated ones or JSON for programs.
+
 import { styleText } from 'node:util';
+import { jsonText, visible } from '../../kit/src/visible.ts';
 
 /** The name of a fact, and its values. */
 export type Line = readonly [name: string, ...cells: string[]];
@@ -25,7 +27,7 @@ export function notify(...sentences: string[]): void {
 export function print({ value, lines = [], text, sentence }: Shown, json: boolean): void {
   const { stdout } = process;
   if (sentence) notify(sentence);
-  if (json) stdout.write(`${jsonOf(value)}\n`);
+  if (json) stdout.write(`${jsonText(value)}\n`);
   else if (text === undefined) stdout.write(textOf(lines, stdout.isTTY));
   else stdout.write(stdout.isTTY ? text.split('\n').map(visible).join('\n') : text);
 }
@@ -53,29 +55,6 @@ function aligned(lines: string[][]): string {
 
 function lengthOf(text: string): number {
   return Array.from(text).length;
-}
-
-/** Control characters, those that turn the direction of text, and the separators of lines. */
-const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-
-/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
-function visible(text: string): string {
-  return text.replace(steering, (character) => {
-    const code = character.charCodeAt(0);
-    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
-  });
-}
-
-/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
-function jsonOf(value: unknown): string {
-  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
-  return JSON.stringify(value, null, 2).replace(steering, (character) =>
-    character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
-  );
-}
-
-function hex(code: number, digits: number): string {
-  return code.toString(16).padStart(digits, '0');
 }
 
 /** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */

@@ -1,13 +1,13 @@
 // The certificate of the TLS ports by ACME: a renewal for the hostname of the server, and its faults.
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { Answers } from './acme/answers.ts';
-import { Renewal } from './acme/renewal.ts';
+import { Answers } from '../../kit/src/acme/answers.ts';
+import { Renewal } from '../../kit/src/acme/renewal.ts';
+import { makeFolderDurably, replaceDurably } from '../../kit/src/durable.ts';
+import { readPrivate } from '../../kit/src/private_files.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import { makeFolderDurably, replaceDurably } from './durable.ts';
 import type { Fault } from './faults.ts';
-import { readPrivate } from './private_files.ts';
 import { ServerHostname } from './store/hostname.ts';
 import { version } from './version.ts';
 

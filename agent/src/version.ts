@@ -1,8 +1,8 @@
 // The version of this program, as its package says it.
 import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 
-const { version: written } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { version: string };
+const file = findPackageJSON(import.meta.url) as string;
+const { version: written } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
 
 export const version = written;

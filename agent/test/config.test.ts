@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Network, parseNetworks } from '../src/address.ts';
+import { type Network, parseNetworks } from '../../kit/src/address.ts';
 import { type Config, readConfig } from '../src/config.ts';
 
 const usual: Config = {

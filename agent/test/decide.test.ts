@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseNetworks } from '../../kit/src/address.ts';
 import { tries } from '../../test/effort.ts';
-import { parseNetworks } from '../src/address.ts';
 import {
   type Decision,
   decide,

@@ -1,7 +1,7 @@
 // The nftables firewall, in network namespaces of its own: real sockets from exit addresses to private ones, and to others.
 import { execFileSync, spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parseNetworks } from '../src/address.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import { type FirewallOptions, firewallRules } from '../src/firewall.ts';
 
 const namespace = `exitward-firewall-${process.pid}`;

@@ -1,6 +1,6 @@
 // Packets that are not what they say they are, from clients of the VPN, from neighbours of the node and from itself, in network namespaces.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { parseNetworks } from '../src/address.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import { vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
 import { until } from './proxy_world.ts';
 import {

@@ -1,7 +1,7 @@
 // Made-up histories of records, and requests against them: a world so small that everything collides.
 import fc from 'fast-check';
+import { parseNetworks } from '../../kit/src/address.ts';
 import { newSeed } from '../../test/seed.ts';
-import { parseNetworks } from '../src/address.ts';
 import { type ProxyRequest, probeUser, type Rules } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';

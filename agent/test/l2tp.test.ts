@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { parseNetworks } from '../src/address.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import { systemClock } from '../src/clock.ts';
 import { L2tp } from '../src/vpn/l2tp.ts';
 import { addressAt, gatewayOf, rangeOf, slotOf } from '../src/vpn/pool.ts';

@@ -1,7 +1,7 @@
 // Many clients of IKEv1 at the same moment, as after a network was away: charon has a thread for each login that waits for RADIUS, and no more than 32.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedKey } from '../../kit/src/vpn_password.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
-import { sharedKey } from '../src/vpn_password.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 import { until } from './proxy_world.ts';
 import { exits, hostname, passwordOf, vpn_key } from './vpn_scene.ts';

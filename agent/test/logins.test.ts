@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { readLogin, vpnPassword } from '../../kit/src/vpn_password.ts';
 import { tries } from '../../test/effort.ts';
 import { revocationOf } from '../src/policy/decide.ts';
 import { decideLogin } from '../src/policy/logins.ts';
-import { readLogin, vpnPassword } from '../src/vpn_password.ts';
 import { hear, history, moment, rules, seed, tell } from './histories.ts';
 import type { Attempt } from './oracle.ts';
 

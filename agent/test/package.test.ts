@@ -32,7 +32,7 @@ test('the packed command line runs, and says its version', () => {
 
 test('what it starts as a process or thread of its own is in the package', () => {
   for (const file of ['squid/decider/main.js', 'store/compaction.js']) {
-    expect([file, existsSync(join(folder, 'package/dist', file))]).toEqual([file, true]);
+    expect([file, existsSync(join(folder, 'package/dist/agent/src', file))]).toEqual([file, true]);
   }
 });
 

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import { vi } from 'vitest';
-import { parseNetworks } from '../src/address.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import type { Engine, Finished, Traffic } from '../src/engine.ts';
 import type { Fault } from '../src/faults.ts';
 import type { Rules } from '../src/policy/decide.ts';

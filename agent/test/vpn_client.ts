@@ -3,9 +3,9 @@ import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
+import { sharedKey } from '../../kit/src/vpn_password.ts';
 import { systemClock } from '../src/clock.ts';
 import { Vici, type ViciMessage } from '../src/vpn/vici.ts';
-import { sharedKey } from '../src/vpn_password.ts';
 import { Sealer } from './forged_packets.ts';
 import {
   exits,

@@ -1,8 +1,8 @@
 // The connections that charon offers, and which side starts a rekey.
 import { expect, test } from 'vitest';
+import { vpnServices } from '../../kit/src/vpn_password.ts';
 import { connectionsOf } from '../src/vpn/connections.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
-import { vpnServices } from '../src/vpn_password.ts';
 
 const server = {
   name: 'fra1',

@@ -1,6 +1,6 @@
 // Clients of IKEv1, whose new keys are a login: which session they are taken for.
 import { beforeEach, expect, test } from 'vitest';
-import { parseNetworks } from '../src/address.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import type { Allowed } from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import { rangeOf } from '../src/vpn/pool.ts';

@@ -1,6 +1,7 @@
 // The node of the tests of the VPN: its addresses, records and passwords, and what is beyond it.
+
+import { vpnPassword, vpnServices } from '../../kit/src/vpn_password.ts';
 import type { NodeRecord, ServerValue } from '../src/policy/records.ts';
-import { vpnPassword, vpnServices } from '../src/vpn_password.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 
 export const exits = ['203.0.113.1', '203.0.113.2'] as const;

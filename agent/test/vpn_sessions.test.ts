@@ -1,9 +1,10 @@
 // Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and counts in any order, each command taking its time.
 
 import { expect, test } from 'vitest';
+import { parseNetworks } from '../../kit/src/address.ts';
+import { vpnPassword } from '../../kit/src/vpn_password.ts';
 import { Random } from '../../server/test/random.ts';
 import { tries } from '../../test/effort.ts';
-import { parseNetworks } from '../src/address.ts';
 import type { Traffic } from '../src/engine.ts';
 import { type Allowed, type Rules, revocationOf } from '../src/policy/decide.ts';
 import { decideLogin } from '../src/policy/logins.ts';
@@ -16,7 +17,6 @@ import {
   type VpnSession,
   VpnSessions,
 } from '../src/vpn/sessions.ts';
-import { vpnPassword } from '../src/vpn_password.ts';
 import { FakeKernel } from './fake_kernel.ts';
 import { createSigningKey } from './histories.ts';
 import { contractRecord, userRecord } from './node_records.ts';

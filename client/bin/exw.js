@@ -18,6 +18,6 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   const { HOME, XDG_CACHE_HOME = HOME && `${HOME}/.cache` } = process.env;
   if (XDG_CACHE_HOME) module.enableCompileCache?.(`${XDG_CACHE_HOME}/exitward`);
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  const { main } = await import(isBuilt ? '../dist/cli/main.js' : '../src/cli/main.ts');
+  const { main } = await import(isBuilt ? '../dist/client/src/cli/main.js' : '../src/cli/main.ts');
   process.exitCode = await main(process.argv.slice(2), process.env, version);
 }

@@ -91,17 +91,21 @@ describe('the packed package', () => {
   });
 
   test('holds the code, its declarations, the command, README, licence and notice, and nothing else', () => {
-    const kinds = files.map((path) => path.replace(/^dist\/(cli\/)?\w+\./, 'dist/*.'));
+    const kinds = files.map((path) =>
+      path.replace(/^dist\/(client|kit)\/src\/(cli\/)?\w+\./, 'dist/$1/*.'),
+    );
     expect([...new Set(kinds)].sort()).toEqual([
       'LICENSE',
       'NOTICE',
       'README.md',
       'bin/exw.js',
-      'dist/*.d.ts',
-      'dist/*.js',
+      'dist/client/*.d.ts',
+      'dist/client/*.js',
+      'dist/kit/*.d.ts',
+      'dist/kit/*.js',
       'package.json',
     ]);
-    expect(files).toContain('dist/index.d.ts');
+    expect(files).toContain('dist/client/src/index.d.ts');
   });
 
   test('needs no other package', () => {
@@ -119,9 +123,9 @@ describe('the packed package', () => {
     expect(imported.length).toBeGreaterThan(10);
     // The command is for Node alone; the library is not.
     const isOwn = ({ path, name }: { path: string; name: string }) =>
-      /^dist\/\w+\./.test(path)
+      /^dist\/client\/src\/\w+\./.test(path)
         ? /^\.\/\w+\.js$/.test(name)
-        : /^(\.\.?\/\w+\.js|node:[\w/]+)$/.test(name);
+        : /^((\.\.?\/)+(kit\/src\/)?([a-z]+\/)?\w+\.js|node:[\w/]+)$/.test(name);
     expect(imported.filter((one) => !isOwn(one))).toEqual([]);
   });
 

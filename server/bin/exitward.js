@@ -18,7 +18,8 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   if (XDG_CACHE_HOME) module.enableCompileCache?.(`${XDG_CACHE_HOME}/exitward`);
   // A checkout runs its source; the published package holds it as JavaScript.
   const isBuilt = !existsSync(new URL('../src', import.meta.url));
-  const load = (name) => import(isBuilt ? `../dist/cli/${name}.js` : `../src/cli/${name}.ts`);
+  const load = (name) =>
+    import(isBuilt ? `../dist/server/src/cli/${name}.js` : `../src/cli/${name}.ts`);
   const [noun, ...more] = process.argv.slice(2);
   if (noun === 'serve' && more.length === 0) {
     const { runServer } = await load('serve');

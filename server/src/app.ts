@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { createServer } from '../../kit/src/node_http.ts';
 import { authlistRules } from './api/account/authlist.ts';
 import { rejectBrokenPath } from './api/account/checks.ts';
 import { type AccountContext, accountContext } from './api/account/context.ts';
@@ -30,7 +31,6 @@ import {
 import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
-import { createServer } from './node_http.ts';
 import type { TlsOptions } from './tls/certificate.ts';
 import { addressInNetworks } from './values/address.ts';
 

@@ -6,15 +6,15 @@ import {
   certificateFile,
   isName,
   readAcme,
-} from './acme/settings.ts';
-import { SettingsFault } from './settings_fault.ts';
-import { type Network, parseNetworks } from './values/address.ts';
+} from '../../kit/src/acme/settings.ts';
+import type { Network } from '../../kit/src/address.ts';
+import {
+  type Environment,
+  type ListenAddress,
+  logLevels,
+  settingsOf,
+} from '../../kit/src/settings.ts';
 import type { GeoipSource } from './values/geoip.ts';
-
-export interface ListenAddress {
-  host: string;
-  port: number;
-}
 
 export interface Config {
   listen: ListenAddress;
@@ -89,39 +89,16 @@ export interface Config {
   test_acknowledge_early: boolean;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Each has a handful of time series, and is read whenever the metrics are. */
 const most_metrics_accounts = 200;
-
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
  * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
-  const faults: string[] = [];
-  const text = (name: string, fallback: string) => env[name] || fallback;
-  const fault = (name: string, expected: string) =>
-    faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
-
-  const choice = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
-    const value = text(name, fallback);
-    if ((allowed as readonly string[]).includes(value)) return value as T;
-    fault(name, `one of ${allowed.join(', ')}`);
-    return fallback;
-  };
-  const flag = (name: string) => choice(name, ['yes', 'no'] as const, 'no') === 'yes';
-  const whole = (name: string, fallback: number, least: number, most = 10 ** 15 - 1) => {
-    const value = text(name, String(fallback));
-    const number = Number(value);
-    if (/^\d{1,15}$/.test(value) && number >= least && number <= most) return number;
-    fault(name, `a whole number of ${least} to ${most}`);
-    return fallback;
-  };
-  const wholeOrNone = (name: string, fallback: number, least: number) =>
-    text(name, String(fallback)) === '0' ? 0 : whole(name, fallback, least);
+  const settings = settingsOf(env);
+  const { faults, text, fault, choice, flag, whole, wholeOrNone } = settings;
   const address = (name: string, fallback: string): ListenAddress => {
     const value = text(name, fallback);
     const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(value);
@@ -151,18 +128,8 @@ export function readConfig(env: Environment): Config {
     keep: whole('EXITWARD_BACKUP_KEEP', 14, 1, 10_000),
     verify: choice('EXITWARD_BACKUP_VERIFY', ['yes', 'no'] as const, 'yes') === 'yes',
   };
-  const cert_file = text('EXITWARD_TLS_CERT', '');
-  const key_file = text('EXITWARD_TLS_KEY', '');
-  if ((cert_file === '') !== (key_file === '')) {
-    faults.push('EXITWARD_TLS_CERT and EXITWARD_TLS_KEY: set both or neither.');
-  }
+  const files = settings.certificate('EXITWARD_TLS_CERT', 'EXITWARD_TLS_KEY');
   const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
-  let trusted_proxies: Network[] = [];
-  try {
-    trusted_proxies = parseNetworks(text('EXITWARD_TRUSTED_PROXIES', ''));
-  } catch (error) {
-    faults.push(`EXITWARD_TRUSTED_PROXIES: ${(error as Error).message}`);
-  }
   const geoip: GeoipSource[] = [];
   for (const pair of text('EXITWARD_GEOIP', '').split(',').filter(Boolean)) {
     const [, provider, file] = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,62})=(\S.*?)\s*$/.exec(pair) ?? [];
@@ -196,12 +163,12 @@ export function readConfig(env: Environment): Config {
     host: listen.host,
     answers_itself: true,
   });
-  if (acme && (cert_file !== '' || tls_terminated)) {
+  if (acme && (files || tls_terminated)) {
     faults.push(
       'EXITWARD_ACME: the certificate comes by ACME, from the files of EXITWARD_TLS_CERT, or is that of a proxy in front (EXITWARD_TLS_TERMINATED); set one of the three.',
     );
   }
-  const hasTls = cert_file !== '' || acme !== undefined;
+  const hasTls = files !== undefined || acme !== undefined;
   const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
   const carryTokens = {
     EXITWARD_LISTEN: listen,
@@ -264,10 +231,10 @@ export function readConfig(env: Environment): Config {
     admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
     mounted_secrets: text('EXITWARD_MOUNTED_SECRETS', '') || undefined,
     backups: backup_dir === '' ? undefined : backups,
-    tls: acme ? acmeFiles : cert_file === '' ? undefined : { cert_file, key_file },
+    tls: acme ? acmeFiles : files,
     acme: acme && { ...acme, names: acme.names ?? [public_host] },
     tls_terminated,
-    trusted_proxies,
+    trusted_proxies: settings.networks('EXITWARD_TRUSTED_PROXIES'),
     variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'] as const, 'both'),
     addresses: choice('EXITWARD_ADDRESSES', ['any', 'public'] as const, 'any'),
     api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'] as const, 'viewable'),
@@ -324,7 +291,7 @@ export function readConfig(env: Environment): Config {
     journal_stream: env.JOURNAL_STREAM,
     test_acknowledge_early,
   };
-  if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
+  settings.check();
   return config;
 }
 

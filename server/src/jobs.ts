@@ -1,5 +1,7 @@
 // Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
 
+import { type Own, ownedByLog } from '../../kit/src/owner.ts';
+import { SerialQueue } from '../../kit/src/serial_queue.ts';
 import { requireAccount, sweepLimits } from './accounts/accounts.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import { AuditBound, removeOldAudit } from './changes/audit.ts';
@@ -21,7 +23,6 @@ import {
   sweepLostNodes,
 } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
-import { ignore, type Own, ownedByLog } from './owner.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
 import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
@@ -242,14 +243,14 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
       ctx.log.warn({ job: name, err: error }, 'a sweep failed and will be tried again');
     }
   };
-  const sweeps = new SerialQueue(ctx.log);
+  const sweeps = new Rounds(ctx.log);
   const timers = jobs.map((job) =>
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
   // Looks at a large network take seconds, and no sweep is to wait for them.
-  const looks = new SerialQueue(ctx.log);
+  const looks = new Rounds(ctx.log);
   const audits = new AuditBound(ctx.config.audit_records_per_account);
   const lookAtAudit = () =>
     due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
@@ -282,10 +283,10 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   };
 }
 
-/** Work that is done one after another; each waits once only: a slow disk must not pile it up. */
-class SerialQueue {
+/** Work that is done one after another, some of it again and again; each waits once only: a slow disk must not pile it up. */
+class Rounds {
   readonly #own: Own;
-  #running: Promise<void> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(log: Context['log']) {
     this.#own = ownedByLog(log);
@@ -293,10 +294,8 @@ class SerialQueue {
 
   /** Work that fails is logged by its owner, and what waits behind it is done all the same. */
   add(work: () => Promise<void>): Promise<void> {
-    const done = this.#running.then(work);
-    this.#own(() => done)();
-    this.#running = done.catch(ignore);
-    return this.#running;
+    this.#own(() => this.#queue.run(work))();
+    return this.end();
   }
   every(seconds: number, work: () => Promise<void>): NodeJS.Timeout {
     let waits = false;
@@ -311,6 +310,6 @@ class SerialQueue {
   }
   /** Resolves when all that was added is done. */
   end(): Promise<void> {
-    return this.#running;
+    return this.#queue.idle();
   }
 }

@@ -6,6 +6,10 @@ import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { makeFolderDurably } from '../../kit/src/durable.ts';
+import { openLog } from '../../kit/src/log.ts';
+import { ownedByLog } from '../../kit/src/owner.ts';
+import type { Environment, ListenAddress } from '../../kit/src/settings.ts';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
@@ -15,24 +19,16 @@ import { fullDiskFault } from './bounds/full_disk.ts';
 import { WriteBudget } from './bounds/write_budget.ts';
 import { openVersions } from './changes/versions.ts';
 import { type Clock, systemClock } from './clock.ts';
-import {
-  type Config,
-  type Environment,
-  isLoopback,
-  type ListenAddress,
-  readConfig,
-} from './config.ts';
+import { type Config, isLoopback, readConfig } from './config.ts';
 import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
-import { makeFolderDurably } from './durable.ts';
 import { Connections } from './http/connections.ts';
 import { Install } from './install/install.ts';
 import { startJobs } from './jobs.ts';
 import { loadSecrets } from './keys/secrets.ts';
 import { forgetHolder, reportHeldKeys } from './keys/signing_keys.ts';
-import { openLog } from './log.ts';
 import { refreshMetrics } from './metrics_refresh.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
 import { AppliedWatch } from './nodes/nodes.ts';
@@ -40,7 +36,6 @@ import { Callers } from './observed/callers.ts';
 import { LastUsed } from './observed/last_used.ts';
 import { Metrics, metricsServer } from './observed/metrics.ts';
 import { ensureOperatorToken, markOperatorTokensUsed } from './operators/operators.ts';
-import { ownedByLog } from './owner.ts';
 import { markSessionsSeen } from './sign_in/sign_in.ts';
 import { ServedCertificate } from './tls/certificate.ts';
 import { Geoip } from './values/geoip.ts';

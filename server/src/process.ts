@@ -1,9 +1,9 @@
 // The server as a process: one clear sentence when it cannot start, a graceful stop on a signal.
 import { execFile } from 'node:child_process';
-import type { Environment } from './config.ts';
-import { startFaults } from './log.ts';
+import { startFaults } from '../../kit/src/log.ts';
+import type { Environment } from '../../kit/src/settings.ts';
+import { SettingsFault } from '../../kit/src/settings.ts';
 import { type Running, serve } from './main.ts';
-import { SettingsFault } from './settings_fault.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second

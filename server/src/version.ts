@@ -1,9 +1,13 @@
-// The version of this program, as its package says it.
+// The package of this program: its folder, and its version.
 import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
+import { dirname } from 'node:path';
 
-const { version: written } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { version: string };
+const file = findPackageJSON(import.meta.url) as string;
+const { version: written } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
+
+/** Holds what is served as it is: the console, and the scripts and documents beside the program. */
+export const packageFolder = dirname(file);
 
 export const version = written;
 

@@ -2,8 +2,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { renewalTime } from '../src/acme/renewal.ts';
-import { certificateRequest, readFacts, selfSigned } from '../src/acme/x509.ts';
+import { renewalTime } from '../../kit/src/acme/renewal.ts';
+import { certificateRequest, readFacts, selfSigned } from '../../kit/src/acme/x509.ts';
 
 const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const openssl = (args: string[], input: Buffer | string) =>

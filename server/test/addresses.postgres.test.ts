@@ -3,9 +3,10 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { canonicalAddress, type Network } from '../../kit/src/address.ts';
 import { tries } from '../../test/effort.ts';
 import { textRanges } from '../src/db/address_ranges.ts';
-import { addressInNetworks, canonicalAddress, type Network } from '../src/values/address.ts';
+import { addressInNetworks } from '../src/values/address.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';

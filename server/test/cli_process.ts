@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../kit/src/settings.ts';
 import { bareEnvironment } from '../../test/bare_environment.ts';
 import { CommandHost, type Outcome } from '../../test/command_host.ts';
-import type { Environment } from '../src/config.ts';
 import { until } from './waiting.ts';
 
 export const bin = fileURLToPath(new URL('../bin/exitward.js', import.meta.url));

@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Environment } from '../../kit/src/settings.ts';
 import { tries } from '../../test/effort.ts';
-import { type Environment, isLoopback, readConfig } from '../src/config.ts';
+import { isLoopback, readConfig } from '../src/config.ts';
 
 /** Every name that config.ts knows, as it stands there. */
 const names = Array.from(

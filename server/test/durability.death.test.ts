@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import type { Environment } from '../../kit/src/settings.ts';
 import { effort, tries } from '../../test/effort.ts';
 import { systemClock } from '../src/clock.ts';
-import type { Environment } from '../src/config.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase, type TestDatabase } from './databases.ts';

@@ -13,12 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { createDurably } from '../../kit/src/durable.ts';
 import { fullDiskFault } from '../src/bounds/full_disk.ts';
 import { systemClock } from '../src/clock.ts';
 import { idGap } from '../src/db/history.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { restoreSqlite } from '../src/db/restore.ts';
-import { createDurably } from '../src/durable.ts';
 import { loadSecrets } from '../src/keys/secrets.ts';
 import { startTestApp } from './harness.ts';
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Environment } from '../src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { prepareSubject } from './durability.ts';
 import { FollowingNode } from './following_node.ts';
 import { basic, TestClient } from './harness.ts';

@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { ownedByConnection, ownedByLog } from '../../kit/src/owner.ts';
 import { Connections } from '../src/http/connections.ts';
-import { ownedByConnection, ownedByLog } from '../src/owner.ts';
 
 const errors: unknown[] = [];
 const log = { error: ({ err }: { err: unknown }) => void errors.push(err) } as never;

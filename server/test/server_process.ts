@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Environment } from '../../kit/src/settings.ts';
 import { bareEnvironment } from '../../test/bare_environment.ts';
-import type { Environment } from '../src/config.ts';
 import { TestClient } from './harness.ts';
 import { until } from './waiting.ts';
 

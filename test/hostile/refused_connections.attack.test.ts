@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { Environment } from '../../server/src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { ServerProcess } from '../../server/test/server_process.ts';
 import { until } from '../../server/test/waiting.ts';

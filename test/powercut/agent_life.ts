@@ -5,12 +5,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { makeFolderDurably, writeDurably } from '../../agent/src/durable.ts';
 import { joinNetwork, journalPath, policyFolder } from '../../agent/src/identity.ts';
 import { Store } from '../../agent/src/store/store.ts';
 import { Journal } from '../../agent/src/usage/journal.ts';
 import { story } from '../../agent/test/crash_process.ts';
 import { inPieces, snapshotText } from '../../agent/test/stored.ts';
+import { makeFolderDurably, replaceDurably } from '../../kit/src/durable.ts';
 import { Random } from '../../server/test/random.ts';
 import { marks } from './trace.ts';
 
@@ -73,7 +73,7 @@ async function live(folder: string, number: number): Promise<void> {
   makeFolderDurably(join(folder, 'squid'));
   for (const version of [1, 2, 3]) {
     mark({ configuring: version });
-    writeDurably(confIn(folder), confOf(version));
+    replaceDurably(confIn(folder), confOf(version));
     mark({ configured: version });
   }
   await Promise.all([follow(state_dir, mark), count(state_dir, mark, number)]);

@@ -2,7 +2,7 @@
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Environment } from '../../server/src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { isStorageFault } from '../../server/src/db/faults.ts';
 import { type Running, serve } from '../../server/src/main.ts';
 import { TestClient } from '../../server/test/client.ts';

@@ -1,7 +1,7 @@
 // The logins of people to the VPN of a simulated machine.
 import type { Attempt } from '../../agent/test/oracle.ts';
+import { vpnPassword } from '../../kit/src/vpn_password.ts';
 import type { Secrets } from '../../server/src/keys/secrets.ts';
-import { vpnPassword } from '../../server/src/vpn_password.ts';
 import type { Random } from '../../server/test/random.ts';
 import { accounts, users } from './center.ts';
 import type { Machine } from './machine.ts';

@@ -1,5 +1,5 @@
 // The VPN of a simulated machine: the agent's own sessions over a kernel that is only numbers. Kernel and tunnels outlive the engine.
-import { parseNetworks } from '../../agent/src/address.ts';
+
 import type { Kept, Poll } from '../../agent/src/engine.ts';
 import type { Allowed, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
@@ -7,6 +7,7 @@ import { rangeOf } from '../../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../../agent/src/vpn/sessions.ts';
 import { FakeKernel } from '../../agent/test/fake_kernel.ts';
 import type { Attempt } from '../../agent/test/oracle.ts';
+import { parseNetworks } from '../../kit/src/address.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Exchange } from './engine.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../server/src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { EngineName } from '../system/agent_process.ts';

@@ -1,6 +1,6 @@
 // The control plane as a process on a SQLite file: killed, started again where it was, and cut off by a relay.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../server/src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { type Outcome, runCommand } from '../../server/test/cli_process.ts';
 import { basic, TestClient } from '../../server/test/harness.ts';
 import { Relay } from '../../server/test/relay.ts';

@@ -1,6 +1,6 @@
 // A whole network in small: a control plane, a node of one server, an origin, and customers; all of it real.
 import { type NameServer, startNameServer } from '../../agent/test/proxy_world.ts';
-import type { Environment } from '../../server/src/config.ts';
+import type { Environment } from '../../kit/src/settings.ts';
 import { type AgentOptions, AgentProcess, type EngineName } from './agent_process.ts';
 import { ControlPlaneProcess, type Customer } from './control_plane.ts';
 import { type NodePlace, nameServerIp, nextNodePlace } from './places.ts';

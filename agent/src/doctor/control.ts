@@ -6,19 +6,20 @@ import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
+import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import type { Clock } from '../clock.ts';
 import { ControlTime } from '../health/control_time.ts';
 import { askEcho, destinationOf } from '../health/echo.ts';
-import { request as httpRequest } from '../node_http.ts';
-import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
 import { ownAddresses } from './ports.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 const step_seconds = 5;
 /** A certificate that nobody renews by then has been forgotten. */
 const renew_days = 14;
 
-export const controlChecks: Check[] = [
+export const controlChecks: NodeCheck[] = [
   { name: 'control', run: control },
   { name: 'clock', run: clock },
 ];

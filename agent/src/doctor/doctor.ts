@@ -1,12 +1,20 @@
 // The doctor: looks at the machine before and after it joins, and changes nothing; each fault comes with the command that mends it.
+
+import {
+  type Finding,
+  fault,
+  runChecks,
+  type State,
+  worst,
+} from '../../../kit/src/doctor/check.ts';
+import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
-import { type Config, type Environment, readConfig, SettingsFault } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { checkUrl, type Identity, isJoined, policyFolder, readIdentity } from '../identity.ts';
 import { askStatus } from '../local.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Replica } from '../store/replica.ts';
 import { version } from '../version.ts';
-import { type Check, type Finding, fault, runChecks, type State, worst } from './check.ts';
 import { controlChecks } from './control.ts';
 import { diskChecks } from './disk.ts';
 import { kernelChecks } from './kernel.ts';
@@ -14,10 +22,11 @@ import { nameChecks } from './names.ts';
 import { nodeChecks } from './node.ts';
 import { findAgent, portChecks } from './ports.ts';
 import { programChecks } from './programs.ts';
+import type { NodeCheck } from './subject.ts';
 import { vpnChecks } from './vpn.ts';
 
 /** In the order in which they are told: from the machine outwards. */
-const checks: readonly Check[] = [
+const checks: readonly NodeCheck[] = [
   ...nodeChecks,
   ...programChecks,
   ...vpnChecks,
@@ -45,7 +54,7 @@ export interface Asked {
 /** Looks at everything. Errors: one sentence when the URL is none. */
 export async function examine(env: Environment, asked: Asked): Promise<Report> {
   const url = asked.url === undefined ? undefined : checkUrl(asked.url);
-  const [config, wrong] = settingsOf(env);
+  const [config, wrong] = settingsOrFaults(() => readConfig(env));
   const findings = wrong.map(settingsFinding);
   if (config) {
     const { identity, damage } = identityOf(config);
@@ -61,7 +70,9 @@ export async function examine(env: Environment, asked: Asked): Promise<Report> {
       server: policy?.server ?? undefined,
       outbound: asked.outbound,
     };
-    findings.push(...(await runChecks(checks, subject)));
+    findings.push(
+      ...(await runChecks(checks.map(({ name, run }) => ({ name, run: () => run(subject) })))),
+    );
   }
   return { version, state: worst(findings), findings };
 }
@@ -70,15 +81,6 @@ const file = '/etc/exitward/agent.env, or the environment';
 
 function settingsFinding(sentence: string): Finding {
   return { name: 'settings', ...fault(sentence, `set it right in ${file}`) };
-}
-
-function settingsOf(env: Environment): [config: Config | undefined, faults: string[]] {
-  try {
-    return [readConfig(env), []];
-  } catch (error) {
-    if (!(error instanceof SettingsFault)) throw error;
-    return [undefined, error.message.split('\n')];
-  }
 }
 
 function identityOf({ state_dir }: Config): { identity?: Identity; damage: Finding[] } {

@@ -2,14 +2,15 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { connectionCaps, descriptorLimit } from '../connection_caps.ts';
-import { type Check, fault, listed, type Outcome, ok, type Subject, warning } from './check.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 /** Fewer are the usual limit of a shell: a few dozen clients with a browser each. */
 const few_descriptors = 8192;
 
-export const kernelChecks: Check[] = [
+export const kernelChecks: NodeCheck[] = [
   { name: 'kernel', run: kernel },
   { name: 'descriptors', run: async (subject) => descriptors(subject) },
 ];

@@ -2,16 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { promises as dns, getServers, NODATA, NOTFOUND } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
-import { type Check, fault, listed, type Outcome, ok, type Subject, warning } from './check.ts';
+import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { canConnect } from './control.ts';
 import { exitsOf } from './ports.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
 const patience_seconds = 5;
 /** Each new name that a client asks for waits for it. */
 const slow_milliseconds = 500;
 const most_at_once = 8;
 
-export const nameChecks: Check[] = [
+export const nameChecks: NodeCheck[] = [
   { name: 'dns', run: names },
   { name: 'outbound', run: outbound },
 ];

@@ -1,8 +1,9 @@
 // The machine as a node: has it joined, does its agent run, and may that do what it must?
 import { readFileSync } from 'node:fs';
-import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
+import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
-export const nodeChecks: Check[] = [
+export const nodeChecks: NodeCheck[] = [
   { name: 'node', run: async (subject) => node(subject) },
   { name: 'rights', run: async (subject) => rights(subject) },
 ];

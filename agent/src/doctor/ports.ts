@@ -1,11 +1,12 @@
 // Addresses and ports: are the exits on this machine, and the ports free, or the agent's own?
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
+import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { isMissing } from '../health/exit_addresses.ts';
 import { listListening, socketsOf } from '../squid/agent/listening.ts';
-import { type Check, fault, listed, type Outcome, ok, type Subject, warning } from './check.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
-export const portChecks: Check[] = [
+export const portChecks: NodeCheck[] = [
   { name: 'addresses', run: addresses },
   { name: 'ports', run: ports },
 ];

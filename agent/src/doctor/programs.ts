@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type Check, fault, type Outcome, ok, type Subject, warning } from './check.ts';
+import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 
@@ -10,7 +11,7 @@ const run = promisify(execFile);
 const least_squid = 5;
 const squidPackage = 'apt-get install squid-openssl';
 
-export const programChecks: Check[] = [
+export const programChecks: NodeCheck[] = [
   { name: 'squid', run: squid },
   { name: 'programs', run: programs },
   { name: 'firewall', run: firewall },

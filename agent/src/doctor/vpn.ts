@@ -2,6 +2,8 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fault, type Outcome, ok } from '../../../kit/src/doctor/check.ts';
+import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { Certificate } from '../certificate.ts';
 import type { ServerValue } from '../policy/records.ts';
 import { servedServices } from '../vpn/connections.ts';
@@ -12,11 +14,10 @@ import {
   type Lack,
   listLacks,
 } from '../vpn/machine.ts';
-import type { VpnService } from '../vpn_password.ts';
-import { type Check, fault, type Outcome, ok, type Subject } from './check.ts';
 import { told } from './programs.ts';
+import type { NodeCheck, Subject } from './subject.ts';
 
-export const vpnChecks: Check[] = [
+export const vpnChecks: NodeCheck[] = [
   {
     name: 'vpn',
     run: (subject) => tell(subject, 'a VPN', servedServices, lacksOf),

@@ -1,5 +1,6 @@
 // The connections that were accepted: few of one address, few without a request that was let in, and counted from there on.
 import type { Socket } from 'node:net';
+import type { Own } from '../../../kit/src/owner.ts';
 import {
   CappedConnections,
   type ConnectionCaps,
@@ -7,7 +8,6 @@ import {
   mostAccepted,
   Tally,
 } from '../connection_caps.ts';
-import type { Own } from '../owner.ts';
 import type { Authority } from '../policy/decide.ts';
 
 export class Accepted {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { canonicalAddress } from '../address.ts';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
 import type { DecisionTally, Outcome } from '../policy/decision_tally.ts';

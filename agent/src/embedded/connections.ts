@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { type Own, ownedByConnection } from '../../../kit/src/owner.ts';
 import type { Clock } from '../clock.ts';
 import type { Finished, Poll, Traffic } from '../engine.ts';
-import { type Own, ownedByConnection } from '../owner.ts';
 
 export interface Payer {
   account: number;

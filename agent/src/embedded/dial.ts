@@ -1,6 +1,6 @@
 // Opens the connection to a destination: from the exit address and no other, to an address that was checked.
 import { connect, type Socket } from 'node:net';
-import type { Own } from '../owner.ts';
+import type { Own } from '../../../kit/src/owner.ts';
 import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */

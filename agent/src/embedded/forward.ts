@@ -2,8 +2,8 @@
 import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import { request as createRequest } from '../node_http.ts';
-import { ignore, type Own } from '../owner.ts';
+import { request as createRequest } from '../../../kit/src/node_http.ts';
+import { ignore, type Own } from '../../../kit/src/owner.ts';
 import { admit, type Context } from './admit.ts';
 import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';

@@ -3,11 +3,11 @@ import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { createServer } from '../../../kit/src/node_http.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Fault } from '../faults.ts';
-import { createServer } from '../node_http.ts';
 import type { Listener } from '../policy/policy.ts';
 import { keepAlive } from './dial.ts';
 

@@ -1,7 +1,7 @@
 // Responses of the proxy itself: the policy's denials, and the failures that came between with an allowed request.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { STATUS_CODES } from '../node_http.ts';
+import { STATUS_CODES } from '../../../kit/src/node_http.ts';
 import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 
 /** Failures that are not the policy's: the request is none, or cannot be carried out. */

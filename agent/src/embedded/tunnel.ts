@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { ignore, type Own } from '../owner.ts';
+import { ignore, type Own } from '../../../kit/src/owner.ts';
 import { admit, type Context } from './admit.ts';
 import { readDestination } from './destination.ts';
 import { rejectRaw } from './rejections.ts';

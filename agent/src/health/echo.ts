@@ -3,8 +3,9 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
-import { canonicalAddress, freshLoopback } from '../address.ts';
-import { request as httpRequest } from '../node_http.ts';
+import { canonicalAddress } from '../../../kit/src/address.ts';
+import { request as httpRequest } from '../../../kit/src/node_http.ts';
+import { freshLoopback } from '../address.ts';
 
 /** A port of the proxy on this machine, and the credentials to ask with. */
 export interface ProxyPort {

@@ -1,6 +1,6 @@
 // Checks each exit IP the way a customer would use it, and reports what came of it, and of the VPN's checks.
 import type { Logger } from 'pino';
-import { canonicalAddress } from '../address.ts';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
 import type { Fault } from '../faults.ts';

@@ -1,9 +1,9 @@
 // Checks each VPN service at each exit as a client would begin, and the certificate by which the node shows who it is.
 import type { Logger } from 'pino';
+import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
 import type { OfferedVpn, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import type { VpnService } from '../vpn_password.ts';
 import { askIke } from './ike.ts';
 import type { HealthStatus } from './status.ts';
 

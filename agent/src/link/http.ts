@@ -1,8 +1,8 @@
 // One request of the control plane's node interface: sent, its response read in time and size, its errors told apart.
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, request as httpRequest } from '../../../kit/src/node_http.ts';
 import { ControlError } from '../control_error.ts';
-import { Agent as HttpAgent, request as httpRequest } from '../node_http.ts';
 import { version } from '../version.ts';
 
 const mostResponseBytes = 1024 * 1024;

@@ -1,6 +1,7 @@
 // The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
 import { isIPv4 } from 'node:net';
-import { canonicalAddress, mayDial, type Network } from '../address.ts';
+import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
+import { mayDial } from '../address.ts';
 import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
 import type { TokenClaims } from './records.ts';

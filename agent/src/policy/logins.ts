@@ -1,5 +1,5 @@
 // The one decision for logins to a VPN: by the same records, for the same reasons.
-import { readLogin, vpnPassword } from '../vpn_password.ts';
+import { readLogin, vpnPassword } from '../../../kit/src/vpn_password.ts';
 import {
   type Decision,
   deny,

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { canonicalAddress } from '../address.ts';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 
 const run = promisify(execFile);
 

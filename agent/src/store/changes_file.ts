@@ -3,8 +3,8 @@
 //   51d2c0de next 8                                    the last line: changes go on in 8.changes
 import { close, closeSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { NodeRecord } from '../policy/records.ts';
-import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 
 /** One revision: its records, which are applied together; none when nothing changed up to it. */

@@ -4,8 +4,8 @@ import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
+import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Traffic } from '../engine.ts';
-import { SerialQueue } from '../serial_queue.ts';
 import { decodeLine, encodeLine } from '../store/checked_line.ts';
 import { isMissing, syncFolder } from '../store/generations.ts';
 import {

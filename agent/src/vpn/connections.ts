@@ -1,7 +1,8 @@
 // The connections that charon offers: for each service and exit one, all by the same rules.
+
+import { sharedKey, type VpnService, vpnServices } from '../../../kit/src/vpn_password.ts';
+import { negotiation } from '../../../kit/src/vpn_proposals.ts';
 import type { ServerValue } from '../policy/records.ts';
-import { sharedKey, type VpnService, vpnServices } from '../vpn_password.ts';
-import { negotiation } from '../vpn_proposals.ts';
 import type { ViciMessage } from './vici.ts';
 
 const { proposals, lifetimes } = negotiation.node;

@@ -1,8 +1,8 @@
 // A daemon of the VPN, in a session of its own so that its tunnels outlive the agent; the next agent finds it by its pid file.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { replaceDurably } from '../../../kit/src/durable.ts';
 import type { Clock } from '../clock.ts';
-import { replaceDurably } from '../durable.ts';
 import { mayDropRights } from '../rights.ts';
 
 export interface DaemonOptions {

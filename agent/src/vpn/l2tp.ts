@@ -1,9 +1,9 @@
 // L2TP (RFC 2661) inside charon's transport mode: for each exit a daemon xl2tpd, which starts a pppd for each client; the kernel carries the packets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
 import type { Clock } from '../clock.ts';
 import type { VpnSettings } from '../config.ts';
-import { makeFolderDurably, replaceDurably } from '../durable.ts';
 import { Daemon, endIfThere, readIfThere } from './daemon.ts';
 import { gatewayOf, slotOf } from './pool.ts';
 import { type PppLink, PppLogins, type PppLoginsOptions } from './ppp_logins.ts';

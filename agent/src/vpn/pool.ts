@@ -1,6 +1,6 @@
 // The addresses that clients get inside their tunnels: the lower half of the pool by IKE, the upper one by PPP.
 import ipaddr from 'ipaddr.js';
-import type { Network } from '../address.ts';
+import type { Network } from '../../../kit/src/address.ts';
 
 export interface AddressRange {
   /** As a number. */

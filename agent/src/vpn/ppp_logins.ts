@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { replaceDurably, writeDurably } from '../durable.ts';
-import { ownedByConnection } from '../owner.ts';
+import { replaceDurably } from '../../../kit/src/durable.ts';
+import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { proveMixed } from './mschap.ts';
 import { type LoginAttempt, spellings, type Verdict } from './radius_server.ts';
 
@@ -69,7 +69,7 @@ export class PppLogins {
     this.#server = server;
     const { port } = server.address() as { port: number };
     const reach = join(dir, 'ask.reach');
-    writeDurably(join(dir, 'ask'), helperProgram(reach));
+    replaceDurably(join(dir, 'ask'), helperProgram(reach));
     replaceDurably(reach, `port=${port}\nsecret=${this.#secret}\n`);
   }
 

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import { ownedByLog } from '../../../kit/src/owner.ts';
 import type { Clock } from '../clock.ts';
-import { ownedByLog } from '../owner.ts';
 import { challengeOf, endOf, readEap, successOf } from './eap.ts';
 import { type ChapProof, type ChapResponse, proveChap } from './mschap.ts';
 import {

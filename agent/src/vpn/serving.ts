@@ -1,10 +1,10 @@
 // The part of the VPN that serves: what charon and the daemons of L2TP are to offer, and the tunnels that they carry.
 import { isIPv4 } from 'node:net';
+import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { ownAddresses } from '../address.ts';
 import type { Certificate, KeyPair } from '../certificate.ts';
 import type { Config, VpnSettings } from '../config.ts';
 import type { ServerValue } from '../policy/records.ts';
-import type { VpnService } from '../vpn_password.ts';
 import type { Charon } from './charon.ts';
 import {
   certificatesOf,

@@ -1,13 +1,13 @@
 // The sessions of the VPN: let in by a login, kept by the kernel together with their counts, ended by what carries them.
 import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
 import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
 import { type Allowed, type Authority, type Rules, revocationOf } from '../policy/decide.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
 import { type Revoked, Sessions } from '../policy/sessions.ts';
-import { SerialQueue } from '../serial_queue.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import type { LoginAttempt } from './radius_server.ts';
 

@@ -1,8 +1,8 @@
 // VICI, charon's control interface: commands with sections, lists and values over a UNIX socket, and the events that come with them.
 import { connect, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { ownedByConnection, ownedByLog } from '../owner.ts';
-import { SerialQueue } from '../serial_queue.ts';
+import { ownedByConnection, ownedByLog } from '../../../kit/src/owner.ts';
+import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 
 /** A message: values, lists and sections by name. */
 export interface ViciMessage {

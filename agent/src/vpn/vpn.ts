@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -14,7 +15,6 @@ import { type DecisionCounts, DecisionTally } from '../policy/decision_tally.ts'
 import { sentenceOf } from '../policy/denials.ts';
 import { decideLogin } from '../policy/logins.ts';
 import type { Position } from '../policy/records.ts';
-import { SerialQueue } from '../serial_queue.ts';
 import { Replica } from '../store/replica.ts';
 import type { Unstored } from '../store/unstored.ts';
 import { Charon } from './charon.ts';

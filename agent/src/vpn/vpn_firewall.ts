@@ -13,7 +13,8 @@
 // - postrouting: the exit of a client.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type Network, refusedIpv4 } from '../address.ts';
+import type { Network } from '../../../kit/src/address.ts';
+import { refusedIpv4 } from '../address.ts';
 import { networkText, nft } from '../firewall.ts';
 import { halvesOf } from './pool.ts';
 import type { KernelSessions } from './sessions.ts';

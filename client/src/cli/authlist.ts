@@ -1,19 +1,10 @@
 // exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
+import { jsonText } from '../../../kit/src/visible.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { type AddressLine, readAddresses } from './address_list.ts';
 import { type Command, command } from './command.ts';
 import { Failure, UsageFault } from './failures.ts';
-import {
-  type Column,
-  counted,
-  done,
-  jsonOf,
-  notify,
-  print,
-  record,
-  type Shown,
-  table,
-} from './output.ts';
+import { type Column, counted, done, notify, print, record, type Shown, table } from './output.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
 import { standardInput } from './question.ts';
 import type { Account } from './session.ts';
@@ -308,7 +299,7 @@ entry expires after five times --every. An address that was listed before is lef
 
 /** A line of JSON for each, since there is no end at which to close a list. */
 function showListed(entry: AuthlistEntry, isJson: boolean): void {
-  if (isJson) process.stdout.write(`${jsonOf(entry, 0)}\n`);
+  if (isJson) process.stdout.write(`${jsonText(entry, 0)}\n`);
   else print(table([entry], columns), false);
 }
 

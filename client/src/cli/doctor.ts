@@ -1,4 +1,6 @@
 // exw doctor: why a connection through the proxy does not work. It looks from this machine to the exit, and stops where nothing more can be seen.
+
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Exitward } from '../client.ts';
 import {
   ConnectionError,
@@ -23,7 +25,6 @@ import { ownAddress } from './own_address.ts';
 import type { Account, Session } from './session.ts';
 import { requestThrough } from './through.ts';
 import { address, now, timeInWords } from './values.ts';
-import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** One thing that was looked at. */
 interface Finding {

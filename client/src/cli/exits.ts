@@ -1,10 +1,12 @@
 // exw exits: the exit IPs of the contract's servers, as a table or as lists that other programs take.
+
+import { jsonText } from '../../../kit/src/visible.ts';
 import type { ContractServer, ExitIp } from '../openapi.ts';
 import { proxyUrl } from '../proxy_url.ts';
 import { command } from './command.ts';
 import { Failure, UsageFault } from './failures.ts';
 import type { Option, OptionValues } from './options.ts';
-import { type Column, jsonOf, type Shown, table } from './output.ts';
+import { type Column, type Shown, table } from './output.ts';
 import { type Account, readToken } from './session.ts';
 import { list, port } from './values.ts';
 
@@ -185,7 +187,7 @@ const formats = {
     const lines = rows.map((row) => names.map((name) => quoted(row[name])));
     return [names, ...lines].map((cells) => `${cells.join(',')}\n`).join('');
   },
-  json: (rows: ExitRow[]) => `${jsonOf(rows)}\n`,
+  json: (rows: ExitRow[]) => `${jsonText(rows)}\n`,
 };
 
 export const exits = command({

@@ -1,7 +1,8 @@
 // The text of --help, from the table of commands.
+
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import { type Command, optionsOf } from './command.ts';
 import type { Option } from './options.ts';
-import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Below the commands, in --help and in the manual page. */
 export const notes = `

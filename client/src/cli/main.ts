@@ -1,4 +1,7 @@
 // The command line `exw`: finds the command, asks before it destroys, prints the outcome.
+
+import { usual_every_seconds, watch } from '../../../kit/src/cli/watch.ts';
+import { terminalWidth } from '../../../kit/src/cli/wrapped.ts';
 import { ExitwardError } from '../errors.ts';
 import type { Command } from './command.ts';
 import { commands, groups } from './commands.ts';
@@ -11,8 +14,6 @@ import { confirmed } from './question.ts';
 import { Session } from './session.ts';
 import { similar } from './similar.ts';
 import type { Environment } from './stored_login.ts';
-import { usual_every_seconds, watch } from './watch.ts';
-import { terminalWidth } from './wrapped.ts';
 
 /** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
 export async function main(

@@ -1,4 +1,5 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
+import { jsonText, visible } from '../../../kit/src/visible.ts';
 import { timeInWords } from './values.ts';
 
 type Row = object;
@@ -57,7 +58,7 @@ export function print(shown: Shown, json: boolean, width?: number): void {
   if (shown.sentence) notify(shown.sentence);
   const text = () =>
     stdout.isTTY ? screenOf(shown, width) : shown.parts.map((part) => textOf(part, false)).join('');
-  stdout.write(json ? `${jsonOf(shown.value)}\n` : (shown.bytes ?? text()));
+  stdout.write(json ? `${jsonText(shown.value)}\n` : (shown.bytes ?? text()));
 }
 
 /** All parts as a person reads them. */
@@ -198,29 +199,6 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (forPeople && kind === 'time') return timeInWords(value as number);
   if (kind === 'list') return visible((value as string[]).join(','));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
-
-/** Control characters, those that turn the direction of text, and the separators of lines. */
-const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
-
-/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
-export function visible(text: string): string {
-  return text.replace(steering, (character) => {
-    const code = character.charCodeAt(0);
-    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
-  });
-}
-
-/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
-export function jsonOf(value: unknown, indent = 2): string {
-  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
-  return JSON.stringify(value, null, indent).replace(steering, (character) =>
-    character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
-  );
-}
-
-function hex(code: number, digits: number): string {
-  return code.toString(16).padStart(digits, '0');
 }
 
 /** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */

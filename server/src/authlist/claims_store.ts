@@ -1,9 +1,9 @@
 // The SQL of claims: who lists an address, or addresses of a network, on each port scheme.
 
+import type { Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader } from '../db/database.ts';
 import { isRemoved } from '../lists/removed_ranges.ts';
-import type { Network } from '../values/address.ts';
 import type { Proof } from './store.ts';
 
 /** A claim on an address, with the names of its holder. */

@@ -1,4 +1,6 @@
 // The rules of one entry: what it needs, which other entry it takes the place of, and what is recorded of it.
+
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import type { HourlyCap } from '../bounds/hourly.ts';
 import { audit } from '../changes/audit.ts';
@@ -8,7 +10,7 @@ import { badRequest, conflict, notFound } from '../errors.ts';
 import { isOfNote, newNote } from '../lists/notes.ts';
 import { keepEntry } from '../lists/removals.ts';
 import { findUserNamed, isProxyUser } from '../users/users.ts';
-import { canonicalAddress, parseAddress } from '../values/address.ts';
+import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
 import * as store from './store.ts';

@@ -1,4 +1,6 @@
 // Addresses that were pasted, one on a line: what would come of each, and all of them added, or none.
+
+import type { Address } from '../../../kit/src/address.ts';
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
@@ -7,7 +9,7 @@ import { inTurns } from '../db/slices.ts';
 import { ApiError, conflict, type ErrorCode, invalidField } from '../errors.ts';
 import { newNote } from '../lists/notes.ts';
 import { findUserNamed } from '../users/users.ts';
-import { type Address, parseAddress } from '../values/address.ts';
+import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
 import {
   type AuthlistRules,

@@ -1,12 +1,12 @@
 // The SQL of the IP authlist.
 
+import type { Address } from '../../../kit/src/address.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import { type Noted, noteColumns, noteOf } from '../lists/notes.ts';
 import { type IdRange, isRemoved, liveRanges, liveSlices } from '../lists/removed_ranges.ts';
-import type { Address } from '../values/address.ts';
 
 export interface AuthlistRow extends Noted {
   account_id: number;

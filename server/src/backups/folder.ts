@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { replaceDurably } from '../durable.ts';
+import { replaceDurably } from '../../../kit/src/durable.ts';
 
 /** Stands beside a backup as `FILE.manifest`: what the file was when it was written, and how its last verification ended. */
 export interface Manifest {

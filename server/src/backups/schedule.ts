@@ -3,10 +3,10 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
+import { makeFolderDurably } from '../../../kit/src/durable.ts';
 import { fullDiskFault } from '../bounds/full_disk.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { makeFolderDurably } from '../durable.ts';
 import { isGood, listBackups, nameOfBackup, removeLeftovers, removeOldBackups } from './folder.ts';
 import { type RunningTask, startTask } from './thread.ts';
 

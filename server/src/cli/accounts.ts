@@ -1,6 +1,6 @@
 // exitward account …, exitward undo …
 
-import { jsonText } from '../visible.ts';
+import { jsonText } from '../../../kit/src/visible.ts';
 import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
 import type { Noun, Verb } from './command.ts';
@@ -125,10 +125,10 @@ export const accountNoun: Noun = {
 async function* exported(path: string, name: string, api: AdminApi): AsyncGenerator<string> {
   const whole = await api.get<Row & { start: number }>(path);
   const { now } = await api.get<{ now: number }>('/status');
-  yield `{\n"format": 1,\n"exported_at": ${now},\n"account": ${jsonText(whole)}`;
+  yield `{\n"format": 1,\n"exported_at": ${now},\n"account": ${jsonText(whole, 0)}`;
   for (const by of ['day', 'server', 'user']) {
     const { rows } = await api.get<{ rows: Row[] }>(`${path}/usage?by=${by}&from=${whole.start}`);
-    yield `,\n"usage_by_${by}": ${jsonText(rows)}`;
+    yield `,\n"usage_by_${by}": ${jsonText(rows, 0)}`;
   }
   const lists = ['users', 'servers', 'tokens', 'authlist', 'overrides', 'removals'];
   for (const list of lists) yield* listed(list, api.pages(`${path}/${list}`));
@@ -142,7 +142,7 @@ async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerato
   let isFirst = true;
   for await (const page of pages) {
     for (const one of page) {
-      yield `${isFirst ? '' : ','}\n${jsonText(one)}`;
+      yield `${isFirst ? '' : ','}\n${jsonText(one, 0)}`;
       isFirst = false;
     }
   }

@@ -1,11 +1,8 @@
 // Calls the /admin API of a running server; a fault is told in one sentence.
-import {
-  type Environment,
-  isLoopback,
-  type OperatorAccess,
-  readOperatorAccess,
-} from '../config.ts';
-import { OpenToOthers, readPrivate } from '../private_files.ts';
+
+import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
+import { isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
 import { ApiFailure, Failure } from './failures.ts';
 import type { Row } from './output.ts';
 

@@ -1,6 +1,6 @@
 // exitward completion: the words that a shell offers at the Tab key. The shells ask `exitward complete`, which asks the table of commands, and a server for names.
 import type { Command } from 'commander';
-import type { Environment } from '../config.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
 import { UsageFault } from './failures.ts';
 import { print } from './output.ts';

@@ -1,14 +1,21 @@
 // exitward doctor: what the running server says of itself, and what this machine tells of its files, disks, clock and name.
 import type { Command } from 'commander';
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
+import {
+  type Check,
+  type Finding,
+  fault,
+  runChecks,
+  warning,
+  worst,
+} from '../../../kit/src/doctor/check.ts';
+import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
-import { type Config, type Environment, readConfig, readOperatorAccess } from '../config.ts';
-import { type Check, type Finding, fault, runChecks, warning, worst } from '../doctor/check.ts';
-import { SettingsFault } from '../settings_fault.ts';
+import { readConfig, readOperatorAccess } from '../config.ts';
 import { version } from '../version.ts';
 import { AdminApi, NoServer } from './api.ts';
 import { Told } from './failures.ts';
 import { type Part, print } from './output.ts';
-import { terminalWidth, wrapped } from './wrapped.ts';
 
 export function addDoctor(program: Command, env: Environment): void {
   program
@@ -26,8 +33,8 @@ export function addDoctor(program: Command, env: Environment): void {
 
 /** Everything that is found, whether a server runs or not. */
 async function examine(env: Environment): Promise<Finding[]> {
-  const [config, wrong] = settingsOf(env);
-  if (!config) return wrong;
+  const [config, wrong] = settingsOrFaults(() => readConfig(env));
+  if (!config) return wrong.map(settingsFinding);
   const [isRunning, told] = await askServer(env);
   const { stoppedDatabase } = await import('../doctor/database.ts');
   const { diskChecks } = await import('../doctor/disk.ts');
@@ -42,17 +49,9 @@ async function examine(env: Environment): Promise<Finding[]> {
   return [...told, ...(await runChecks(local))];
 }
 
-function settingsOf(env: Environment): [config: Config | undefined, wrong: Finding[]] {
-  try {
-    return [readConfig(env), []];
-  } catch (error) {
-    if (!(error instanceof SettingsFault)) throw error;
-    const remedy = 'set it right in /etc/exitward/exitward.env, or the environment';
-    const found = error.message
-      .split('\n')
-      .map((line) => ({ name: 'settings', ...fault(line, remedy) }));
-    return [undefined, found];
-  }
+function settingsFinding(sentence: string): Finding {
+  const remedy = 'set it right in /etc/exitward/exitward.env, or the environment';
+  return { name: 'settings', ...fault(sentence, remedy) };
 }
 
 interface Running {

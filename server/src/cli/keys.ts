@@ -2,11 +2,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { createDurably } from '../../../kit/src/durable.ts';
+import { readPrivate } from '../../../kit/src/private_files.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
-import { type Config, type Environment, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
-import { createDurably } from '../durable.ts';
 import { conflict } from '../errors.ts';
 import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../keys/hash_keys.ts';
 import { openKeys, sealKeys } from '../keys/keys_backup.ts';
@@ -26,7 +28,6 @@ import {
   type SigningKey,
 } from '../keys/signing_keys.ts';
 import { keyIdOf } from '../network.ts';
-import { readPrivate } from '../private_files.ts';
 import { Failure } from './failures.ts';
 import { type Column, done, print, type Row, table } from './output.ts';
 import { readPassphrase } from './passphrase.ts';

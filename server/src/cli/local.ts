@@ -2,10 +2,11 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { makeFolderDurably } from '../../../kit/src/durable.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
-import { type Config, type Environment, readConfig } from '../config.ts';
+import { type Config, readConfig } from '../config.ts';
 import { migrate, schemaVersion } from '../db/migrate.ts';
-import { makeFolderDurably } from '../durable.ts';
 import { loadSecrets } from '../keys/secrets.ts';
 import { Failure } from './failures.ts';
 import { addKeysCommands } from './keys.ts';

@@ -1,7 +1,9 @@
 // The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
 import { Command, CommanderError, Option } from 'commander';
-import type { Environment } from '../config.ts';
-import { SettingsFault } from '../settings_fault.ts';
+import { usual_every_seconds, watch } from '../../../kit/src/cli/watch.ts';
+import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
+import { SettingsFault } from '../../../kit/src/settings.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { AdminApi } from './api.ts';
@@ -33,8 +35,6 @@ import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
 import { lifetime } from './values.ts';
-import { usual_every_seconds, watch } from './watch.ts';
-import { terminalWidth, wrapped } from './wrapped.ts';
 
 /** Nouns and verbs over the API, as help groups them. */
 const groups: Readonly<Record<string, ReadonlyArray<Noun | Verb>>> = {

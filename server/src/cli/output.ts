@@ -1,7 +1,7 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
 import { once } from 'node:events';
 import { styleText } from 'node:util';
-import { jsonText, visible } from '../visible.ts';
+import { jsonText, visible } from '../../../kit/src/visible.ts';
 
 export type Row = Record<string, unknown>;
 /** On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. */

@@ -1,7 +1,7 @@
 // The passphrase of a backup of the keys: typed by a person unseen, or read from a file; never an argument, which others can list.
 import { readFileSync } from 'node:fs';
+import { readPrivate } from '../../../kit/src/private_files.ts';
 import { least_passphrase } from '../keys/keys_backup.ts';
-import { readPrivate } from '../private_files.ts';
 import { Failure, UsageFault } from './failures.ts';
 
 /**

@@ -1,5 +1,5 @@
 // exitward serve: a file of its own, so that the server starts without loading the rest of the command line.
-import type { Environment } from '../config.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 

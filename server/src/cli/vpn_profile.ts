@@ -1,7 +1,7 @@
 // exitward user vpn-profile: what a user's devices need for the VPN of a server, or of all: values to type, or files.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceDurably } from '../durable.ts';
+import { replaceDurably } from '../../../kit/src/durable.ts';
 import type { Verb } from './command.ts';
 import { Failure, UsageFault } from './failures.ts';
 import { type Column, done, expiry, type Shown } from './output.ts';

@@ -1,6 +1,7 @@
 // The addresses of a network in a column of canonical texts: ranges of its index that hold all of them, and some others that are left out.
 import { setImmediate as turn } from 'node:timers/promises';
-import { addressInNetworks, type Network } from '../values/address.ts';
+import type { Network } from '../../../kit/src/address.ts';
+import { addressInNetworks } from '../values/address.ts';
 import { slice } from './slices.ts';
 
 /** Texts: from <= text < to. */

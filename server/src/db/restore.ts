@@ -2,8 +2,8 @@
 import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { renameDurably, syncPath } from '../../../kit/src/durable.ts';
 import type { Clock } from '../clock.ts';
-import { renameDurably, syncPath } from '../durable.ts';
 import type { Actor } from './database.ts';
 import { beginHistory } from './history.ts';
 import { migrate } from './migrate.ts';

@@ -1,6 +1,6 @@
 // SQLite, the embedded default: one connection writes in groups, another reads what is on the disk, a thread checkpoints.
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
-import { createUnfinished, nameDurably, removeUnfinished } from '../durable.ts';
+import { createUnfinished, nameDurably, removeUnfinished } from '../../../kit/src/durable.ts';
 import { Checkpoints } from './checkpoints.ts';
 import type {
   Actor,

@@ -2,12 +2,12 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { DatabaseFacts } from '../db/database.ts';
 import { newestSchema } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
-import { type Check, fault, type Outcome, ok, warning } from './check.ts';
 import { sqliteFile } from './disk.ts';
 
 /** Judges an open database by what it tells of itself. */

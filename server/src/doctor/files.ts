@@ -1,10 +1,10 @@
 // The files that the server starts with: its folder, its keys, the operator's token.
 import { existsSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
+import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Config } from '../config.ts';
 import { Secrets } from '../keys/secrets.ts';
-import { OpenToOthers, readPrivate } from '../private_files.ts';
-import { type Check, fault, type Outcome, ok, warning } from './check.ts';
 import { sqliteFile } from './disk.ts';
 
 /** `isRunning`: the files of a server that runs must be there. */

@@ -6,9 +6,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
+import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { type Check, fault, type Outcome, ok, warning } from './check.ts';
 
 const run = promisify(execFile);
 const step_seconds = 5;

@@ -1,15 +1,24 @@
 // The checks of a server that runs, which only it can make: its database, descriptors, listeners, keys, and its nodes.
+
+import {
+  type Check,
+  fault,
+  listed,
+  type Outcome,
+  ok,
+  warning,
+} from '../../../kit/src/doctor/check.ts';
+import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
+import type { ListenAddress } from '../../../kit/src/settings.ts';
 import type { BackupSchedule } from '../backups/schedule.ts';
 import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import type { Clock } from '../clock.ts';
-import { type Config, isLoopback, type ListenAddress } from '../config.ts';
+import { type Config, isLoopback } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { Install } from '../install/install.ts';
 import { Secrets } from '../keys/secrets.ts';
-import { OpenToOthers, readPrivate } from '../private_files.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
 import { compareVersions, version } from '../version.ts';
-import { type Check, fault, listed, type Outcome, ok, warning } from './check.ts';
 import { judge } from './database.ts';
 import { backupStates, certificateRenewal } from './upkeep.ts';
 

@@ -1,8 +1,9 @@
 // The upkeep of a server that runs: its backups, and a certificate by ACME.
+
+import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { BackupStatus } from '../backups/schedule.ts';
 import type { Clock } from '../clock.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
-import { fault, type Outcome, ok, warning } from './check.ts';
 
 /** Undefined: it makes none by itself. */
 export function backupStates(

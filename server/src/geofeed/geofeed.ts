@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { networkVersion } from '../changes/changes.ts';
 import type { VersionReader } from '../changes/versions.ts';
 import type { Database, Reader } from '../db/database.ts';
 import { exitIpsAfter, inventoryVersion, type PlacedExitIp } from '../servers/servers.ts';
-import { canonicalAddress } from '../values/address.ts';
 
 export const geofeedType = 'text/csv; charset=utf-8';
 

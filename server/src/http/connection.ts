@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
-import type { Own } from '../owner.ts';
+import type { Own } from '../../../kit/src/owner.ts';
 
 interface Request {
   request: IncomingMessage;

@@ -3,10 +3,11 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
+import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
+import { type Own, ownedByConnection, ownedByLog } from '../../../kit/src/owner.ts';
 import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { type Own, ownedByConnection, ownedByLog } from '../owner.ts';
-import { addressInNetworks, canonicalAddress, type Network } from '../values/address.ts';
+import { addressInNetworks } from '../values/address.ts';
 import { Connection } from './connection.ts';
 
 export interface ConnectionLimits {

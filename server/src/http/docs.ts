@@ -1,13 +1,13 @@
 // The API's documentation at /docs: works offline, from our own files, under a strict content policy.
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
+import { packageFolder } from '../version.ts';
 import { StaticFile } from './static_file.ts';
 
 const hidden = { schema: { hide: true } };
-const file = (path: string) => new URL(path, import.meta.url);
 
 /** Telemetry, agents, fonts from elsewhere and upsell are off; nothing leaves this server. */
 const start = `Scalar.createApiReference('#app', {
@@ -64,20 +64,21 @@ export function docsRoutes(app: FastifyInstance): void {
       .send(html),
   );
   // In the checkout the committed document; in the package the copy that packing makes of it.
-  const documents = ['../../../docs/openapi.json', '../../openapi.json'];
+  const documents = ['../docs/openapi.json', 'openapi.json'];
   serveFile(app, '/docs/openapi.json', documents, 'application/json; charset=UTF-8');
-  const script = ['../../vendor/api-reference.js'];
+  const script = ['vendor/api-reference.js'];
   serveFile(app, '/docs/reference.js', script, 'text/javascript; charset=utf-8');
 }
 
-/** Serves the first of the files that is there when it is first asked for. */
+/** Serves the first of the files, by their paths in the package, that is there when it is first asked for. */
 function serveFile(app: FastifyInstance, path: string, sources: string[], type: string): void {
   let served: StaticFile | undefined;
   app.get(path, hidden, async (request, reply) => {
-    const found = served ? undefined : sources.map(file).find((source) => existsSync(source));
+    const paths = sources.map((source) => join(packageFolder, source));
+    const found = served ? undefined : paths.find((one) => existsSync(one));
     if (found) {
       const headers = { 'cache-control': 'public, max-age=3600', 'content-type': type };
-      served = new StaticFile(fileURLToPath(found), headers);
+      served = new StaticFile(found, headers);
     }
     if (!served) throw notFound(`This installation does not hold ${path}.`);
     return served.send(request, reply);

@@ -5,9 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Type } from 'typebox';
+import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
-import { type Own, ownedByLog } from '../owner.ts';
 
 const heartbeat_seconds = 15;
 export const most_per_owner = 16;

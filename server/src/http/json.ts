@@ -1,7 +1,7 @@
 // Reads a JSON body strictly: a text that two readers could understand differently is rejected with 400.
 import { isUtf8 } from 'node:buffer';
+import { quoted } from '../../../kit/src/quoted.ts';
 import { badRequest, invalidField } from '../errors.ts';
-import { quoted } from '../values/quoted.ts';
 
 const deepest = 16;
 /** A string, and the colon behind it when it is a name. */

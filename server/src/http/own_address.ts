@@ -1,8 +1,9 @@
 // The client's address: the socket's, or the one that a trusted proxy passes on; a text that is no address never becomes one.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
 import { invalidField } from '../errors.ts';
-import { addressInNetworks, canonicalAddress, type Network } from '../values/address.ts';
+import { addressInNetworks } from '../values/address.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

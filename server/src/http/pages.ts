@@ -1,13 +1,13 @@
 // The console at `/`: files that the build made, served to browsers under a strict content policy.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
+import { packageFolder } from '../version.ts';
 import { StaticFile } from './static_file.ts';
 
-const folder = fileURLToPath(new URL('../../console/', import.meta.url));
+const folder = join(packageFolder, 'console');
 const hidden = { schema: { hide: true } };
 
 const contentTypes: Record<string, string> = {

@@ -1,10 +1,11 @@
 // Making a machine a node by one line: the script that the line fetches, its checksum, and the agent's packages to hand out.
+
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
+import { packageFolder } from '../version.ts';
 
 /** A Debian package of the agent, in the folder of packages. */
 export interface Package {
@@ -23,7 +24,7 @@ export interface Script {
   sha256: string;
 }
 
-const template = fileURLToPath(new URL('../../install/install.sh', import.meta.url));
+const template = join(packageFolder, 'install/install.sh');
 const marker = '@PACKAGES@';
 /** Nothing in such a name means anything to a shell or a URL. */
 const packageName = /^exitward-agent_(\d[\w.+~-]*)_([a-z0-9]+)\.deb$/;

@@ -13,9 +13,9 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { createDurably, removeUnfinished, replaceDurably } from '../durable.ts';
+import { createDurably, removeUnfinished, replaceDurably } from '../../../kit/src/durable.ts';
+import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { unavailable } from '../errors.ts';
-import { OpenToOthers, readPrivate } from '../private_files.ts';
 
 interface KeysFile {
   seal: string;

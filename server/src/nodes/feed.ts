@@ -2,9 +2,9 @@
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
+import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
-import { type Own, ownedByLog } from '../owner.ts';
 import { mostStalled_seconds } from './backpressure.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';

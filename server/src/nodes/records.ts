@@ -1,4 +1,6 @@
 // The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
+
+import { vpnServices } from '../../../kit/src/vpn_password.ts';
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { type AuthlistRow, authlistOfAccount } from '../authlist/authlist.ts';
 import type { ChangeKind, LoggedChange } from '../changes/changes.ts';
@@ -11,7 +13,6 @@ import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import { exitIpsOfServer, findServer, portSchemesOf, servicesOf } from '../servers/servers.ts';
 import { type User, userSlices } from '../users/users.ts';
 import { storedJson } from '../values/stored_json.ts';
-import { vpnServices } from '../vpn_password.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import { findQuestion, type LoginQuestion, type Question } from './questions.ts';
 import { nodesOfServer } from './store.ts';

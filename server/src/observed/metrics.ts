@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { createServer } from '../node_http.ts';
+import { createServer } from '../../../kit/src/node_http.ts';
 import { version } from '../version.ts';
 
 export class Metrics {

@@ -1,14 +1,15 @@
 // Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
+
+import { createDurably, removeUnfinished } from '../../../kit/src/durable.ts';
+import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpVersion, networkPosition, networkVersion, nextId } from '../changes/changes.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
 import { schemaVersion } from '../db/migrate.ts';
 import { inTurns } from '../db/slices.ts';
-import { createDurably, removeUnfinished } from '../durable.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
-import { OpenToOthers, readPrivate } from '../private_files.ts';
 import { version } from '../version.ts';
 import * as store from './store.ts';
 

@@ -1,4 +1,6 @@
 // The rules of one entry: what it needs, its status, which other entry it takes the place of, and what is recorded of it.
+
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import { requireWritable } from '../accounts/accounts.ts';
 import type { HourlyCap } from '../bounds/hourly.ts';
 import { audit } from '../changes/audit.ts';
@@ -9,7 +11,7 @@ import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
 import type { PageAsked, PageSlice } from '../lists/list_pages.ts';
 import { isOfNote, newNote, noteOf } from '../lists/notes.ts';
 import { keepEntry } from '../lists/removals.ts';
-import { canonicalAddress, parseAddress } from '../values/address.ts';
+import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
 import { parseHostname } from '../values/hostname.ts';
 import { type OverrideFilter, type OverrideSort, pageSlicesOf } from './page_store.ts';

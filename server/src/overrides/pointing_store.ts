@@ -1,9 +1,9 @@
 // The SQL of the custom DNS entries that point to an address, or to addresses of a network.
 
+import type { Network } from '../../../kit/src/address.ts';
 import { findWithin } from '../db/address_ranges.ts';
 import type { Reader } from '../db/database.ts';
 import { isRemoved } from '../lists/removed_ranges.ts';
-import type { Network } from '../values/address.ts';
 
 /** An entry, with the names of its account and server. */
 interface PointingEntry {

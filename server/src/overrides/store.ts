@@ -1,12 +1,12 @@
 // The SQL of custom DNS entries (hostname overrides).
 
+import type { Address } from '../../../kit/src/address.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import { type Noted, noteColumns, noteOf } from '../lists/notes.ts';
 import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../lists/removed_ranges.ts';
-import type { Address } from '../values/address.ts';
 import type { Hostname } from '../values/hostname.ts';
 
 export interface OverrideRow extends Noted {

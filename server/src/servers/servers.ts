@@ -1,5 +1,6 @@
 // Servers: the proxy machines of the network, with their exit IPs and the health of each.
 
+import type { Address } from '../../../kit/src/address.ts';
 import { bumpVersion, countHeld, networkVersion, nextId } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
@@ -10,7 +11,6 @@ import {
   sharedPortsFault,
   toPortScheme,
 } from '../port_schemes/port_schemes.ts';
-import type { Address } from '../values/address.ts';
 import { storedList } from '../values/stored_json.ts';
 import { recordServerChange } from './server_changes.ts';
 import { exitAddressOf, serverHostname } from './spelling.ts';

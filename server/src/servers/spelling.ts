@@ -1,5 +1,6 @@
 // The one spelling of the hostname of a server and of the addresses of its exits. One that is stored already stays as it is.
-import { type Address, canonicalAddress, parseAddress } from '../values/address.ts';
+import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
+import { parseAddress } from '../values/address.ts';
 import { type Hostname, parseHostname } from '../values/hostname.ts';
 
 /** The hostname as it is stored; `before`: the server, where there is one. Errors: 400. */

@@ -1,11 +1,11 @@
 // The SQL of servers, of the port schemes that they listen on, and of their exit IPs.
 
+import type { Address, Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
 import { isRemoved } from '../lists/removed_ranges.ts';
-import type { Address, Network } from '../values/address.ts';
 import type { Hostname } from '../values/hostname.ts';
 
 export interface ServerRow {

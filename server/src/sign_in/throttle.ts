@@ -1,9 +1,9 @@
 // Slows guessing down: attempts are counted in the database, before it is known whether they are right.
 import ipaddr from 'ipaddr.js';
+import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { tooManyRequests } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
-import { canonicalAddress } from '../values/address.ts';
 import * as store from './store.ts';
 
 /** A name or an address by which attempts are counted, with how many go without a wait. */

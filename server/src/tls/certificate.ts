@@ -4,16 +4,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import { Answers } from '../acme/answers.ts';
-import type { AcmeCode } from '../acme/problems.ts';
-import { clock_seconds } from '../acme/protocol.ts';
-import { type Folder, Renewal } from '../acme/renewal.ts';
-import { readFacts } from '../acme/x509.ts';
+import { Answers } from '../../../kit/src/acme/answers.ts';
+import type { AcmeCode } from '../../../kit/src/acme/problems.ts';
+import { clock_seconds } from '../../../kit/src/acme/protocol.ts';
+import { type Folder, Renewal } from '../../../kit/src/acme/renewal.ts';
+import { readFacts } from '../../../kit/src/acme/x509.ts';
+import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
+import { ownedByLog } from '../../../kit/src/owner.ts';
+import { readPrivate } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import { makeFolderDurably, replaceDurably } from '../durable.ts';
-import { ownedByLog } from '../owner.ts';
-import { readPrivate } from '../private_files.ts';
 import { version } from '../version.ts';
 
 export interface TlsFiles {

@@ -2,7 +2,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Reader, Response } from 'maxmind';
 import type { Logger } from 'pino';
-import { SettingsFault } from '../settings_fault.ts';
+import { SettingsFault } from '../../../kit/src/settings.ts';
 
 /** A file of a provider; a provider may have several, say one for each IP version. */
 export interface GeoipSource {

@@ -1,7 +1,7 @@
 // Hostnames as clients write them: one canonical spelling each, and which of them are acceptable.
 import { toASCII } from 'tr46';
+import { quoted } from '../../../kit/src/quoted.ts';
 import { invalidField } from '../errors.ts';
-import { quoted } from './quoted.ts';
 
 /** A hostname in its one spelling. The stores take no other: whatever writes one has had it checked. */
 export type Hostname = string & { readonly spelling: 'hostname' };

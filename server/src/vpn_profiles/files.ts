@@ -1,7 +1,7 @@
 // The files by which devices take a VPN profile: text for each family of systems, for IKEv2 with EAP-MSCHAPv2 where the server has it, else for L2TP.
 import { createHash } from 'node:crypto';
-import type { VpnService } from '../vpn_password.ts';
-import { negotiation } from '../vpn_proposals.ts';
+import type { VpnService } from '../../../kit/src/vpn_password.ts';
+import { negotiation } from '../../../kit/src/vpn_proposals.ts';
 
 const { words, lifetimes } = negotiation.profile;
 

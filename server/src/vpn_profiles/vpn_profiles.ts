@@ -1,5 +1,7 @@
 // VPN profiles: what a user's devices need for the VPN of one server, or of all. Nothing of it is stored: it follows from the servers' keys
 // and the user's token version, and ends with that.
+
+import { sharedKey, vpnPassword, vpnServices } from '../../../kit/src/vpn_password.ts';
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { listContractServers, requireOnContract } from '../contract_servers/contract_servers.ts';
@@ -9,7 +11,6 @@ import type { Secrets } from '../keys/secrets.ts';
 import { servicesOf } from '../servers/servers.ts';
 import type { Certificate } from '../tls/certificate.ts';
 import { requireUserOfProxies } from '../users/users.ts';
-import { sharedKey, vpnPassword, vpnServices } from '../vpn_password.ts';
 import { type ProfileFile, profileFiles, type ServerProfile } from './files.ts';
 
 export interface VpnProfile {

@@ -1,9 +1,9 @@
 // Copies of the certificate of the TLS ports for Squid's user: the key of the operator may be for root alone.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceDurably } from '../../../../kit/src/durable.ts';
 import type { KeyPair } from '../../certificate.ts';
 import type { Config } from '../../config.ts';
-import { writeDurably } from '../../durable.ts';
 
 /** Writes them under a name of their own, since the configuration in force needs those that it names. Errors: those of the disk. */
 export function copyCertificate(
@@ -18,7 +18,7 @@ export function copyCertificate(
     [files.key_file, key],
   ] as const;
   for (const [path, text] of copies) {
-    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeDurably(path, text, group);
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) replaceDurably(path, text, group);
   }
   return files;
 }

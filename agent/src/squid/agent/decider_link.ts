@@ -2,7 +2,7 @@
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { type Own, ownedByConnection } from '../../owner.ts';
+import { type Own, ownedByConnection } from '../../../../kit/src/owner.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../../policy/last_used.ts';
 import type { PolicySize } from '../../policy/policy.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { ignore, type Own, ownedByLog } from '../../owner.ts';
+import { ignore, type Own, ownedByLog } from '../../../../kit/src/owner.ts';
 import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 
 /**

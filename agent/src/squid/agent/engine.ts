@@ -1,6 +1,7 @@
 // The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
@@ -9,7 +10,6 @@ import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';
 import type { Revoked } from '../../policy/sessions.ts';
-import { SerialQueue } from '../../serial_queue.ts';
 import { Replica, readServer } from '../../store/replica.ts';
 import type { CaughtUp } from '../protocol.ts';
 import { killSockets, listSockets, type Socket } from '../sockets.ts';

@@ -8,9 +8,9 @@ import { dirname } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Logger } from 'pino';
+import { renameDurably, replaceDurably } from '../../../../kit/src/durable.ts';
 import { freshLoopback } from '../../address.ts';
 import type { Clock } from '../../clock.ts';
-import { renameDurably, writeDurably } from '../../durable.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
@@ -100,7 +100,7 @@ export class SquidInstance {
 
   /** Writes a file that Squid and its helpers may read, and no other program. */
   write(path: string, text: string): void {
-    writeDurably(path, text, this.#user?.gid);
+    replaceDurably(path, text, this.#user?.gid);
   }
 
   #place(path: string, text: string): void {

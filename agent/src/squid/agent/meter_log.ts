@@ -1,7 +1,6 @@
 // Squid's access log as the truth about traffic: one line for each request or tunnel that is over, and one of the agent's for each start of a Squid.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
-  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -17,7 +16,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { writeDurably } from '../../durable.ts';
+import { replaceDurably } from '../../../../kit/src/durable.ts';
 import { syncFolder } from '../../store/generations.ts';
 import { connectionName } from '../sockets.ts';
 import { NotSquidsFile, openSquidFile } from './squid_file.ts';
@@ -108,8 +107,7 @@ export function parseMeterLine(line: string): MeterLine | undefined {
 export function readSealKey(path: string): string {
   if (existsSync(path)) return readFileSync(path, 'utf8');
   const key = randomBytes(24).toString('base64url');
-  writeDurably(path, key);
-  chmodSync(path, 0o600);
+  replaceDurably(path, key);
   return key;
 }
 

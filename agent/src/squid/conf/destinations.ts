@@ -1,13 +1,7 @@
 // The destinations that Squid must not dial, and the script that puts the address of an override in the place of a host.
 import ipaddr from 'ipaddr.js';
-import {
-  mayDial,
-  type Network,
-  parseNetworks,
-  refusedIpv4,
-  refusedIpv6,
-  routedIpv6,
-} from '../../address.ts';
+import { type Network, parseNetworks } from '../../../../kit/src/address.ts';
+import { mayDial, refusedIpv4, refusedIpv6, routedIpv6 } from '../../address.ts';
 
 /**
  * Puts the address of an override (the third word) in the place of a URL's host, and of nothing

@@ -3,9 +3,10 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { connect, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ownAddresses, parseNetworks } from '../../address.ts';
+import { parseNetworks } from '../../../../kit/src/address.ts';
+import { ownedBy } from '../../../../kit/src/owner.ts';
+import { ownAddresses } from '../../address.ts';
 import { systemClock } from '../../clock.ts';
-import { ownedBy } from '../../owner.ts';
 import { decideWithin, isDrained, type Rules } from '../../policy/decide.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import { LastUsedTimes } from '../../policy/last_used.ts';

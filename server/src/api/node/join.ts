@@ -1,11 +1,11 @@
 // POST /node/join and GET /node/echo: the requests that need no node token.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { canonicalAddress } from '../../../../kit/src/address.ts';
 import type { Context } from '../../context.ts';
 import { errors, Integer, Strict, Text } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { joinNode } from '../../nodes/nodes.ts';
-import { canonicalAddress } from '../../values/address.ts';
 import { actorOf, tags } from './checks.ts';
 
 const Join = Strict({

@@ -1,6 +1,7 @@
 // POST /node/usage, last-used, health, faults and answers: the reports of a node.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -27,7 +28,6 @@ import {
   type UsageReport,
 } from '../../nodes/nodes.ts';
 import type { HealthStatus } from '../../servers/servers.ts';
-import { canonicalAddress } from '../../values/address.ts';
 import { ExitCheck } from '../decisions.ts';
 import { actorOf, tags } from './checks.ts';
 

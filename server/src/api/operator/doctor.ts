@@ -1,8 +1,8 @@
 // /admin/doctor: what this process finds when it looks at itself, its database and its nodes.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { runChecks } from '../../../../kit/src/doctor/check.ts';
 import type { Context } from '../../context.ts';
-import { runChecks } from '../../doctor/check.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
 import { OneOf, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';

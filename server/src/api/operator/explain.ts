@@ -1,6 +1,7 @@
 // /admin/servers/{server}/explain: asks a node of the server what it would do with a connection.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
+import { readLogin, vpnServices } from '../../../../kit/src/vpn_password.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
 import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
@@ -12,7 +13,6 @@ import {
 } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
-import { readLogin, vpnServices } from '../../vpn_password.ts';
 import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
+import { quoted } from '../../../../kit/src/quoted.ts';
 import { ApiError, badRequest } from '../../errors.ts';
 import { faultsIn } from '../../http/validation.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type WrittenServer,
 } from '../../inventory/inventory.ts';
 import { exitAddressOf, type NewServer, serverHostname } from '../../servers/servers.ts';
-import { quoted } from '../../values/quoted.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
 
 /** A server as it was written, not yet checked. */

@@ -1,7 +1,7 @@
 // /admin/status, /admin/maintenance and /admin/events: the network as a whole.
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { acmeCodes } from '../../acme/problems.ts';
+import { acmeCodes } from '../../../../kit/src/acme/problems.ts';
 import { networkVersion } from '../../changes/changes.ts';
 import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';

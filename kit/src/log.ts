@@ -1,7 +1,7 @@
 // The log: JSON lines on standard output, and for the journal of systemd with their priority.
 import { fstatSync } from 'node:fs';
 import { destination, type Logger, pino } from 'pino';
-import type { Config, Environment } from './config.ts';
+import type { Environment } from './settings.ts';
 
 /** Priorities of syslog by pino's levels: fatal, error, warn, info, and debug for those below. */
 function priorityOf(level: number): number {
@@ -33,8 +33,20 @@ export function isJournal(journal_stream: string | undefined, fd: number): boole
   return journal_stream === `${dev}:${ino}`;
 }
 
+export interface LogSettings {
+  log_level: string;
+  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  journal_stream: string | undefined;
+}
+
 /** No header, body, token, password or cookie ever reaches it. */
-export function openLog({ log_level: level, journal_stream }: Config): Logger {
+export function openLog({
+  log_level: level,
+  journal_stream,
+}: {
+  log_level: string;
+  journal_stream: string | undefined;
+}): Logger {
   const redact = [
     '*.authorization',
     '*.cookie',

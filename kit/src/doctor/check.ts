@@ -7,12 +7,12 @@ export interface Outcome {
   state: State;
   /** For people. */
   sentence: string;
-  /** The command that mends it, or the shortest way to one; null when all is well. */
+  /** The command that mends it, or the shortest way to one; null when nothing is to be done. */
   remedy: string | null;
 }
 
 export interface Finding extends Outcome {
-  /** Names the check for programs (docs/doctor.md). */
+  /** Names the check for programs. */
   name: string;
 }
 

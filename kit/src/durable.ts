@@ -1,6 +1,8 @@
 // Durable files: written whole or not at all, at whatever moment the power fails.
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -71,11 +73,18 @@ export function removeUnfinished(path: string): void {
   }
 }
 
-/** Writes a file that only its owner reads, in place of the one that is there. Errors: those of the disk. */
-export function replaceDurably(path: string, text: string | Buffer): void {
+/**
+ * Writes a file in place of the one that is there. Its owner reads it, and the group does that is named.
+ * Errors: those of the disk.
+ */
+export function replaceDurably(path: string, text: string | Buffer, group?: number): void {
   const unfinished = createUnfinished(path);
   try {
     writeFileSync(unfinished, text);
+    if (group !== undefined) {
+      chownSync(unfinished, -1, group);
+      chmodSync(unfinished, 0o640);
+    }
     renameDurably(unfinished, path);
   } catch (error) {
     rmSync(unfinished, { force: true });

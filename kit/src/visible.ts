@@ -12,7 +12,7 @@ export function visible(text: string): string {
 }
 
 /** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
-export function jsonText(value: unknown, indent = 0): string {
+export function jsonText(value: unknown, indent = 2): string {
   // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
   return JSON.stringify(value, null, indent).replace(steering, (character) =>
     character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,

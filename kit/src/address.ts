@@ -1,0 +1,75 @@
+// IP addresses and networks: one spelling of each.
+import { isIPv4, isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { quoted } from './quoted.ts';
+
+/** An address in its one spelling. */
+export type Address = string & { readonly spelling: 'address' };
+
+/** A base address and the length of its prefix in bits. */
+export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/**
+ * The one spelling of a single address (RFC 5952; IPv4-mapped IPv6 becomes IPv4), or undefined when
+ * the text is anything else: a zone, a prefix length, octal, hexadecimal or short forms, blanks.
+ */
+export function canonicalAddress(text: string): Address | undefined {
+  // isIPv4 takes four decimal octets without leading zeros: such a text is its own canonical form.
+  if (isIPv4(text)) return text as Address;
+  // How a socket that serves both kinds shows every client of IPv4.
+  if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7) as Address;
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const address = ipaddr.IPv6.parse(withoutDottedTail(text));
+  return (address.isIPv4MappedAddress() ? address.toIPv4Address() : address).toString() as Address;
+}
+
+/** ipaddr.js reads `::1.2.3.4` as the IPv4-mapped `::ffff:1.2.3.4`, so it gets to see hex groups only. */
+function withoutDottedTail(ip: string): string {
+  return ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
+    const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
+    return `${group(a, b)}:${group(c, d)}`;
+  });
+}
+
+/** Whether the address lies in one of the networks. */
+export function isInside(
+  address: ipaddr.IPv4 | ipaddr.IPv6,
+  networks: readonly Network[],
+): boolean {
+  return networks.some(
+    ([base, bits]) => base.kind() === address.kind() && address.match(base, bits),
+  );
+}
+
+/**
+ * Reads a comma-separated list of networks in CIDR notation; a bare address is a network of one.
+ * Errors: a plain Error that names the part which is not a network.
+ */
+export function parseNetworks(text: string): Network[] {
+  if (text.trim() === '') return [];
+  return text.split(',').map((part) => parseNetwork(part.trim()));
+}
+
+/** A network in CIDR notation, or an address as a network of one. Errors: a plain Error. */
+export function parseNetwork(part: string): Network {
+  const [, ip = '', length] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(part) ?? [];
+  const canonical = canonicalAddress(ip);
+  if (canonical === undefined || isIPv4(canonical) !== isIPv4(ip)) {
+    throw new Error(`${quoted(part)} is not a network; expected CIDR such as 10.0.0.0/8`);
+  }
+  const base = ipaddr.parse(canonical);
+  const most = base instanceof ipaddr.IPv4 ? 32 : 128;
+  const bits = Number(length ?? most);
+  if (bits > most) {
+    throw new Error(`${quoted(part)} is not a network; expected a prefix of at most ${most} bits`);
+  }
+  // A host with a short prefix is more likely a slip than the wish for the network around it.
+  const family = base instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
+  const network = family.networkAddressFromCIDR(`${canonical}/${bits}`).toString();
+  if (network !== canonical) {
+    throw new Error(
+      `${quoted(part)} is a host inside a network; expected ${network}/${bits} or ${canonical}`,
+    );
+  }
+  return [base, bits];
+}

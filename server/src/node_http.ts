@@ -1,4 +1,0 @@
-// Node's HTTP. An import of `node:http` would load the client behind `fetch` as well, for its `WebSocket`: 30 ms of each start.
-const http = process.getBuiltinModule('node:http');
-
-export const { Agent, createServer, request, STATUS_CODES } = http;
