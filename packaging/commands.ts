@@ -1,12 +1,9 @@
-// The commands of the three programs in one form, read from their own tables: manual pages and completions come from it.
-import { commandLine as agentCommandLine, notes as agentNotes } from '../agent/src/cli.ts';
-import { type Command as ExwCommand, optionsOf } from '../client/src/cli/command.ts';
-import { commands as exwCommands } from '../client/src/cli/commands.ts';
-import { notes as exwNotes, optionLine, usageOf } from '../client/src/cli/help.ts';
-import { notes, commandLine as serverCommandLine } from '../server/src/cli/main.ts';
-
-/** Of commander, which both command lines are made of. */
-type Command = ReturnType<typeof serverCommandLine>;
+// The commands of the three programs in one form, read from their own tables: manual pages come from it.
+import { exitwardAgent } from '../agent/src/cli.ts';
+import { exw } from '../client/src/cli/commands.ts';
+import { commandsOf, optionsOf, type Program as Table } from '../kit/src/cli/command.ts';
+import { optionLine, usageOf } from '../kit/src/cli/help.ts';
+import { exitward } from '../server/src/cli/main.ts';
 
 export interface Program {
   name: string;
@@ -14,6 +11,7 @@ export interface Program {
   section: 1 | 8;
   summary: string;
   commands: Verb[];
+  examples: readonly string[];
   notes: string;
 }
 
@@ -28,50 +26,21 @@ export interface Verb {
 
 /** `exitward`, `exitward-agent` and `exw`. */
 export function programs(): Program[] {
-  const server = serverCommandLine({});
-  const agent = agentCommandLine({});
   return [
-    { ...fromCommander(server), section: 1, notes },
-    { ...fromCommander(agent), section: 8, notes: agentNotes },
-    {
-      name: 'exw',
-      section: 1,
-      summary: "The account holder's command line.",
-      commands: exwCommands.map(fromExw),
-      notes: exwNotes,
-    },
+    { section: 1, ...read(exitward({})) },
+    { section: 8, ...read(exitwardAgent({})) },
+    { section: 1, ...read(exw({})) },
   ];
 }
 
-function fromCommander(program: Command): Pick<Program, 'name' | 'summary' | 'commands'> {
-  const commands = verbsOf(program, []);
-  return { name: program.name(), summary: program.description(), commands };
-}
-
-function verbsOf(command: Command, words: string[]): Verb[] {
-  const visible = command.createHelp().visibleCommands(command);
-  return visible
-    .filter((one) => one.name() !== 'help')
-    .flatMap((one): Verb[] => {
-      const path = [...words, one.name()];
-      const below = one.commands.length > 0 ? verbsOf(one, path) : [];
-      // A command that has others below it is one itself when it takes an argument.
-      if (below.length > 0 && one.registeredArguments.length === 0) return below;
-      const help = one.createHelp();
-      const options = help
-        .visibleOptions(one)
-        .map((option): [string, string] => [option.flags, help.optionDescription(option)]);
-      const usage = help.commandUsage(one);
-      return [{ words: path.join(' '), usage, summary: one.description(), options }, ...below];
-    });
-}
-
-function fromExw(command: ExwCommand): Verb {
-  return {
+function read<Session>(program: Table<Session>): Omit<Program, 'section'> {
+  const { name, summary, examples, notes } = program;
+  const commands = commandsOf(program).map((command) => ({
     words: command.name,
-    usage: usageOf(command),
+    usage: usageOf(program, command),
     summary: command.summary,
-    options: Object.entries(optionsOf(command)).map(optionLine),
+    options: Object.entries(optionsOf(program, command)).map(optionLine),
     ...(command.notes === undefined ? {} : { notes: command.notes }),
-  };
+  }));
+  return { name, summary, commands, examples, notes };
 }

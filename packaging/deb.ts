@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { programs as commandTables, type Program } from './commands.ts';
-import { bashCompletion, fishCompletion, zshCompletion } from './completion.ts';
 import { manualPage } from './manual.ts';
 import type { Bundled, Programs } from './programs.ts';
 import { settingsFile } from './settings.ts';
@@ -85,7 +84,7 @@ function buildPackage(name: string, build: Build, tables: Program[]): string {
     const table = tables.find((one) => one.name === command) as Program;
     const page = manualPage(table, version, epoch);
     tree.write(`usr/share/man/man${table.section}/${command}.${table.section}.gz`, packed(page));
-    layCompletions(tree, table);
+    layCompletions(tree, table.name);
   }
   tree.write(`etc/exitward/${settings.file}`, settings.text());
   layOwnFiles(tree, name);
@@ -106,37 +105,21 @@ function launcher(path: string): string {
   return readFileSync(path, 'utf8').replace('#include settings.sh', () => settings);
 }
 
-function layCompletions(tree: Tree, table: Program): void {
-  const { name } = table;
-  // exitward and exw ask their own tables at each Tab: what it prints for a shell is all that a shell needs.
-  const own = table.commands.some(({ words }) => words === 'completion');
-  const text = own
-    ? (shell: Shell) => shells[shell].lazy(name)
-    : (shell: Shell) => shells[shell].made(table);
-  for (const shell of Object.keys(shells) as Shell[]) {
-    tree.write(shells[shell].path(name), text(shell));
-  }
+/** Each program asks its own table at each Tab: what it prints for a shell is all that a shell needs. */
+function layCompletions(tree: Tree, name: string): void {
+  tree.write(
+    `usr/share/bash-completion/completions/${name}`,
+    `source <(${name} completion bash)\n`,
+  );
+  tree.write(
+    `usr/share/zsh/vendor-completions/_${name}`,
+    `#compdef ${name}\nsource <(${name} completion zsh)\n`,
+  );
+  tree.write(
+    `usr/share/fish/vendor_completions.d/${name}.fish`,
+    `${name} completion fish | source\n`,
+  );
 }
-
-type Shell = keyof typeof shells;
-
-const shells = {
-  bash: {
-    path: (name: string) => `usr/share/bash-completion/completions/${name}`,
-    lazy: (name: string) => `source <(${name} completion bash)\n`,
-    made: bashCompletion,
-  },
-  zsh: {
-    path: (name: string) => `usr/share/zsh/vendor-completions/_${name}`,
-    lazy: (name: string) => `#compdef ${name}\nsource <(${name} completion zsh)\n`,
-    made: zshCompletion,
-  },
-  fish: {
-    path: (name: string) => `usr/share/fish/vendor_completions.d/${name}.fish`,
-    lazy: (name: string) => `${name} completion fish | source\n`,
-    made: fishCompletion,
-  },
-};
 
 /** The files of packaging/NAME, where Debian has them. */
 function layOwnFiles(tree: Tree, name: string): void {

@@ -25,7 +25,7 @@ const places: Record<string, { files: Array<[string, string]>; also: string }> =
 
 /** A page in the language of man. The day is that of the epoch. */
 export function manualPage(program: Program, version: string, epoch: number): string {
-  const { name, section, summary, commands, notes } = program;
+  const { name, section, summary, commands, examples, notes } = program;
   const day = new Date(epoch * 1000).toISOString().slice(0, 10);
   const place = places[name] ?? { files: [], also: '' };
   return [
@@ -38,6 +38,8 @@ export function manualPage(program: Program, version: string, epoch: number): st
     '.RI [ OPTIONS ]',
     '.SH COMMANDS',
     ...commands.flatMap(verb),
+    '.SH EXAMPLES',
+    ...verbatim(examples.join('\n')),
     '.SH NOTES',
     ...verbatim(notes.trim()),
     '.SH EXIT STATUS',

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readConfig as readAgentConfig } from '../agent/src/config.ts';
 import { programs } from '../packaging/commands.ts';
-import { bashCompletion, fishCompletion } from '../packaging/completion.ts';
 import { manualPage } from '../packaging/manual.ts';
 import { findNode, unpackNode } from '../packaging/node.ts';
 import { settingsFile } from '../packaging/settings.ts';
@@ -62,39 +61,6 @@ describe.each(programs().map((program) => [program.name, program] as const))(
     });
   },
 );
-
-describe.each(
-  programs()
-    .filter(({ name }) => name === 'exitward-agent')
-    .map((program) => [program.name, program] as const),
-)('the completion of %s', (name, program) => {
-  const script = bashCompletion(program);
-  const offered = (...words: string[]) => {
-    const ask = `${script}\nCOMP_WORDS=(${[name, ...words].map((one) => `'${one}'`).join(' ')}); COMP_CWORD=${words.length}
-      _${name.replaceAll('-', '_')} ${name} '${words.at(-1)}'; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    return execFileSync('bash', ['-c', ask], { encoding: 'utf8' }).split('\n').filter(Boolean);
-  };
-
-  test('offers nouns, then their verbs, then the options of a command', () => {
-    for (const { words, options } of program.commands) {
-      const path = words.split(' ');
-      for (const [at, word] of path.entries()) {
-        expect(offered(...path.slice(0, at), word.slice(0, 3))).toContain(word);
-      }
-      const longs = options.map(([flags]) => /--[\w-]+/.exec(flags)?.[0] ?? '');
-      expect(offered(...path, '--')).toEqual(longs);
-    }
-    expect(offered('no-such-noun', '')).toEqual([]);
-  });
-
-  test('names the same for fish', () => {
-    const fish = fishCompletion(program);
-    for (const { words } of program.commands) {
-      for (const word of words.split(' '))
-        expect(fish).toMatch(new RegExp(` -a ${word}( |$)`, 'm'));
-    }
-  });
-});
 
 test('a setting in the file counts where the environment has none, as it stands or between quotes', () => {
   const settings = join(folder, 'some.env');

@@ -18,5 +18,5 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
   // A checkout runs its source; the published package holds it as JavaScript.
   const isBuilt = !existsSync(new URL('../src', import.meta.url));
   const { main } = await import(isBuilt ? '../dist/agent/src/cli.js' : '../src/cli.ts');
-  process.exitCode = await main(process.argv, process.env);
+  process.exitCode = await main(process.argv.slice(2), process.env);
 }

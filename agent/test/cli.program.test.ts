@@ -15,7 +15,6 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bareEnvironment } from '../../test/bare_environment.ts';
-import { textOf } from '../src/output.ts';
 import { Journal } from '../src/usage/journal.ts';
 import { listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
@@ -290,20 +289,4 @@ test('of two agents that are started at once on a folder one runs, and the other
     for (const child of children) child.kill('SIGKILL');
     await Promise.all(ends);
   }
-});
-
-test('lines are aligned for people, and control characters steer nothing', () => {
-  const lines = [
-    ['state', 'following'],
-    ['fault', 'a\u001b[2Jb'],
-    ['control plane', ''],
-  ] as const;
-  expect(textOf(lines, false)).toBe('state\tfollowing\nfault\ta\\x1b[2Jb\ncontrol plane\t\n');
-  const people = textOf(lines, true).split('\n');
-  expect(people.map((line) => line.replace(/\s+/g, ' '))).toEqual([
-    expect.stringContaining('state following'),
-    expect.stringContaining('fault a\\x1b[2Jb'),
-    expect.stringContaining('control plane -'),
-    '',
-  ]);
 });

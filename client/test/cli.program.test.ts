@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { commandsOf } from '../../kit/src/cli/command.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
-import { optionsOf } from '../src/cli/command.ts';
-import { commands } from '../src/cli/commands.ts';
+import { exw } from '../src/cli/commands.ts';
 import { bin, CommandLine, type Outcome } from './cli_process.ts';
 import { startScripted } from './scripted.ts';
 
@@ -469,21 +469,9 @@ test('a service that is not there, and one that refuses the token, end with 1 an
 });
 
 describe('from the table of commands come', () => {
-  test.each(commands.map((command) => [command.name, command] as const))(
-    'the help of %s: its arguments and options',
-    async (name, command) => {
-      const { code, stdout, stderr } = await exwWith().run(...name.split(' '), '--help');
-      expect(code, stderr).toBe(0);
-      for (const word of Object.keys(command.arguments ?? {})) expect(stdout).toContain(word);
-      for (const option of Object.keys(optionsOf(command))) {
-        expect(stdout).toMatch(new RegExp(`^ .*--${option}\\b`, 'm'));
-      }
-    },
-  );
-
   test('the list of all commands', async () => {
     const { stdout } = await exwWith().run('help');
-    for (const { name } of commands) expect(stdout).toContain(`  ${name} `);
+    for (const { name } of commandsOf(exw({}))) expect(stdout).toContain(`  ${name} `);
     expect((await exwWith().run('authlist', '--help')).stdout).not.toContain('dns');
     expect((await exwWith().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });

@@ -1,7 +1,8 @@
-// The spans and addresses that exw reads, and what it shows; test/cli_cases.ts has what all command lines do alike.
+// The spans and addresses that exw reads, and what it shows; kit/test/cli.test.ts has what all command lines do alike.
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../src/cli/output.ts';
-import { isSameAddress, span } from '../src/cli/values.ts';
+import { textOf } from '../../kit/src/cli/output.ts';
+import { span } from '../../kit/src/cli/values.ts';
+import { isSameAddress } from '../src/cli/values.ts';
 
 const start = Date.UTC(2027, 0, 31, 12) / 1000;
 

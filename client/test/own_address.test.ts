@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Failure } from '../../kit/src/cli/failures.ts';
 import type { BuiltAccount } from '../../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
-import { Failure } from '../src/cli/failures.ts';
 import { OwnAddress } from '../src/cli/own_address.ts';
 import { Exitward } from '../src/index.ts';
 

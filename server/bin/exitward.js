@@ -26,6 +26,6 @@ if (Number.parseInt(process.versions.node, 10) < needed) {
     await runServer(process.env);
   } else {
     const { main } = await load('main');
-    process.exitCode = await main(process.argv, process.env);
+    process.exitCode = await main(process.argv.slice(2), process.env);
   }
 }

@@ -315,7 +315,7 @@ describe('against a running server', () => {
     ],
     [
       ['account', 'change', 'acme', '--detailed-billing', 'maybe'],
-      /--detailed-billing: expected yes or no/,
+      /--detailed-billing: expected one of yes, no/,
     ],
     [
       ['contract', 'limit', 'acme', 'ams1', 'much'],

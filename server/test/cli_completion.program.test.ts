@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 const completed = async (...words: string[]) =>
-  (await runCommand(['complete', '--', ...words], env)).stdout.split('\n').filter(Boolean);
+  (await runCommand(['complete', ...words], env)).stdout.split('\n').filter(Boolean);
 
 test.each([
   [['acc'], ['account']],
@@ -54,7 +54,7 @@ test('a server that is silent or away has no words, and says nothing of the toke
     const url = `http://127.0.0.1:${port}`;
     const away = { EXITWARD_ADMIN_URL: url, EXITWARD_ADMIN_TOKEN: 'ewo_secret' };
     // In a process of its own, which it kills.
-    const { stdout, stderr } = await runNode([bin, 'complete', '--', 'account', 'show', ''], away);
+    const { stdout, stderr } = await runNode([bin, 'complete', 'account', 'show', ''], away);
     expect([stdout, stderr]).toEqual(['', '']);
   }
   silent.close();

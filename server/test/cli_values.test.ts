@@ -1,8 +1,10 @@
-// The sizes, lifetimes and lists that exitward reads, and what it shows; test/cli_cases.ts has what all command lines do alike.
+// The sizes, lifetimes and lists that exitward reads, and what it shows; kit/test/cli.test.ts has what all command lines do alike.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { textOf } from '../src/cli/output.ts';
-import { lifetime, list, size, sizeOrNone } from '../src/cli/values.ts';
+import { textOf } from '../../kit/src/cli/output.ts';
+import { list } from '../../kit/src/cli/values.ts';
+import { countsInWords, statusesInWords } from '../src/cli/columns.ts';
+import { lifetime, size, sizeOrNone } from '../src/cli/values.ts';
 
 describe('sizes', () => {
   test.each([
@@ -71,14 +73,14 @@ describe('what is shown', () => {
   test('counts are told by name, without what there is none of', () => {
     const exits = [{ ok: 3, warn: 0, crit: 1 }, { ok: 0 }];
     const all = exits.map((counts) => ({ counts }));
-    const shown = textOf({ rows: all, columns: [['health', 'counts', 'counts']] }, false);
+    const shown = textOf({ rows: all, columns: [['health', 'counts', countsInWords]] }, false);
     expect(shown).toBe('3 ok, 1 crit\n-\n');
   });
 
   test('the services of a VPN are told with their status', () => {
     const rows = [{ vpn: [{ service: 'vpn-ikev2', status: 'ok' }] }, { vpn: [] }];
     rows[0]?.vpn.push({ service: 'vpn-ikev1', status: 'crit' });
-    const columns = [['VPN', 'vpn', 'statuses']] as const;
+    const columns = [['VPN', 'vpn', statusesInWords]] as const;
     expect(textOf({ rows, columns }, false)).toBe('vpn-ikev2 ok,vpn-ikev1 crit\n\n');
     expect(textOf({ rows, columns }, true)).toBe('VPN\nvpn-ikev2 ok, vpn-ikev1 crit\n-\n');
   });

@@ -1,10 +1,12 @@
 // exw login, logout, whoami, contract, servers, users, token create: the account and its records.
+
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { done, record, table } from '../../../kit/src/cli/output.ts';
+import { timeInWords } from '../../../kit/src/cli/values.ts';
 import { command } from './command.ts';
-import { UsageFault } from './failures.ts';
-import { done, record, table } from './output.ts';
 import { readToken } from './session.ts';
 import { removeLogin, storeLogin } from './stored_login.ts';
-import { now, time, timeInWords } from './values.ts';
+import { now, time } from './values.ts';
 
 export const login = command({
   name: 'login',

@@ -1,5 +1,5 @@
 // A list of addresses as a person writes it: a line for each, with a user and an end where those differ.
-import { UsageFault } from './failures.ts';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { address, canonicalAddress, now, time } from './values.ts';
 
 export interface AddressLine {

@@ -1,24 +1,26 @@
 // exw authlist …: the addresses that need no password (the whitelist of the earlier variant).
+
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import {
+  type Column,
+  counted,
+  done,
+  notify,
+  print,
+  record,
+  type Shown,
+  table,
+} from '../../../kit/src/cli/output.ts';
+import { standardInput } from '../../../kit/src/cli/question.ts';
+import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { type AddressLine, readAddresses } from './address_list.ts';
 import { type Command, command } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import { type Column, counted, done, notify, print, record, type Shown, table } from './output.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
-import { standardInput } from './question.ts';
 import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
-import {
-  address,
-  canonicalAddress,
-  idOrAddress,
-  list,
-  now,
-  span,
-  time,
-  timeInWords,
-} from './values.ts';
+import { address, canonicalAddress, idOrAddress, now, time } from './values.ts';
 
 const usual_seconds = 8 * 3600;
 const names_shown = 10;
@@ -133,8 +135,8 @@ async function addList(
   return { ...table(added, columns), sentence: `Listed: ${added.length}.` };
 }
 
-const columnsToAdd: Column[] = columns.filter(([, path]) =>
-  ['ip', 'user', 'expiry'].includes(path),
+const columnsToAdd: Column[] = columns.filter((column) =>
+  ['ip', 'user', 'expiry'].includes(column[0]),
 );
 
 const users = (entries: ReadonlyArray<{ user: string }>) =>

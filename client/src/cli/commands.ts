@@ -1,24 +1,58 @@
-// The table of commands: parsing, help and completion come from it.
+// The program exw: its table of commands, from which parsing, help, completion and the manual come.
+
+import type { Program } from '../../../kit/src/cli/command.ts';
+import { completionOf } from '../../../kit/src/cli/completion.ts';
+import { ExitwardError } from '../errors.ts';
 import { contract, login, logout, servers, tokenCreate, users, whoami } from './account.ts';
 import { authlistCommands } from './authlist.ts';
-import type { Command } from './command.ts';
-import { completion } from './completion.ts';
+import { asking } from './completion.ts';
 import { dnsCommands } from './dns.ts';
 import { doctor } from './doctor.ts';
 import { exits } from './exits.ts';
 import { run } from './run.ts';
+import { Session, sessionOptions } from './session.ts';
 import { status } from './status.ts';
+import type { Environment } from './stored_login.ts';
 import { vpnCommands } from './vpn.ts';
 
-/** The commands as help groups them. */
-export const groups: Readonly<Record<string, readonly Command[]>> = {
+const notes = `
+EXW_URL          where the service is
+EXW_VARIANT      current or earlier
+EXW_TOKEN_FILE   a file that holds the API token
+EXW_TOKEN        the API token itself, for CI systems that keep secrets in variables
+EXW_… come before the stored login. Times: +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds.
+Off a terminal, lists are tab-separated, without a header and with plain numbers.
+`;
+
+const groups: Program<Session>['groups'] = {
   'Log in': [login, logout, whoami],
   'See the account': [status, contract, servers, exits, users],
   'Give access': [...authlistCommands, tokenCreate],
   'Custom DNS': dnsCommands,
   VPN: vpnCommands,
   'Go through the proxy': [run, doctor],
-  'Your shell': [completion],
+  'Your shell': [completionOf('exw')],
 };
 
-export const commands: readonly Command[] = Object.values(groups).flat();
+/** Every command of exw. */
+export function exw(env: Environment, version = ''): Program<Session> {
+  return {
+    name: 'exw',
+    summary: "The account holder's command line.",
+    version,
+    groups,
+    options: sessionOptions,
+    examples: [
+      'exw login --url https://api.example.com',
+      'exw run -- curl https://www.example.com/',
+      'exw authlist add 203.0.113.7 --expiry +30d',
+    ],
+    notes,
+    open: (options) => new Session(options as ConstructorParameters<typeof Session>[0], env),
+    ask: (words, onAway) => asking(words, env, onAway),
+    linesOf: (message, error) =>
+      error instanceof ExitwardError && error.mayHaveActed
+        ? [message, 'The change may have been made all the same; look before you try again.']
+        : [message],
+  };
+}

@@ -1,10 +1,20 @@
 // exw dns …: custom DNS entries (hostname overrides), which hold on the override port.
+
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import {
+  type Column,
+  counted,
+  done,
+  notify,
+  record,
+  type Shown,
+  table,
+} from '../../../kit/src/cli/output.ts';
+import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import { type Column, counted, done, notify, record, type Shown, table } from './output.ts';
-import { address, id, list, now, span, time, timeInWords } from './values.ts';
+import { address, id, now, time } from './values.ts';
 
 const usual_seconds = 8 * 3600;
 const usual_wait_seconds = 60;

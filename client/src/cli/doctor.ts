@@ -1,5 +1,8 @@
 // exw doctor: why a connection through the proxy does not work. It looks from this machine to the exit, and stops where nothing more can be seen.
 
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { type Part, print } from '../../../kit/src/cli/output.ts';
+import { timeInWords } from '../../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
 import type { Exitward } from '../client.ts';
 import {
@@ -19,12 +22,10 @@ import {
   portOptions,
   urlOf,
 } from './exits.ts';
-import { Failure, UsageFault } from './failures.ts';
-import { type Part, print } from './output.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account, Session } from './session.ts';
 import { requestThrough } from './through.ts';
-import { address, now, timeInWords } from './values.ts';
+import { address, now } from './values.ts';
 
 /** One thing that was looked at. */
 interface Finding {

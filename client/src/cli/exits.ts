@@ -1,14 +1,15 @@
 // exw exits: the exit IPs of the contract's servers, as a table or as lists that other programs take.
 
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
+import { type Column, type Shown, table } from '../../../kit/src/cli/output.ts';
+import { list } from '../../../kit/src/cli/values.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
 import type { ContractServer, ExitIp } from '../openapi.ts';
 import { proxyUrl } from '../proxy_url.ts';
 import { command } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import type { Option, OptionValues } from './options.ts';
-import { type Column, type Shown, table } from './output.ts';
 import { type Account, readToken } from './session.ts';
-import { list, port } from './values.ts';
+import { port } from './values.ts';
 
 /** The options that choose a port of an exit IP. */
 export const portOptions = {

@@ -1,11 +1,13 @@
 // The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
+
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import { notify } from '../../../kit/src/cli/output.ts';
+import { timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Exitward } from '../client.ts';
 import { BadRequestError, ConnectionError, ExitwardError, NotFoundError } from '../errors.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
-import { Failure } from './failures.ts';
-import { notify } from './output.ts';
-import { canonicalAddress, isSameAddress, now, timeInWords } from './values.ts';
+import { canonicalAddress, isSameAddress, now } from './values.ts';
 
 /** An entry lives for so many looks, so that a few may fail. */
 const looks = 5;

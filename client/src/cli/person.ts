@@ -1,9 +1,9 @@
 // A person at the service: signed in with a password, as in the console, for as long as one command takes.
 
-import { Failure, UsageFault } from './failures.ts';
-import type { Option, OptionValues } from './options.ts';
-import { notify } from './output.ts';
-import { askSecret, isTerminal } from './question.ts';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
+import { notify } from '../../../kit/src/cli/output.ts';
+import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
 import { readSecret, type Session } from './session.ts';
 
 export const personOptions = {

@@ -1,12 +1,12 @@
 // exw run: a command behind the proxy, with access for as long as it runs.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { notify } from '../../../kit/src/cli/output.ts';
 import { lifetimeUntil } from './account.ts';
 import { requireUser, userOption } from './authlist.ts';
 import { command } from './command.ts';
 import { type Credentials, chooseExit, portOptions, urlOf } from './exits.ts';
-import { UsageFault } from './failures.ts';
-import { notify } from './output.ts';
 import { OwnAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';

@@ -1,11 +1,10 @@
 // The account of a command: service, variant and token, from options, the environment and the stored login.
 import { readFileSync } from 'node:fs';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
+import { askSecret } from '../../../kit/src/cli/question.ts';
 import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
-import { Failure, UsageFault } from './failures.ts';
-import type { everywhere, OptionValues } from './options.ts';
-
-import { askSecret } from './question.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
 
 /** A setting and where it is from, for the message on a fault of it. */
@@ -22,16 +21,32 @@ export interface Account {
   source: string;
 }
 
-type Everywhere = OptionValues<typeof everywhere>;
+/** The options of every command of exw. */
+export const sessionOptions = {
+  url: {
+    summary: 'where the service is, instead of EXW_URL or the stored login',
+    value: '<url>',
+    read: String,
+  },
+  variant: {
+    summary: 'the variant of the interface that the service is spoken to in',
+    value: '<name>',
+    read: String,
+    choices: ['current', 'earlier'],
+  },
+  insecure: { summary: 'send the token over plain http to another machine' },
+} as const satisfies Options;
+
+type SessionOptions = OptionValues<typeof sessionOptions & typeof jsonOption>;
 
 export class Session {
   readonly loginFile: string;
   readonly isJson: boolean;
   readonly #env: Environment;
-  readonly #options: Everywhere;
+  readonly #options: SessionOptions;
   #stored: StoredLogin | undefined;
 
-  constructor(options: Everywhere, env: Environment) {
+  constructor(options: SessionOptions, env: Environment) {
     this.loginFile = loginFile(env);
     this.isJson = options.json;
     this.#options = options;

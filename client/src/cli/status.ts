@@ -1,12 +1,14 @@
 // exw status: the account on one screen.
+
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import type { Column, Part } from '../../../kit/src/cli/output.ts';
+import { span } from '../../../kit/src/cli/values.ts';
 import { ExitwardError } from '../errors.ts';
 import type { ContractServer } from '../openapi.ts';
 import { command } from './command.ts';
-import { Failure } from './failures.ts';
-import type { Column, Part } from './output.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
-import { now, span } from './values.ts';
+import { now } from './values.ts';
 
 const usual_soon_seconds = 86_400;
 const endings_shown = 10;

@@ -2,8 +2,8 @@
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
+import { Failure } from '../../../kit/src/cli/failures.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
-import { Failure } from './failures.ts';
 import { writePrivate } from './written.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

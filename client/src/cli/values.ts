@@ -1,58 +1,13 @@
-// Values as people write them on a command line: times, spans, addresses, names, lists.
+// Values as account holders write them on a command line: times from now on, addresses, ids, ports.
 import { isIPv4, isIPv6 } from 'node:net';
-import { UsageFault } from './failures.ts';
-
-const unit_seconds: Record<string, number> = {
-  s: 1,
-  min: 60,
-  h: 3600,
-  d: 86_400,
-  w: 7 * 86_400,
-};
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
 /** Epoch seconds: a number, an ISO date or time, or from now on: `+8h`, `+30d`. A time without a zone is UTC. */
 export function time(text: string): number {
   return timeFrom(text, now());
-}
-
-/** As `time`, with the moment that `+` counts from. */
-export function timeFrom(text: string, start: number): number {
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
-  if (count !== undefined) return later(start, Number(count), unit);
-  const [, day = '', clock = '00:00', zone = 'Z'] =
-    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
-  const milliseconds = Date.parse(`${day}T${clock}${zone}`);
-  // Date.parse takes 30 February for 2 March.
-  if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw new UsageFault(
-      `${JSON.stringify(text)} is no time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
-    );
-  }
-  return Math.floor(milliseconds / 1000);
-}
-
-/** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */
-function later(start: number, count: number, unit: string): number {
-  const seconds = unit_seconds[unit];
-  if (seconds !== undefined) return start + count * seconds;
-  const date = new Date(start * 1000);
-  const day = date.getUTCDate();
-  date.setUTCMonth(date.getUTCMonth() + (unit === 'y' ? 12 * count : count));
-  if (date.getUTCDate() !== day) date.setUTCDate(0);
-  return Math.floor(date.getTime() / 1000);
-}
-
-/** Seconds: a plain number, or `90s`, `5min`, `1h`; at most a day, which is what a timer is good for. */
-export function span(text: string): number {
-  const [, count, unit = 's'] = /^(\d{1,5})(s|min|h)?$/.exec(text) ?? [];
-  const seconds = Number(count ?? Number.NaN) * (unit_seconds[unit] ?? Number.NaN);
-  if (seconds >= 1 && seconds <= 86_400) return seconds;
-  throw new UsageFault(
-    `${JSON.stringify(text)} is no span; expected such as 30s, 5min or 1h, a day at most`,
-  );
 }
 
 /**
@@ -100,22 +55,7 @@ export function port(text: string): number {
   throw new UsageFault(`${JSON.stringify(text)} is no port; expected 0 to 65535`);
 }
 
-export function list(text: string): string[] {
-  const words = text.split(',').map((word) => word.trim());
-  if (words.every(Boolean)) return words;
-  throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
-}
-
 /** Whether two texts are the same address: IPv6 has several spellings. */
 export function isSameAddress(one: string, other: string): boolean {
   return (canonicalAddress(one) ?? one) === (canonicalAddress(other) ?? other);
-}
-
-/** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
-export function timeInWords(seconds: number): string {
-  if (seconds === 0) return '-';
-  return new Date(seconds * 1000)
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/:\d\d\.\d+Z/, 'Z');
 }

@@ -1,11 +1,11 @@
 // exw vpn: what one's own devices need for the VPN of a server, or of all, and whether this machine leaves by one.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import type { Option } from '../../../kit/src/cli/options.ts';
+import { type Column, done, type Shown } from '../../../kit/src/cli/output.ts';
 import { lifetimeUntil } from './account.ts';
 import { command } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import type { Option } from './options.ts';
-import { type Column, done, type Shown } from './output.ts';
 import { asPerson, type Person, personNotes, personOptions } from './person.ts';
 import { address, isSameAddress, time } from './values.ts';
 import { writePrivate } from './written.ts';

@@ -1,11 +1,12 @@
 // exitward account …, exitward undo …
 
+import { type Column, done, record } from '../../../kit/src/cli/output.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
 import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
-import type { Noun, Verb } from './command.ts';
+import { created, expiry, type Row } from './columns.ts';
+import { nounOf, type Verb } from './command.ts';
 import type { Choice } from './given.ts';
-import { type Column, created, done, expiry, type Row, record } from './output.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
 const account = '/accounts/<account>';
@@ -59,67 +60,63 @@ const furtherTerms: Choice[] = [
   ],
 ];
 
-export const accountNoun: Noun = {
-  name: 'account',
-  summary: 'accounts and their contracts',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list all accounts',
-      run: listAt('/accounts?limit=1000', shown),
+export const accountNoun = nounOf('account', 'accounts and their contracts', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list all accounts',
+    run: listAt('/accounts?limit=1000', shown),
+  },
+  {
+    usage: 'show <account>',
+    summary: 'show one account',
+    run: showAt(account, wholeRecord),
+  },
+  {
+    usage: 'create <name>',
+    summary: 'create an account; prints its API token',
+    required: terms,
+    examples: ['exitward account create acme --plan small --expiry +1y --limit 500GB'],
+    options: furtherTerms,
+    run: createAt(
+      '/accounts',
+      [
+        ['account', 'account.name'],
+        ['api token', 'api_token'],
+      ],
+      'The account was created.',
+    ),
+  },
+  {
+    usage: 'change <account>',
+    summary: 'change the contract of an account',
+    options: [...terms, ...furtherTerms],
+    run: changeAt(account, wholeRecord, 'The contract was changed.'),
+  },
+  {
+    usage: 'export <account>',
+    summary: 'print all that is stored of an account as JSON, without secrets',
+    run: async (given, api) => ({
+      pieces: exported(given.path(account), given.word('account'), api),
+    }),
+  },
+  {
+    usage: 'suspend <account>',
+    summary: 'suspend the contract: nodes refuse its connections, the API takes no changes',
+    run: async (given, api) => {
+      const value = await api.patch(given.path(account), { suspended: true });
+      return done(given.text('<account> is suspended.'), value);
     },
-    {
-      usage: 'show <account>',
-      summary: 'show one account',
-      run: showAt(account, wholeRecord),
+  },
+  {
+    usage: 'resume <account>',
+    summary: 'lift a suspension',
+    run: async (given, api) => {
+      const value = await api.patch(given.path(account), { suspended: false });
+      return done(given.text('<account> is not suspended any more.'), value);
     },
-    {
-      usage: 'create <name>',
-      summary: 'create an account; prints its API token',
-      required: terms,
-      examples: ['exitward account create acme --plan small --expiry +1y --limit 500GB'],
-      options: furtherTerms,
-      run: createAt(
-        '/accounts',
-        [
-          ['account', 'account.name'],
-          ['api token', 'api_token'],
-        ],
-        'The account was created.',
-      ),
-    },
-    {
-      usage: 'change <account>',
-      summary: 'change the contract of an account',
-      options: [...terms, ...furtherTerms],
-      run: changeAt(account, wholeRecord, 'The contract was changed.'),
-    },
-    {
-      usage: 'export <account>',
-      summary: 'print all that is stored of an account as JSON, without secrets',
-      run: async (given, api) => ({
-        pieces: exported(given.path(account), given.word('account'), api),
-      }),
-    },
-    {
-      usage: 'suspend <account>',
-      summary: 'suspend the contract: nodes refuse its connections, the API takes no changes',
-      run: async (given, api) => {
-        const value = await api.patch(given.path(account), { suspended: true });
-        return done(given.text('<account> is suspended.'), value);
-      },
-    },
-    {
-      usage: 'resume <account>',
-      summary: 'lift a suspension',
-      run: async (given, api) => {
-        const value = await api.patch(given.path(account), { suspended: false });
-        return done(given.text('<account> is not suspended any more.'), value);
-      },
-    },
-  ],
-};
+  },
+]);
 
 /** The document, a record a line, read a page at a time: an account may have a million of them. */
 async function* exported(path: string, name: string, api: AdminApi): AsyncGenerator<string> {
@@ -160,22 +157,18 @@ const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   },
 });
 
-export const undoNoun: Noun = {
-  name: 'undo',
-  summary: 'undo a "remove all" of an account, for seven days',
-  verbs: [
-    {
-      usage: 'list <account>',
-      list: true,
-      summary: 'list what can be undone',
-      run: listAt(`${account}/removals`, [
-        ['removal', 'removal_id'],
-        'list',
-        'entries',
-        ['at', 'at', 'time'],
-      ]),
-    },
-    undoable('authlist'),
-    undoable('overrides'),
-  ],
-};
+export const undoNoun = nounOf('undo', 'undo a "remove all" of an account, for seven days', [
+  {
+    usage: 'list <account>',
+    list: true,
+    summary: 'list what can be undone',
+    run: listAt(`${account}/removals`, [
+      ['removal', 'removal_id'],
+      'list',
+      'entries',
+      ['at', 'at', 'time'],
+    ]),
+  },
+  undoable('authlist'),
+  undoable('overrides'),
+]);

@@ -1,6 +1,7 @@
 // The actions that most nouns share. `<name>` in a path or sentence stands for that argument.
+
+import { type Column, done, record, table } from '../../../kit/src/cli/output.ts';
 import type { Run } from './command.ts';
-import { type Column, done, record, table } from './output.ts';
 
 /** Lists all entries. */
 export function listAt(path: string, columns: readonly Column[]): Run {

@@ -1,10 +1,11 @@
 // Calls the /admin API of a running server; a fault is told in one sentence.
 
+import { Failure } from '../../../kit/src/cli/failures.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
-import { ApiFailure, Failure } from './failures.ts';
-import type { Row } from './output.ts';
+import type { Row } from './columns.ts';
+import { ApiFailure } from './failures.ts';
 
 /** No server answers where one is looked for. */
 export class NoServer extends Failure {}

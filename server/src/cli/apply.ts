@@ -1,10 +1,13 @@
 // exitward apply: makes a part of the network as one file declares it, with a plan first.
+
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import { type Column, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
+import { confirmed } from '../../../kit/src/cli/question.ts';
 import type { AdminApi } from './api.ts';
+import type { Row } from './columns.ts';
 import type { Verb } from './command.ts';
-import { ApiFailure, Differs, Failure, FaultyFile } from './failures.ts';
+import { ApiFailure, FaultyFile } from './failures.ts';
 import type { ManifestFile } from './manifest.ts';
-import { type Column, notify, print, type Row, type Shown, table } from './output.ts';
-import { confirmed } from './question.ts';
 
 interface Change extends Row {
   action: 'create' | 'change' | 'adopt' | 'remove';
@@ -92,10 +95,9 @@ export const applyVerb: Verb = {
     const manifest = readManifest(file);
     const plan = await planOf(file, manifest, api);
     if (given.has('check') && plan.changes.length > 0) {
-      print(shown(plan), given.has('json'));
-      throw new Differs();
+      return { ...shown(plan), code: 3 };
     }
-    if (given.has('dryRun') || given.has('check') || plan.changes.length === 0) return shown(plan);
+    if (given.has('dry-run') || given.has('check') || plan.changes.length === 0) return shown(plan);
     if (!given.has('yes')) {
       notify(sentenceOf(plan));
       const lines = plan.changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);

@@ -1,13 +1,17 @@
-// The parts of a command: its words, its options, its question, its action and its output.
-import type { AdminApi } from './api.ts';
-import type { Choice, Given } from './given.ts';
-import type { Document, Shown } from './output.ts';
+// Verbs over the API in their short form, and what the kit makes of them.
+import { type Command, commandsWith, type Noun } from '../../../kit/src/cli/command.ts';
+import type { Argument, Option } from '../../../kit/src/cli/options.ts';
+import type { Document, Shown } from '../../../kit/src/cli/output.ts';
+import type { Environment } from '../../../kit/src/settings.ts';
+import { AdminApi } from './api.ts';
+import { recordsOf } from './completion.ts';
+import { type Choice, Given } from './given.ts';
 
 /** The action of a command. Errors: a failure. */
 export type Run = (given: Given, api: AdminApi) => Promise<Shown | Document>;
 
 export interface Verb {
-  /** The verb with its arguments, as commander reads them: `create <name>`. */
+  /** The verb with its arguments: `create <name>`, `add <account> <servers...>`, `show <account> [server]`. */
   usage: string;
   summary: string;
   required?: readonly Choice[];
@@ -25,8 +29,71 @@ export interface Verb {
   run: Run;
 }
 
-export interface Noun {
-  name: string;
-  summary: string;
-  verbs: readonly Verb[];
+/** Defines a command, which works with the environment. */
+export const command = commandsWith<Environment>();
+
+/** A noun with its verbs. */
+export function nounOf(noun: string, summary: string, verbs: readonly Verb[]): Noun<Environment> {
+  return { noun, summary, commands: verbs.map((verb) => commandOf(verb, noun)) };
+}
+
+/** A verb, of a noun or alone. */
+export function commandOf(verb: Verb, noun?: string): Command<Environment> {
+  const { usage, summary, required = [], options = [], question, isAsked, extent } = verb;
+  const [name = '', ...words] = usage.split(' ');
+  const choices = [...required, ...options];
+  const read = (given: { arguments: object; options: object }) =>
+    new Given(given.arguments, given.options, choices);
+  return {
+    name: noun === undefined ? name : `${noun} ${name}`,
+    summary,
+    arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun))),
+    options: Object.fromEntries([
+      ...required.map((one) => optionOf(one, true)),
+      ...options.map((one) => optionOf(one, false)),
+    ]),
+    ...(verb.list ? { list: verb.list } : {}),
+    ...(verb.examples ? { examples: verb.examples } : {}),
+    ...(question === undefined
+      ? {}
+      : {
+          question: (given) => {
+            const one = read(given);
+            return (isAsked?.(one) ?? true) ? one.text(question) : undefined;
+          },
+        }),
+    ...(extent ? { extent: (given, env) => extent(read(given), new AdminApi(env)) } : {}),
+    run: (given, env) => verb.run(read(given), new AdminApi(env)),
+  };
+}
+
+function argumentOf(word: string, noun: string | undefined): [name: string, argument: Argument] {
+  const [, bracket, name = '', dots] = /^([<[])([\w-]+)(\.\.\.)?[>\]]$/.exec(word) ?? [];
+  const known = recordsOf(name, noun);
+  const argument = {
+    read: String,
+    ...(known ? { known } : {}),
+    ...(bracket === '[' ? { optional: true as const } : {}),
+    ...(dots ? { many: true as const } : {}),
+  };
+  return [name, argument];
+}
+
+/** `-f, --file <file>`, `--by <hour|day>` or `--dry-run`. */
+function optionOf(
+  [flags, summary, , parse = String]: Choice,
+  isRequired: boolean,
+): [name: string, option: Option] {
+  const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (<.*>))?$/.exec(flags) ?? [];
+  const choices = value?.includes('|') ? value.slice(1, -1).split('|') : undefined;
+  const known = recordsOf(name);
+  const option = {
+    summary,
+    ...(short ? { short } : {}),
+    ...(value ? { value, read: parse } : {}),
+    ...(choices ? { choices } : {}),
+    ...(known ? { known } : {}),
+    ...(isRequired ? { required: true as const } : {}),
+  };
+  return [name, option];
 }

@@ -1,9 +1,11 @@
 // exitward contract …, exitward port-scheme …: the servers and ports of contracts.
+
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { type Column, done, record, table } from '../../../kit/src/cli/output.ts';
 import { listAt, removeAt } from './actions.ts';
-import type { Noun } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
+import type { Row } from './columns.ts';
+import { nounOf } from './command.ts';
 import type { Choice } from './given.ts';
-import { type Column, done, type Row, record, table } from './output.ts';
 import { sizeOrNone } from './values.ts';
 
 const servers = '/accounts/<account>/servers';
@@ -24,60 +26,56 @@ const ownLimit: Choice = [
   sizeOrNone,
 ];
 
-export const contractNoun: Noun = {
-  name: 'contract',
-  summary: 'servers on the contract of an account',
-  verbs: [
-    {
-      usage: 'list <account>',
-      list: true,
-      summary: 'list the servers on a contract',
-      run: listAt(servers, contractColumns),
+export const contractNoun = nounOf('contract', 'servers on the contract of an account', [
+  {
+    usage: 'list <account>',
+    list: true,
+    summary: 'list the servers on a contract',
+    run: listAt(servers, contractColumns),
+  },
+  {
+    usage: 'add <account> <servers...>',
+    summary: 'add servers to a contract; those that are on it stay',
+    options: [ownLimit],
+    examples: ['exitward contract add acme fra1 ams1 --limit 100GB'],
+    run: async (given, api) => {
+      const added: Row[] = [];
+      for (const name of given.parsedAll('servers', String)) {
+        const path = `${given.path(servers)}/${encodeURIComponent(name)}`;
+        const one = await api.put(path, given.fields).catch((error: Error) => {
+          if (added.length === 0) throw error;
+          const before = added.map(({ server: name }) => name).join(', ');
+          throw new Failure(`${error.message} Added before it: ${before}.`);
+        });
+        added.push(one);
+      }
+      const [first] = added;
+      return added.length === 1 && first
+        ? record(first, contractColumns)
+        : table(added, contractColumns);
     },
-    {
-      usage: 'add <account> <servers...>',
-      summary: 'add servers to a contract; those that are on it stay',
-      options: [ownLimit],
-      examples: ['exitward contract add acme fra1 ams1 --limit 100GB'],
-      run: async (given, api) => {
-        const added: Row[] = [];
-        for (const name of given.parsedAll('servers', String)) {
-          const path = `${given.path(servers)}/${encodeURIComponent(name)}`;
-          const one = await api.put(path, given.fields).catch((error: Error) => {
-            if (added.length === 0) throw error;
-            const before = added.map(({ server: name }) => name).join(', ');
-            throw new Failure(`${error.message} Added before it: ${before}.`);
-          });
-          added.push(one);
-        }
-        const [first] = added;
-        return added.length === 1 && first
-          ? record(first, contractColumns)
-          : table(added, contractColumns);
-      },
+  },
+  {
+    usage: 'limit <account> <server> <size>',
+    summary: 'change the own limit of a server on a contract; "none" lifts it',
+    run: async (given, api) => {
+      const body = { limit_bytes: given.parsed('size', sizeOrNone) };
+      // Only a server on the contract has a limit there: a slip of the pen must not add one.
+      const added = await api.list(given.path(servers));
+      if (!added.some((one) => one.server === given.word('server'))) {
+        throw new Failure(given.text('<server> is not on the contract; add it first.'));
+      }
+      return record(await api.put(given.path(server), body), contractColumns);
     },
-    {
-      usage: 'limit <account> <server> <size>',
-      summary: 'change the own limit of a server on a contract; "none" lifts it',
-      run: async (given, api) => {
-        const body = { limit_bytes: given.parsed('size', sizeOrNone) };
-        // Only a server on the contract has a limit there: a slip of the pen must not add one.
-        const added = await api.list(given.path(servers));
-        if (!added.some((one) => one.server === given.word('server'))) {
-          throw new Failure(given.text('<server> is not on the contract; add it first.'));
-        }
-        return record(await api.put(given.path(server), body), contractColumns);
-      },
-    },
-    {
-      usage: 'remove <account> <server>',
-      summary: 'take a server off a contract',
-      question: 'This takes <server> off the contract of <account>: its connections there end.',
-      extent: async (given) => given.text('"exitward contract add <account> <server>" undoes it.'),
-      run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
-    },
-  ],
-};
+  },
+  {
+    usage: 'remove <account> <server>',
+    summary: 'take a server off a contract',
+    question: 'This takes <server> off the contract of <account>: its connections there end.',
+    extent: async (given) => given.text('"exitward contract add <account> <server>" undoes it.'),
+    run: removeAt(server, '<server> is off the contract.', { removed: '<server>' }),
+  },
+]);
 
 interface Base {
   base: number;
@@ -102,53 +100,49 @@ function base(text: string): Base {
 
 const scheme = '/port_schemes/<scheme>';
 
-export const portSchemeNoun: Noun = {
-  name: 'port-scheme',
-  summary: 'ports that lead to exit IPs',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list port schemes',
-      run: async (_given, api) => {
-        const value = await api.list<PortScheme>('/port_schemes');
-        const rows = value.map(({ name, bases, ...counts }) => ({
-          name,
-          bases: bases.map((one) => `${one.base}:${one.service}`),
-          ...counts,
-        }));
-        return {
-          ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers']),
-          value,
-        };
-      },
+export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list port schemes',
+    run: async (_given, api) => {
+      const value = await api.list<PortScheme>('/port_schemes');
+      const rows = value.map(({ name, bases, ...counts }) => ({
+        name,
+        bases: bases.map((one) => `${one.base}:${one.service}`),
+        ...counts,
+      }));
+      return {
+        ...table(rows, ['name', ['bases', 'bases', 'list'], 'accounts', 'servers']),
+        value,
+      };
     },
-    {
-      usage: 'add <name> <bases...>',
-      summary: 'add a port scheme, such as: add high 20000:proxy 22000:proxy-https',
-      run: async (given, api) => {
-        const body = { name: given.word('name'), bases: given.parsedAll('bases', base) };
-        await api.post('/port_schemes', body);
-        return done(`The port scheme ${body.name} was added.`, body);
-      },
+  },
+  {
+    usage: 'add <name> <bases...>',
+    summary: 'add a port scheme, such as: add high 20000:proxy 22000:proxy-https',
+    run: async (given, api) => {
+      const body = { name: given.word('name'), bases: given.parsedAll('bases', base) };
+      await api.post('/port_schemes', body);
+      return done(`The port scheme ${body.name} was added.`, body);
     },
-    {
-      usage: 'change <scheme> <bases...>',
-      summary: 'give a port scheme these ports; those that an account uses stay',
-      run: async (given, api) => {
-        const body = { bases: given.parsedAll('bases', base) };
-        const value = await api.patch(given.path(scheme), body);
-        return done(given.text('The ports of <scheme> were changed.'), value);
-      },
+  },
+  {
+    usage: 'change <scheme> <bases...>',
+    summary: 'give a port scheme these ports; those that an account uses stay',
+    run: async (given, api) => {
+      const body = { bases: given.parsedAll('bases', base) };
+      const value = await api.patch(given.path(scheme), body);
+      return done(given.text('The ports of <scheme> were changed.'), value);
     },
-    {
-      usage: 'remove <scheme>',
-      summary: 'remove a port scheme that no account and no server has',
-      question: 'This removes the port scheme <scheme>.',
-      extent: async () => '"exitward port-scheme add" undoes it.',
-      run: removeAt(scheme, 'The port scheme <scheme> is removed.', {
-        removed: '<scheme>',
-      }),
-    },
-  ],
-};
+  },
+  {
+    usage: 'remove <scheme>',
+    summary: 'remove a port scheme that no account and no server has',
+    question: 'This removes the port scheme <scheme>.',
+    extent: async () => '"exitward port-scheme add" undoes it.',
+    run: removeAt(scheme, 'The port scheme <scheme> is removed.', {
+      removed: '<scheme>',
+    }),
+  },
+]);

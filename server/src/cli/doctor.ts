@@ -1,6 +1,6 @@
 // exitward doctor: what the running server says of itself, and what this machine tells of its files, disks, clock and name.
-import type { Command } from 'commander';
-import { terminalWidth, wrapped } from '../../../kit/src/cli/wrapped.ts';
+
+import { findingsPart } from '../../../kit/src/cli/findings.ts';
 import {
   type Check,
   type Finding,
@@ -14,22 +14,18 @@ import { systemClock } from '../clock.ts';
 import { readConfig, readOperatorAccess } from '../config.ts';
 import { version } from '../version.ts';
 import { AdminApi, NoServer } from './api.ts';
-import { Told } from './failures.ts';
-import { type Part, print } from './output.ts';
+import { command } from './command.ts';
 
-export function addDoctor(program: Command, env: Environment): void {
-  program
-    .command('doctor')
-    .description('look at the server and its machine; say what is wrong and what mends it')
-    .option('--json', 'print everything for programs')
-    .action(async ({ json = false }: { json?: boolean }) => {
-      const findings = await examine(env);
-      const state = worst(findings);
-      const parts = [partOf(findings, process.stdout.isTTY)];
-      print({ value: { version, state, findings }, parts }, json);
-      if (state === 'fault') throw new Told();
-    });
-}
+export const doctor = command({
+  name: 'doctor',
+  summary: 'look at the server and its machine; say what is wrong and what mends it',
+  run: async (_given, env) => {
+    const findings = await examine(env);
+    const state = worst(findings);
+    const parts = [findingsPart(findings, process.stdout.isTTY)];
+    return { value: { version, state, findings }, parts, code: state === 'fault' ? 1 : 0 };
+  },
+});
 
 /** Everything that is found, whether a server runs or not. */
 async function examine(env: Environment): Promise<Finding[]> {
@@ -92,19 +88,4 @@ function behind(running: string): Finding[] {
   if (running === version) return [];
   const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;
   return [{ name: 'server', ...warning(sentence, 'systemctl restart exitward') }];
-}
-
-/** For people each finding with its remedy below; off a terminal a line of four cells. */
-function partOf(findings: readonly Finding[], forPeople: boolean): Part {
-  if (!forPeople)
-    return {
-      rows: findings.map((one) => ({ ...one })),
-      columns: ['state', 'name', 'sentence', 'remedy'],
-    };
-  const wide = Math.max(...findings.map(({ name }) => name.length));
-  const lines = findings.flatMap(({ state, name, sentence, remedy }) => [
-    `${state.padEnd(7)}  ${name.padEnd(wide)}  ${sentence}`,
-    ...(remedy === null ? [] : [`${''.padEnd(9 + wide)}  → ${remedy}`]),
-  ]);
-  return { text: wrapped(`${lines.join('\n')}\n`, terminalWidth()) };
 }

@@ -1,10 +1,10 @@
 // exitward node drain: a node takes no new connections, and the command can wait until none is open.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import { notify } from '../../../kit/src/cli/output.ts';
 import { systemClock } from '../clock.ts';
 import { type AdminApi, NoServer } from './api.ts';
-import { Failure } from './failures.ts';
 import type { Given } from './given.ts';
-import { notify } from './output.ts';
 
 export interface DrainedNode {
   id: number;

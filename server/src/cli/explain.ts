@@ -1,15 +1,16 @@
 // exitward explain: asks a node what it would do with a connection, and by which rule.
 import { readFileSync } from 'node:fs';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { type Column, record } from '../../../kit/src/cli/output.ts';
 import type { AdminApi } from './api.ts';
+import type { Row } from './columns.ts';
 import type { Verb } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
 import type { Given } from './given.ts';
-import { type Column, type Row, record } from './output.ts';
 import { whole } from './values.ts';
 
 /** The token, from where the options say. Errors: a usage fault; a failure when the file cannot be read. */
 function tokenOf(given: Given): string | undefined {
-  const [text, file] = [given.option('token'), given.option('tokenFile')];
+  const [text, file] = [given.option('token'), given.option('token-file')];
   if (text !== undefined && file !== undefined) {
     throw new UsageFault('--token, --token-file: expected one of them');
   }

@@ -1,7 +1,5 @@
-// The ways in which a command does not succeed, each with its exit code.
-
-/** A failure that its message explains: exit code 1. */
-export class Failure extends Error {}
+// Failures of requests and files, beside those of every command line.
+import { Failure } from '../../../kit/src/cli/failures.ts';
 
 /** A failure that a server told of a field of the request. */
 export class ApiFailure extends Failure {
@@ -21,12 +19,3 @@ export class FaultyFile extends Failure {
     );
   }
 }
-
-/** The network is not as a file says, which was told: exit code 3. */
-export class Differs extends Error {}
-
-/** It was told with the output that something is wrong: exit code 1, and no more words. */
-export class Told extends Error {}
-
-/** A command line that was not understood: exit code 2. */
-export class UsageFault extends Error {}

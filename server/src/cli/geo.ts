@@ -1,6 +1,8 @@
 // exitward geo …: where geo-IP providers see the exit IPs, and the feed that tells them better.
-import type { Noun } from './command.ts';
-import { type Row, table } from './output.ts';
+
+import { table } from '../../../kit/src/cli/output.ts';
+import type { Row } from './columns.ts';
+import { nounOf } from './command.ts';
 
 interface Outcome {
   exit_ips: number;
@@ -8,61 +10,57 @@ interface Outcome {
   providers: Row[];
 }
 
-export const geoNoun: Noun = {
-  name: 'geo',
-  summary: 'where geo-IP providers see the exit IPs',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list what each provider says of each exit IP',
-      options: [
-        ['--server <server>', 'only the exit IPs of this one', 'server'],
-        ['--status <ok|warn|crit>', 'only this status', 'status'],
-      ],
-      run: async (given, api) => {
-        const query = new URLSearchParams(given.query());
-        query.set('limit', '1000');
-        const all = await api.list<Row & { server: string }>(`/geo?${query}`);
-        const byServer = Object.entries(Object.groupBy(all, ({ server }) => server)).sort();
-        return table(
-          byServer.flatMap(([, statuses = []]) => statuses),
-          [
-            'server',
-            ['exit IP', 'ip'],
-            'provider',
-            ['status', 'status', 'state'],
-            'country',
-            'distance_km',
-            ['checked', 'status_time', 'time'],
-          ],
-        );
-      },
-    },
-    {
-      usage: 'check',
-      summary: 'look all exit IPs up now, with changed files, and count what was found',
-      run: async (_given, api) => {
-        const value = await api.post<Outcome>('/geo/check');
-        const shown = table(value.providers, [
+export const geoNoun = nounOf('geo', 'where geo-IP providers see the exit IPs', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list what each provider says of each exit IP',
+    options: [
+      ['--server <server>', 'only the exit IPs of this one', 'server'],
+      ['--status <ok|warn|crit>', 'only this status', 'status'],
+    ],
+    run: async (given, api) => {
+      const query = new URLSearchParams(given.query());
+      query.set('limit', '1000');
+      const all = await api.list<Row & { server: string }>(`/geo?${query}`);
+      const byServer = Object.entries(Object.groupBy(all, ({ server }) => server)).sort();
+      return table(
+        byServer.flatMap(([, statuses = []]) => statuses),
+        [
+          'server',
+          ['exit IP', 'ip'],
           'provider',
-          'ok',
-          'warn',
-          'crit',
-          'no_record',
-          'unreadable',
-        ]);
-        const sentence = `Looked up ${value.exit_ips} exit IPs; ${value.written} statuses were written.`;
-        return { ...shown, value, sentence };
-      },
+          ['status', 'status', 'state'],
+          'country',
+          'distance_km',
+          ['checked', 'status_time', 'time'],
+        ],
+      );
     },
-    {
-      usage: 'feed',
-      summary: 'print the geofeed of the network (RFC 8805), for providers to fetch',
-      run: async (_given, api) => {
-        const document = await api.getText('/geofeed.csv');
-        return { value: { geofeed: document }, parts: [{ text: document }] };
-      },
+  },
+  {
+    usage: 'check',
+    summary: 'look all exit IPs up now, with changed files, and count what was found',
+    run: async (_given, api) => {
+      const value = await api.post<Outcome>('/geo/check');
+      const shown = table(value.providers, [
+        'provider',
+        'ok',
+        'warn',
+        'crit',
+        'no_record',
+        'unreadable',
+      ]);
+      const sentence = `Looked up ${value.exit_ips} exit IPs; ${value.written} statuses were written.`;
+      return { ...shown, value, sentence };
     },
-  ],
-};
+  },
+  {
+    usage: 'feed',
+    summary: 'print the geofeed of the network (RFC 8805), for providers to fetch',
+    run: async (_given, api) => {
+      const document = await api.getText('/geofeed.csv');
+      return { value: { geofeed: document }, parts: [{ text: document }] };
+    },
+  },
+]);

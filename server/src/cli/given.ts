@@ -1,11 +1,9 @@
 // The values of a command line: its arguments by name, its options, and the fields of a request's body or query.
-import type { Command } from 'commander';
-import { UsageFault } from './failures.ts';
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
 
 /**
- * An option: its flags as commander reads them (`--limit <size>`), the field of the request's body or query
- * that its value goes into, and what turns the text into that value. Errors of `parse`: a usage fault, which
- * the option's name is put before.
+ * An option: its flags (`--limit <size>`), the field of the request's body or query that its value goes into, and
+ * what turns the text into that value. Errors of `parse`: a usage fault, which the option's name is put before.
  */
 export type Choice = readonly [
   flags: string,
@@ -14,8 +12,8 @@ export type Choice = readonly [
   parse?: (text: string) => unknown,
 ];
 
-/** The value of a text. Errors: the reader's usage fault, with the option's or argument's name before it. */
-export function readValue<T>(name: string, read: (text: string) => T, text: string): T {
+/** The value of a text. Errors: the reader's usage fault, with the argument's name before it. */
+function readValue<T>(name: string, read: (text: string) => T, text: string): T {
   try {
     return read(text);
   } catch (error) {
@@ -27,30 +25,28 @@ export function readValue<T>(name: string, read: (text: string) => T, text: stri
 export class Given {
   /** The values of the options that name a field. */
   readonly fields: Record<string, unknown> = {};
-  readonly #words = new Map<string, string | string[]>();
-  readonly #options: Record<string, unknown>;
+  readonly #words: Readonly<Record<string, string | string[] | undefined>>;
+  readonly #options: Readonly<Record<string, unknown>>;
 
-  constructor(command: Command, choices: readonly Choice[]) {
-    this.#options = { ...command.opts() };
-    for (const [at, argument] of command.registeredArguments.entries()) {
-      this.#words.set(argument.name(), command.processedArgs[at] as string | string[]);
-    }
-    for (const option of command.options) {
-      const name = option.attributeName();
-      const [, , field, parse] = choices.find(([flags]) => flags === option.flags) ?? [];
-      // Not by Commander, which takes null for a value that is missing.
-      const text = this.#options[name];
-      if (parse && typeof text === 'string') {
-        this.#options[name] = readValue(`${option.long}`, parse, text);
-      }
-      const value = this.#options[name];
-      if (field && value !== undefined) this.fields[field] = value;
+  constructor(words: object, options: object, choices: readonly Choice[]) {
+    this.#words = words as Record<string, string>;
+    const named = choices.map(([flags, , field]) => {
+      const [, name = '', value] = /--([\w-]+)( <)?/.exec(flags) ?? [];
+      return { name, field, isSwitch: value === undefined };
+    });
+    const valued = new Set(named.filter(({ isSwitch }) => !isSwitch).map(({ name }) => name));
+    // A switch that is not given is false; an option with a value, as --active, may be false by it.
+    this.#options = Object.fromEntries(
+      Object.entries(options).filter(([name, value]) => value !== false || valued.has(name)),
+    );
+    for (const { name, field } of named) {
+      if (field && this.has(name)) this.fields[field] = this.#options[name];
     }
   }
 
   /** An argument or option, as it was written. */
   word(name: string): string {
-    return String(this.#words.get(name) ?? this.#options[name]);
+    return String(this.#words[name] ?? this.#options[name]);
   }
   /** A sentence with these in the place of their names: `Node <id> is revoked.` */
   text(template: string): string {
@@ -66,9 +62,10 @@ export class Given {
   }
   /** An argument that may be given several times. Errors: a usage fault that names it. */
   parsedAll<T>(name: string, read: (text: string) => T): T[] {
-    const words = [this.#words.get(name) ?? []].flat();
+    const words = [this.#words[name] ?? []].flat();
     return words.map((text) => readValue(`<${name}>`, read, text));
   }
+  /** Whether an option was given. */
   has(option: string): boolean {
     return this.#options[option] !== undefined;
   }

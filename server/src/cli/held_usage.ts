@@ -1,59 +1,57 @@
 // exitward held-usage …: usage that nodes reported beyond what their machines can carry, for an operator to judge.
+
+import { record, table } from '../../../kit/src/cli/output.ts';
 import { removeAt } from './actions.ts';
-import type { Noun } from './command.ts';
-import { type Row, record, table } from './output.ts';
+import type { Row } from './columns.ts';
+import { nounOf } from './command.ts';
 
 interface Sum {
   account: string;
   bytes: number;
 }
 
-export const heldUsageNoun: Noun = {
-  name: 'held-usage',
-  summary: 'usage beyond what a node can have carried',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list the batches that are held, with the accounts that they would bill most',
-      run: async (_given, api) => {
-        const value = await api.list<Row & { accounts: Sum[] }>('/held_usage');
-        const rows = value.map((batch) => ({
-          ...batch,
-          of: batch.accounts.map(({ account, bytes }) => `${account}:${bytes}`),
-        }));
-        const shown = table(rows, [
-          'id',
-          'node_id',
-          'node',
-          'server',
-          ['received', 'received_at', 'time'],
-          ['bytes', 'bytes', 'bytes'],
-          ['plausible', 'plausible_bytes', 'bytes'],
-          ['from', 'oldest_at', 'time'],
-          ['to', 'newest_at', 'time'],
-          ['accounts', 'account_count'],
-          ['most of', 'of', 'list'],
-        ]);
-        return { ...shown, value };
-      },
+export const heldUsageNoun = nounOf('held-usage', 'usage beyond what a node can have carried', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list the batches that are held, with the accounts that they would bill most',
+    run: async (_given, api) => {
+      const value = await api.list<Row & { accounts: Sum[] }>('/held_usage');
+      const rows = value.map((batch) => ({
+        ...batch,
+        of: batch.accounts.map(({ account, bytes }) => `${account}:${bytes}`),
+      }));
+      const shown = table(rows, [
+        'id',
+        'node_id',
+        'node',
+        'server',
+        ['received', 'received_at', 'time'],
+        ['bytes', 'bytes', 'bytes'],
+        ['plausible', 'plausible_bytes', 'bytes'],
+        ['from', 'oldest_at', 'time'],
+        ['to', 'newest_at', 'time'],
+        ['accounts', 'account_count'],
+        ['most of', 'of', 'list'],
+      ]);
+      return { ...shown, value };
     },
-    {
-      usage: 'accept <id>',
-      summary: 'count a held batch after all',
-      question: 'This bills the usage of batch <id> to its accounts; limits act at once.',
-      run: async (given, api) =>
-        record(
-          await api.post(given.path('/held_usage/<id>/accept')),
-          [['counted', 'counted_bytes', 'bytes']],
-          given.text('Batch <id> is counted.'),
-        ),
-    },
-    {
-      usage: 'discard <id>',
-      summary: 'throw a held batch away',
-      question: 'This throws batch <id> away: its usage is never billed.',
-      run: removeAt('/held_usage/<id>', 'Batch <id> is thrown away.', { discarded: '<id>' }),
-    },
-  ],
-};
+  },
+  {
+    usage: 'accept <id>',
+    summary: 'count a held batch after all',
+    question: 'This bills the usage of batch <id> to its accounts; limits act at once.',
+    run: async (given, api) =>
+      record(
+        await api.post(given.path('/held_usage/<id>/accept')),
+        [['counted', 'counted_bytes', 'bytes']],
+        given.text('Batch <id> is counted.'),
+      ),
+  },
+  {
+    usage: 'discard <id>',
+    summary: 'throw a held batch away',
+    question: 'This throws batch <id> away: its usage is never billed.',
+    run: removeAt('/held_usage/<id>', 'Batch <id> is thrown away.', { discarded: '<id>' }),
+  },
+]);

@@ -1,8 +1,9 @@
 // exitward inventory …: the whole network from one file.
 import { readFileSync } from 'node:fs';
-import type { Noun } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import { type Column, type Row, table } from './output.ts';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { type Column, table } from '../../../kit/src/cli/output.ts';
+import type { Row } from './columns.ts';
+import { nounOf } from './command.ts';
 
 interface Summary {
   dry_run: boolean;
@@ -21,52 +22,48 @@ interface Servers {
   servers: Row[];
 }
 
-export const inventoryNoun: Noun = {
-  name: 'inventory',
-  summary: 'the whole network from one file',
-  verbs: [
-    {
-      usage: 'import <file>',
-      summary:
-        'import servers and exit IPs from a .json or .csv file, or from stdin (-), all or nothing',
-      options: [
-        ['--dry-run', 'only tell what would change'],
-        ['--remove-missing', 'servers that are not in the file go'],
-      ],
-      examples: ['exitward inventory import network.csv --dry-run'],
-      question: 'This removes every server that is not in <file>.',
-      extent: async (given, api) => {
-        const { bytes, type } = readInventoryFile(given.word('file'));
-        const query = '?dry_run=true&remove_missing=true';
-        const { removed } = await api.postText<Summary>(`/inventory${query}`, bytes, type);
-        return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
-      },
-      isAsked: (given) => given.has('removeMissing') && !given.has('dryRun'),
-      run: async (given, api) => {
-        const { bytes, type } = readInventoryFile(given.word('file'));
-        const query = `?dry_run=${given.has('dryRun')}${given.has('removeMissing') ? '&remove_missing=true' : ''}`;
-        const value = await api.postText<Summary>(`/inventory${query}`, bytes, type);
-        const rows = [
-          ...value.added.map((name) => ({ what: 'added', name, fields: [] as string[] })),
-          ...value.changed.map(({ name, fields }) => ({ what: 'changed', name, fields })),
-          ...value.removed.map((name) => ({ what: 'removed', name, fields: [] as string[] })),
-        ];
-        const sentence = `${value.dry_run ? 'Would change' : 'Changed'}: ${value.added.length} added, ${value.changed.length} changed, ${value.removed.length} removed, ${value.unchanged} unchanged; exit IPs: ${value.exit_ips_added} added, ${value.exit_ips_removed} removed.`;
-        const columns: Column[] = ['what', ['server', 'name'], ['fields', 'fields', 'list']];
-        return { ...table(rows, columns), value, sentence };
-      },
+export const inventoryNoun = nounOf('inventory', 'the whole network from one file', [
+  {
+    usage: 'import <file>',
+    summary:
+      'import servers and exit IPs from a .json or .csv file, or from stdin (-), all or nothing',
+    options: [
+      ['--dry-run', 'only tell what would change'],
+      ['--remove-missing', 'servers that are not in the file go'],
+    ],
+    examples: ['exitward inventory import network.csv --dry-run'],
+    question: 'This removes every server that is not in <file>.',
+    extent: async (given, api) => {
+      const { bytes, type } = readInventoryFile(given.word('file'));
+      const query = '?dry_run=true&remove_missing=true';
+      const { removed } = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+      return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
     },
-    {
-      usage: 'export',
-      summary:
-        'print the network as an inventory: CSV, or JSON with --json; its import changes nothing',
-      run: async (given, api) => {
-        if (given.has('json')) return { value: await api.get<Servers>('/inventory'), parts: [] };
-        return { value: undefined, parts: [{ text: await api.getText('/inventory.csv') }] };
-      },
+    isAsked: (given) => given.has('remove-missing') && !given.has('dry-run'),
+    run: async (given, api) => {
+      const { bytes, type } = readInventoryFile(given.word('file'));
+      const query = `?dry_run=${given.has('dry-run')}${given.has('remove-missing') ? '&remove_missing=true' : ''}`;
+      const value = await api.postText<Summary>(`/inventory${query}`, bytes, type);
+      const rows = [
+        ...value.added.map((name) => ({ what: 'added', name, fields: [] as string[] })),
+        ...value.changed.map(({ name, fields }) => ({ what: 'changed', name, fields })),
+        ...value.removed.map((name) => ({ what: 'removed', name, fields: [] as string[] })),
+      ];
+      const sentence = `${value.dry_run ? 'Would change' : 'Changed'}: ${value.added.length} added, ${value.changed.length} changed, ${value.removed.length} removed, ${value.unchanged} unchanged; exit IPs: ${value.exit_ips_added} added, ${value.exit_ips_removed} removed.`;
+      const columns: Column[] = ['what', ['server', 'name'], ['fields', 'fields', 'list']];
+      return { ...table(rows, columns), value, sentence };
     },
-  ],
-};
+  },
+  {
+    usage: 'export',
+    summary:
+      'print the network as an inventory: CSV, or JSON with --json; its import changes nothing',
+    run: async (given, api) => {
+      if (given.has('json')) return { value: await api.get<Servers>('/inventory'), parts: [] };
+      return { value: undefined, parts: [{ text: await api.getText('/inventory.csv') }] };
+    },
+  },
+]);
 
 function readInventoryFile(file: string): { bytes: Buffer; type: string } {
   if (file === '-') {

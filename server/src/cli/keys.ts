@@ -1,7 +1,10 @@
 // exitward keys: the keys file of this machine backed up and restored, and the keys that sign and hash rotated.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Command } from 'commander';
+import type { Noun } from '../../../kit/src/cli/command.ts';
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import type { Options } from '../../../kit/src/cli/options.ts';
+import { type Column, done, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { createDurably } from '../../../kit/src/durable.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
@@ -28,67 +31,73 @@ import {
   type SigningKey,
 } from '../keys/signing_keys.ts';
 import { keyIdOf } from '../network.ts';
-import { Failure } from './failures.ts';
-import { type Column, done, print, type Row, table } from './output.ts';
+import type { Row } from './columns.ts';
+import { command } from './command.ts';
 import { readPassphrase } from './passphrase.ts';
-import { confirmed } from './question.ts';
 import { withDatabase } from './storage.ts';
 
-interface Options {
-  json?: boolean;
-  yes?: boolean;
-  passphraseFile?: string;
-}
+const passphraseFile = {
+  'passphrase-file': {
+    summary: 'a file that holds the passphrase, - for standard input; asked for when left out',
+    value: '<file>',
+    read: String,
+  },
+} as const satisfies Options;
 
-const fromFile = [
-  '--passphrase-file <file>',
-  'a file that holds the passphrase, - for standard input; asked for when omitted',
-] as const;
-const json = ['--json', 'print the outcome for programs'] as const;
+/** The keys file of this machine. */
+export const keysNoun: Noun<Environment> = {
+  noun: 'keys',
+  summary: 'the keys that seal, hash and sign: the keys file of this machine',
+  commands: [
+    command({
+      name: 'keys backup',
+      summary: 'write the keys, sealed with a passphrase, to a file',
+      arguments: { file: { read: String } },
+      options: passphraseFile,
+      run: ({ arguments: { file }, options }, env) =>
+        backUpKeys(env, file, options['passphrase-file']),
+    }),
+    command({
+      name: 'keys restore',
+      summary: 'make the keys file from a backup of the keys, where there is none',
+      arguments: { file: { read: String } },
+      options: passphraseFile,
+      run: ({ arguments: { file }, options }, env) =>
+        restoreKeys(env, file, options['passphrase-file']),
+    }),
+    command({
+      name: 'keys list',
+      list: true,
+      summary: 'each key, its use, its age, and when it can go',
+      run: (_given, env) => listKeys(env),
+    }),
+    command({
+      name: 'keys rotate',
+      summary: 'prepare a new key to sign proxy access tokens; with --activate, sign by it',
+      options: {
+        hash: { summary: 'a key for the hashes of tokens instead; no token is renewed' },
+        activate: {
+          summary: 'sign, or hash, by the prepared key, once processes and nodes know it',
+        },
+        force: { summary: 'with --activate: also while a node does not know it' },
+      },
+      run: ({ options }, env) => rotateKeys(env, options),
+    }),
+    command({
+      name: 'keys revoke',
+      summary: 'end a signing key at once, with all tokens that it signed: for one that was stolen',
+      arguments: { key: { read: String } },
+      question: ({ arguments: { key } }) =>
+        `This ends every proxy access token that was signed by ${key}, and the connections by them.`,
+      run: ({ arguments: { key } }, env) => endKey(env, key),
+    }),
+  ],
+};
 
-export function addKeysCommands(program: Command, env: Environment): void {
-  const keys = program
-    .command('keys')
-    .description('the keys that seal, hash and sign: the keys file of this machine');
-  keys
-    .command('backup <file>')
-    .description('write the keys, sealed with a passphrase, to a file')
-    .option(...fromFile)
-    .option(...json)
-    .action((file: string, options: Options) => backUpKeys(env, file, options));
-  keys
-    .command('restore <file>')
-    .description('make the keys file from a backup of the keys, where there is none')
-    .option(...fromFile)
-    .option(...json)
-    .action((file: string, options: Options) => restoreKeys(env, file, options));
-  keys
-    .command('list')
-    .description('each key, its use, its age, and when it can go')
-    .option(...json)
-    .action((options: Options) => listKeys(env, options));
-  keys
-    .command('rotate')
-    .description('prepare a new key to sign proxy access tokens; with --activate, sign by it')
-    .option('--hash', 'a key for the hashes of tokens instead; no token is renewed')
-    .option('--activate', 'sign, or hash, by the prepared key, once processes and nodes know it')
-    .option('--force', 'with --activate: also while a node does not know it')
-    .option(...json)
-    .action((options: Rotation) => rotateKeys(env, options));
-  keys
-    .command('revoke <key>')
-    .description(
-      'end a signing key at once, with all tokens that it signed: for one that was stolen',
-    )
-    .option('--yes', 'do not ask')
-    .option(...json)
-    .action((kid: string, options: Options) => endKey(env, kid, options));
-}
-
-interface Rotation extends Options {
-  hash?: boolean;
-  activate?: boolean;
-  force?: boolean;
+interface Rotation {
+  hash: boolean;
+  activate: boolean;
+  force: boolean;
 }
 
 const operator: Actor = { kind: 'system', name: 'exitward keys', address: '', request_id: '' };
@@ -102,14 +111,14 @@ function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T
 }
 
 /** Adds a key that signs or hashes later, or makes it the one that does. */
-async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
+async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
   const config = readConfig(env);
   const { keys_file } = config;
   const value = await withCurrentDatabase(config, async (db) => {
     const held = await requireKeysOf(db, config);
     if (!options.activate) return options.hash ? prepareHash(db, config) : prepare(db, config);
     return db.write(operator, async (tx) => {
-      const kid = await (options.hash ? activateHash(tx) : activate(tx, options.force === true));
+      const kid = await (options.hash ? activateHash(tx) : activate(tx, options.force));
       // With no process that runs nobody else would notice, and no server would start any more.
       if (held.heldKeys().includes(kid)) return { kid };
       throw new Failure(
@@ -127,7 +136,7 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<void> {
   const sentence = options.activate
     ? `${does} ${value.kid} from now on. ${before}`
     : `Prepared the ${prepared} key ${value.kid} in ${keys_file}; it is not used yet. Copy the file to each process of this network, back it up anew${when}: ${then}`;
-  print(done(sentence, value), options.json);
+  return done(sentence, value);
 }
 
 async function prepareHash(db: Database, config: Config): Promise<{ kid: string }> {
@@ -143,13 +152,11 @@ async function activateHash(tx: Transaction): Promise<string> {
 }
 
 /** Ends a signing key, whatever tokens it signed. */
-async function endKey(env: Environment, kid: string, { yes, json }: Options): Promise<void> {
+async function endKey(env: Environment, kid: string): Promise<Shown> {
   const config = readConfig(env);
-  const question = `This ends every proxy access token that was signed by ${kid}, and the connections by them.`;
-  if (!yes) await confirmed(question);
   await withCurrentDatabase(config, (db) => db.write(operator, (tx) => revokeKey(tx, kid)));
   const sentence = `The signing key ${kid} is revoked: nodes refuse its tokens as soon as they hear of it, and end the connections by them.`;
-  print(done(sentence, { revoked: kid }), json);
+  return done(sentence, { revoked: kid });
 }
 
 /** The keys of this machine's file. Errors: a failure when they are not those of the database. */
@@ -198,7 +205,7 @@ async function activate(tx: Transaction, force: boolean): Promise<string> {
   return (await activateKey(tx)).kid;
 }
 
-async function listKeys(env: Environment, options: Options): Promise<void> {
+async function listKeys(env: Environment): Promise<Shown> {
   const config = readConfig(env);
   const { keys_file, mounted_secrets } = config;
   const secrets = loadSecrets(keys_file, true, mounted_secrets);
@@ -234,7 +241,7 @@ async function listKeys(env: Environment, options: Options): Promise<void> {
     ['last token ends', 'last_expiry', 'time'],
     ['can go', 'ends_at', 'time'],
   ];
-  print(table(rows, columns), options.json);
+  return table(rows, columns);
 }
 
 /** The hashing keys behind the first, and how many stored hashes wait for the newest one. */
@@ -254,23 +261,31 @@ function stateOf(key: SigningKey): string {
   return key.activated_at === null ? 'prepared' : 'signs';
 }
 
-async function backUpKeys(env: Environment, file: string, options: Options): Promise<void> {
+async function backUpKeys(
+  env: Environment,
+  file: string,
+  passphraseFile: string | undefined,
+): Promise<Shown> {
   const { keys_file, mounted_secrets } = readConfig(env);
   const target = resolve(file);
   if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
   if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
   const { key_id } = loadSecrets(keys_file, true, mounted_secrets);
   const text = readPrivate(keys_file, { mounted: mounted_secrets });
-  const passphrase = await readPassphrase(options.passphraseFile, true);
+  const passphrase = await readPassphrase(passphraseFile, true);
   const sealed = sealKeys(text, passphrase, systemClock.now());
   // Read back before it is relied upon.
   if (openKeys(sealed, passphrase) !== text) throw new Failure('The keys could not be sealed.');
   if (!createDurably(target, sealed)) throw new Failure(`${target} is there already.`);
   const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places; one is of no use without the other.`;
-  print(done(sentence, { file: target, key_id }), options.json);
+  return done(sentence, { file: target, key_id });
 }
 
-async function restoreKeys(env: Environment, file: string, options: Options): Promise<void> {
+async function restoreKeys(
+  env: Environment,
+  file: string,
+  passphraseFile: string | undefined,
+): Promise<Shown> {
   const { keys_file } = readConfig(env);
   if (existsSync(keys_file)) {
     throw new Failure(
@@ -278,11 +293,11 @@ async function restoreKeys(env: Environment, file: string, options: Options): Pr
     );
   }
   const backup = readBackup(resolve(file));
-  const text = openKeys(backup, await readPassphrase(options.passphraseFile, false));
+  const text = openKeys(backup, await readPassphrase(passphraseFile, false));
   const { key_id } = readSecrets(text, file);
   if (!createDurably(keys_file, text)) throw new Failure(`${keys_file} is there already.`);
   const sentence = `Restored the keys ${key_id} as ${keys_file}.`;
-  print(done(sentence, { file: keys_file, key_id }), options.json);
+  return done(sentence, { file: keys_file, key_id });
 }
 
 function readBackup(file: string): string {

@@ -1,10 +1,11 @@
 // exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
 import { readFileSync } from 'node:fs';
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import { type Column, record, table } from '../../../kit/src/cli/output.ts';
 import { removeAt } from './actions.ts';
-import type { Noun, Verb } from './command.ts';
-import { Failure } from './failures.ts';
+import { expiry, lastUsed, type Row } from './columns.ts';
+import { nounOf, type Verb } from './command.ts';
 import type { Choice } from './given.ts';
-import { type Column, expiry, lastUsed, type Row, record, table } from './output.ts';
 import { time, whole } from './values.ts';
 
 /** Where counting ends, ahead of a question. */
@@ -146,7 +147,7 @@ const importLines: Verb = {
   ],
   run: async (given, api) => {
     const addresses = readText(given.word('file'));
-    const dry_run = given.has('dryRun');
+    const dry_run = given.has('dry-run');
     const body = { addresses, user: given.word('user'), ...given.fields, dry_run };
     const value = await api.post<Imported>(given.path('/accounts/<account>/authlist/add'), body);
     const sentence = `${dry_run ? 'Would add' : 'Added'} ${value.added} of ${value.lines.length}.`;
@@ -162,21 +163,17 @@ function readText(file: string): string {
   }
 }
 
-export const authlistNoun: Noun = {
-  name: 'authlist',
-  summary: 'addresses that accounts have listed',
-  verbs: [
-    ...verbs('authlist', authlistColumns, [
-      ['--user <user>', 'only entries of this user', 'user'],
-      ['--state <state>', 'only proven, unproven, waits, idle or acting', 'state'],
-    ]),
-    find,
-    add,
-    importLines,
-    sayWhether(true, 'prove', 'say that the address belongs to the account of this entry'),
-    sayWhether(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
-  ],
-};
+export const authlistNoun = nounOf('authlist', 'addresses that accounts have listed', [
+  ...verbs('authlist', authlistColumns, [
+    ['--user <user>', 'only entries of this user', 'user'],
+    ['--state <state>', 'only proven, unproven, waits, idle or acting', 'state'],
+  ]),
+  find,
+  add,
+  importLines,
+  sayWhether(true, 'prove', 'say that the address belongs to the account of this entry'),
+  sayWhether(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
+]);
 
 const overrideColumns: Column[] = [
   'id',
@@ -230,18 +227,14 @@ const show: Verb = {
   },
 };
 
-export const overrideNoun: Noun = {
-  name: 'override',
-  summary: 'custom DNS entries of accounts',
-  verbs: [
-    ...verbs('overrides', overrideColumns, [
-      ['--server <server>', 'only entries on this server', 'server'],
-      [
-        '--state <state>',
-        'only pending, active, expiring, expired, or current: not expired',
-        'state',
-      ],
-    ]),
-    show,
-  ],
-};
+export const overrideNoun = nounOf('override', 'custom DNS entries of accounts', [
+  ...verbs('overrides', overrideColumns, [
+    ['--server <server>', 'only entries on this server', 'server'],
+    [
+      '--state <state>',
+      'only pending, active, expiring, expired, or current: not expired',
+      'state',
+    ],
+  ]),
+  show,
+]);

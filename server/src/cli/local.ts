@@ -1,60 +1,63 @@
 // exitward serve, migrate, backup, backup verify, restore: commands that run on this machine, with the server's own settings.
 import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Failure } from '../../../kit/src/cli/failures.ts';
+import { done, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { makeFolderDurably } from '../../../kit/src/durable.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
-import { migrate, schemaVersion } from '../db/migrate.ts';
+import { migrate as migrateDatabase, schemaVersion } from '../db/migrate.ts';
 import { loadSecrets } from '../keys/secrets.ts';
-import { Failure } from './failures.ts';
-import { addKeysCommands } from './keys.ts';
-import { done, print, record } from './output.ts';
-import { confirmed } from './question.ts';
+import { command } from './command.ts';
 import { withDatabase } from './storage.ts';
 
-interface Options {
-  yes?: boolean;
-  json?: boolean;
-}
+export const serve = command({
+  name: 'serve',
+  summary: 'run the server until it is told to stop (SIGTERM or SIGINT)',
+  serves: true,
+  run: async (_given, env) => {
+    await (await import('./serve.ts')).runServer(env);
+    return 0;
+  },
+});
 
-export function addLocalCommands(program: Command, env: Environment): void {
-  program
-    .command('serve')
-    .description('run the server until it is told to stop (SIGTERM or SIGINT)')
-    .action(async () => (await import('./serve.ts')).runServer(env));
-  program
-    .command('migrate')
-    .description('bring the database to the schema of this program')
-    .option('--json', 'print the outcome for programs')
-    .action((options: Options) => runMigrations(env, options));
-  const backup = program
-    .command('backup <file>')
-    .description('write a consistent copy of a SQLite database, also while a server runs')
-    .option('--json', 'print the outcome for programs')
-    .action((file: string, options: Options) => makeBackup(env, file, options));
-  backup
-    .command('verify [file]')
-    .description(
-      'restore a backup to a scratch folder and compare; the newest of the schedule when omitted',
-    )
-    .option(
-      '--scratch <folder>',
-      'where the scratch folder is made; beside the backup when omitted',
-    )
-    .option('--json', 'print the outcome for programs')
-    .action((file: string | undefined, _: Options, command: Command) =>
-      verify(env, file, command.optsWithGlobals()),
-    );
-  program
-    .command('restore <file>')
-    .description('put a backup in the place of a SQLite database, while no server runs')
-    .option('-y, --yes', 'do it without being asked')
-    .option('--json', 'print the outcome for programs')
-    .action((file: string, options: Options) => restoreBackup(env, file, options));
-  addKeysCommands(program, env);
-}
+export const migrate = command({
+  name: 'migrate',
+  summary: 'bring the database to the schema of this program',
+  run: (_given, env) => runMigrations(env),
+});
+
+export const backup = command({
+  name: 'backup',
+  summary: 'write a consistent copy of a SQLite database, also while a server runs',
+  arguments: { file: { read: String } },
+  run: ({ arguments: { file } }, env) => makeBackup(env, file),
+});
+
+export const verifyBackup = command({
+  name: 'backup verify',
+  summary:
+    'restore a backup to a scratch folder and compare; the newest of the schedule when left out',
+  arguments: { file: { read: String, optional: true } },
+  options: {
+    scratch: {
+      summary: 'where the scratch folder is made; beside the backup when left out',
+      value: '<folder>',
+      read: String,
+    },
+  },
+  run: ({ arguments: { file }, options: { scratch } }, env) => verify(env, file, scratch),
+});
+
+export const restore = command({
+  name: 'restore',
+  summary: 'put a backup in the place of a SQLite database, while no server runs',
+  arguments: { file: { read: String } },
+  question: ({ arguments: { file } }) => `This puts ${file} in the place of the SQLite database.`,
+  extent: async (_given, env) => `It is ${sqliteFile(readConfig(env), 'restore')}.`,
+  run: ({ arguments: { file } }, env) => restoreBackup(env, file),
+});
 
 /** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
 function sqliteFile(config: Config, command: string): string {
@@ -65,21 +68,21 @@ function sqliteFile(config: Config, command: string): string {
   );
 }
 
-async function runMigrations(env: Environment, { json }: Options): Promise<void> {
+async function runMigrations(env: Environment): Promise<Shown> {
   const config = readConfig(env);
   if (config.database_url.startsWith('sqlite:')) {
     makeFolderDurably(dirname(sqliteFile(config, 'migrate')));
   }
   const value = await withDatabase(config, async (db) => ({
-    ran: await migrate(db),
+    ran: await migrateDatabase(db),
     schema: await schemaVersion(db),
   }));
   const sentence =
     value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
-  print(record(value, [['ran', 'ran', 'list'], 'schema'], sentence), json);
+  return record(value, [['ran', 'ran', 'list'], 'schema'], sentence);
 }
 
-async function makeBackup(env: Environment, file: string, { json }: Options): Promise<void> {
+async function makeBackup(env: Environment, file: string): Promise<Shown> {
   const config = readConfig(env);
   const source = sqliteFile(config, 'backup');
   const target = resolve(file);
@@ -96,18 +99,18 @@ async function makeBackup(env: Environment, file: string, { json }: Options): Pr
     process.umask(before);
   }
   const sentence = `Wrote ${target}. Not inside: the keys file ${config.keys_file}. Back it up elsewhere, once, by "exitward keys backup": without it no API token of the backup can be recognised or viewed.`;
-  print(done(sentence, { file: target, not_inside: [config.keys_file] }), json);
+  return done(sentence, { file: target, not_inside: [config.keys_file] });
 }
 
 async function verify(
   env: Environment,
   file: string | undefined,
-  { scratch, json }: Options & { scratch?: string },
-): Promise<void> {
+  scratch: string | undefined,
+): Promise<Shown> {
   const config = readConfig(env);
   sqliteFile(config, 'backup verify');
   const { listBackups } = await import('../backups/folder.ts');
-  const { verifyBackup } = await import('../backups/verify.ts');
+  const verification = await import('../backups/verify.ts');
   const folder = config.backups?.folder;
   const target = file ?? (folder === undefined ? undefined : listBackups(folder)[0]?.file);
   if (target === undefined) {
@@ -118,24 +121,23 @@ async function verify(
     );
   }
   const secrets = loadSecrets(config.keys_file, true, config.mounted_secrets);
-  const value = await verifyBackup(resolve(target), secrets, scratch && resolve(scratch));
+  const value = await verification.verifyBackup(
+    resolve(target),
+    secrets,
+    scratch && resolve(scratch),
+  );
   const written = value.as_written
     ? 'It is byte for byte what was written.'
     : 'There is no manifest beside it, so that its bytes were compared with nothing.';
   const moved =
     value.migrations.length > 0 ? `, and ${value.migrations.length} migration(s) ran` : '';
   const sentence = `${value.file} is good. ${written} SQLite finds it whole. It was restored from schema ${value.schema}${moved}; ${value.rows.toLocaleString('en')} rows of ${value.tables} tables are there${moved ? '' : ' with every value'}. The keys file ${config.keys_file} is the one that it lives with, and opened ${value.sealed.toLocaleString('en')} sealed value(s).`;
-  print(done(sentence, { ...value }), json);
+  return done(sentence, { ...value });
 }
 
-async function restoreBackup(
-  env: Environment,
-  file: string,
-  { yes, json }: Options,
-): Promise<void> {
+async function restoreBackup(env: Environment, file: string): Promise<Shown> {
   const config = readConfig(env);
   const target = sqliteFile(config, 'restore');
-  if (!yes) await confirmed(`This puts ${file} in the place of ${target}.`);
   makeFolderDurably(dirname(target));
   const { restoreSqlite } = await import('../db/restore.ts');
   const { idGap } = await import('../db/history.ts');
@@ -144,7 +146,7 @@ async function restoreBackup(
   const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
   const keys = keysAdvice(config, restored.key_id);
   const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${keys}`;
-  print(done(sentence, { file: target, ...restored, keys_fit: keys === '' }), json);
+  return done(sentence, { file: target, ...restored, keys_fit: keys === '' });
 }
 
 /** The advice on the keys before a server can start; empty when they fit. */

@@ -1,8 +1,10 @@
 // The file of "exitward apply": YAML, read with the line of each field, so that a fault names where it is.
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { Failure, FaultyFile, UsageFault } from './failures.ts';
-import { size, timeFrom } from './values.ts';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { timeFrom } from '../../../kit/src/cli/values.ts';
+import { FaultyFile } from './failures.ts';
+import { size } from './values.ts';
 
 /** The document as the API takes it, and the line of each path in it (`accounts/0/limit`). */
 export interface ManifestFile {

@@ -1,16 +1,9 @@
 // exitward status, usage, history, audit, maintenance, operator-token: the network as a whole.
+
+import { type Column, done, record, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { createAt, listAt, removeAt, showAt } from './actions.ts';
-import type { Noun, Verb } from './command.ts';
-import {
-  type Column,
-  created,
-  done,
-  lastUsed,
-  type Row,
-  record,
-  type Shown,
-  table,
-} from './output.ts';
+import { created, lastUsed, type Row } from './columns.ts';
+import { nounOf, type Verb } from './command.ts';
 import { past, time, whole } from './values.ts';
 
 export const statusVerb: Verb = {
@@ -173,12 +166,12 @@ export const auditVerb: Verb = {
     return table(await api.list(`/audit?${query}`, most), [
       'id',
       ['at', 'at', 'time'],
-      ['kind', 'actor_kind'],
+      ['kind', 'actor_kind', 'detail'],
       ['who', 'actor'],
-      ['from', 'address'],
+      ['from', 'address', 'detail'],
       'account',
-      'action',
-      'target',
+      ['action', 'action', 'event'],
+      ['target', 'target', 'event'],
     ]);
   },
 };
@@ -192,36 +185,28 @@ const turn = (on: boolean): Verb => ({
   },
 });
 
-export const maintenanceNoun: Noun = {
-  name: 'maintenance',
-  summary: 'take the account API down and up again',
-  verbs: [
-    turn(true),
-    turn(false),
-    { usage: 'status', summary: 'whether it is on', run: showAt('/maintenance', ['on']) },
-  ],
-};
+export const maintenanceNoun = nounOf('maintenance', 'take the account API down and up again', [
+  turn(true),
+  turn(false),
+  { usage: 'status', summary: 'whether it is on', run: showAt('/maintenance', ['on']) },
+]);
 
-export const operatorTokenNoun: Noun = {
-  name: 'operator-token',
-  summary: 'who may operate this network',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list operator tokens',
-      run: listAt('/tokens', ['id', 'name', created, lastUsed]),
-    },
-    {
-      usage: 'create <name>',
-      summary: 'create an operator token and print it, this once',
-      run: createAt('/tokens', ['id', 'name', ['operator token', 'admin_token']]),
-    },
-    {
-      usage: 'revoke <id>',
-      summary: 'revoke an operator token',
-      question: 'This revokes operator token <id> at once.',
-      run: removeAt('/tokens/<id>', 'Operator token <id> is revoked.', { revoked: '<id>' }),
-    },
-  ],
-};
+export const operatorTokenNoun = nounOf('operator-token', 'who may operate this network', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list operator tokens',
+    run: listAt('/tokens', ['id', 'name', created, lastUsed]),
+  },
+  {
+    usage: 'create <name>',
+    summary: 'create an operator token and print it, this once',
+    run: createAt('/tokens', ['id', 'name', ['operator token', 'admin_token']]),
+  },
+  {
+    usage: 'revoke <id>',
+    summary: 'revoke an operator token',
+    question: 'This revokes operator token <id> at once.',
+    run: removeAt('/tokens/<id>', 'Operator token <id> is revoked.', { revoked: '<id>' }),
+  },
+]);

@@ -1,17 +1,11 @@
 // exitward node …: the machines that serve.
+
+import { type Column, done, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { listAt, removeAt } from './actions.ts';
-import type { Noun } from './command.ts';
+import { certificateEnds, expiry, kindsInWords, type Row } from './columns.ts';
+import { nounOf } from './command.ts';
 import { drain } from './drain.ts';
 import type { Choice } from './given.ts';
-import {
-  type Column,
-  certificateEnds,
-  done,
-  expiry,
-  type Row,
-  record,
-  type Shown,
-} from './output.ts';
 import { lifetime, sizeOrNone } from './values.ts';
 
 const codeLifetime: Choice = [
@@ -57,83 +51,73 @@ function showInvite(value: Row): Shown {
   return { ...shown, parts: [...shown.parts, { text: `${line}\n` }] };
 }
 
-export const nodeNoun: Noun = {
-  name: 'node',
-  summary: 'machines that serve',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list nodes with how far behind they are',
-      run: listAt('/nodes', [...known, ...openNow, ['faults', 'faults', 'kinds']]),
+export const nodeNoun = nounOf('node', 'machines that serve', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list nodes with how far behind they are',
+    run: listAt('/nodes', [...known, ...openNow, ['faults', 'faults', kindsInWords]]),
+  },
+  {
+    usage: 'show <id>',
+    summary: 'show a node with its faults, and since when it has them',
+    run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
+  },
+  {
+    usage: 'limit <id> <size>',
+    summary:
+      'change how many bytes a second a node may report, both ways; "none": as the setting says',
+    run: async (given, api) => {
+      const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
+      return showNode(await api.patch(given.path('/nodes/<id>'), body));
     },
-    {
-      usage: 'show <id>',
-      summary: 'show a node with its faults, and since when it has them',
-      run: async (given, api) => showNode(await api.get(given.path('/nodes/<id>'))),
+  },
+  {
+    usage: 'drain <id>',
+    summary: 'let a node take no new connections, as before work on its machine; open ones go on',
+    options: [
+      ['--wait', 'until nothing is open there; Ctrl-C ends the waiting alone'],
+      ['--timeout <lifetime>', 'with --wait: how long; an hour when omitted', undefined, lifetime],
+    ],
+    question: 'This drains node <id>: new connections to it are refused until "node undrain <id>".',
+    run: async (given, api) => {
+      const node = await drain(given, api);
+      return done(`Node ${node.id} (${node.name}) takes no new connections.`, node);
     },
-    {
-      usage: 'limit <id> <size>',
-      summary:
-        'change how many bytes a second a node may report, both ways; "none": as the setting says',
-      run: async (given, api) => {
-        const body = { max_bytes_per_second: given.parsed('size', sizeOrNone) };
-        return showNode(await api.patch(given.path('/nodes/<id>'), body));
-      },
+  },
+  {
+    usage: 'undrain <id>',
+    summary: 'let a drained node take connections again',
+    run: async (given, api) => {
+      const node = await api.patch(given.path('/nodes/<id>'), { drained: false });
+      return done(given.text('Node <id> takes connections.'), node);
     },
-    {
-      usage: 'drain <id>',
-      summary: 'let a node take no new connections, as before work on its machine; open ones go on',
-      options: [
-        ['--wait', 'until nothing is open there; Ctrl-C ends the waiting alone'],
-        [
-          '--timeout <lifetime>',
-          'with --wait: how long; an hour when omitted',
-          undefined,
-          lifetime,
-        ],
-      ],
-      question:
-        'This drains node <id>: new connections to it are refused until "node undrain <id>".',
-      run: async (given, api) => {
-        const node = await drain(given, api);
-        return done(`Node ${node.id} (${node.name}) takes no new connections.`, node);
-      },
+  },
+  {
+    usage: 'invite <server>',
+    summary: 'print a line that makes the machine it is pasted on a node of the server, once',
+    options: [codeLifetime],
+    run: async (given, api) => {
+      const body = { server: given.word('server'), ...given.fields };
+      return showInvite(await api.post('/invites', body));
     },
-    {
-      usage: 'undrain <id>',
-      summary: 'let a drained node take connections again',
-      run: async (given, api) => {
-        const node = await api.patch(given.path('/nodes/<id>'), { drained: false });
-        return done(given.text('Node <id> takes connections.'), node);
-      },
-    },
-    {
-      usage: 'invite <server>',
-      summary: 'print a line that makes the machine it is pasted on a node of the server, once',
-      options: [codeLifetime],
-      run: async (given, api) => {
-        const body = { server: given.word('server'), ...given.fields };
-        return showInvite(await api.post('/invites', body));
-      },
-    },
-    {
-      usage: 'invites',
-      list: true,
-      summary: 'list the invitations that can still be used',
-      run: listAt('/invites', ['id', 'server', expiry]),
-    },
-    {
-      usage: 'uninvite <id>',
-      summary: 'take an invitation back',
-      question: 'This ends invitation <id>: its code works no longer.',
-      run: removeAt('/invites/<id>', 'Invitation <id> is taken back.', { removed: '<id>' }),
-    },
-    {
-      usage: 'revoke <id>',
-      summary: 'revoke a node',
-      question: 'This revokes node <id>: it gets no changes any more and must join again.',
-      run: removeAt('/nodes/<id>', 'Node <id> is revoked.', { revoked: '<id>' }),
-    },
-  ],
-};
+  },
+  {
+    usage: 'invites',
+    list: true,
+    summary: 'list the invitations that can still be used',
+    run: listAt('/invites', ['id', 'server', expiry]),
+  },
+  {
+    usage: 'uninvite <id>',
+    summary: 'take an invitation back',
+    question: 'This ends invitation <id>: its code works no longer.',
+    run: removeAt('/invites/<id>', 'Invitation <id> is taken back.', { removed: '<id>' }),
+  },
+  {
+    usage: 'revoke <id>',
+    summary: 'revoke a node',
+    question: 'This revokes node <id>: it gets no changes any more and must join again.',
+    run: removeAt('/nodes/<id>', 'Node <id> is revoked.', { revoked: '<id>' }),
+  },
+]);

@@ -1,8 +1,9 @@
 // The passphrase of a backup of the keys: typed by a person unseen, or read from a file; never an argument, which others can list.
 import { readFileSync } from 'node:fs';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import { least_passphrase } from '../keys/keys_backup.ts';
-import { Failure, UsageFault } from './failures.ts';
 
 /**
  * Reads it from `file` (`-`: standard input; one line ending behind it is not part of it), or asks; twice when it `isNew`.
@@ -29,22 +30,14 @@ function readFrom(file: string): string {
 }
 
 async function ask(isNew: boolean): Promise<string> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+  if (!isTerminal()) {
     throw new UsageFault(
       'A passphrase is needed: name a file that holds it with --passphrase-file, or - for standard input.',
     );
   }
-  const first = await askOnce('Passphrase of the backup');
-  if (isNew && (await askOnce('The same again')) !== first) {
+  const first = await askSecret('Passphrase of the backup');
+  if (isNew && (await askSecret('The same again')) !== first) {
     throw new Failure('The two passphrases differ; nothing was written.');
   }
   return first;
-}
-
-async function askOnce(message: string): Promise<string> {
-  // Loaded where there is a person to ask.
-  const { isCancel, password } = await import('@clack/prompts');
-  const answer = await password({ message, output: process.stderr });
-  if (isCancel(answer)) throw new Failure('Nothing was written.');
-  return answer ?? '';
 }

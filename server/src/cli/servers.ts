@@ -1,9 +1,12 @@
 // exitward server …, exitward exit …: the servers of the network.
+
+import { type Column, record, type Shown } from '../../../kit/src/cli/output.ts';
+import { list } from '../../../kit/src/cli/values.ts';
 import { listAt, removeAt } from './actions.ts';
-import type { Noun } from './command.ts';
+import { certificateEnds, countsInWords, type Row, statusesInWords } from './columns.ts';
+import { nounOf } from './command.ts';
 import type { Choice } from './given.ts';
-import { type Column, certificateEnds, type Row, record, type Shown } from './output.ts';
-import { decimal, list, whole } from './values.ts';
+import { decimal, whole } from './values.ts';
 
 const server = '/servers/<server>';
 const exit = `${server}/exits/<ip>`;
@@ -14,7 +17,7 @@ const listens: Column[] = [
   ['port schemes', 'port_schemes', 'list'],
 ];
 const exits: Column = ['exit IPs', 'ip_count'];
-const listed: Column[] = [...place, exits, ['health', 'exits', 'counts'], ...listens];
+const listed: Column[] = [...place, exits, ['health', 'exits', countsInWords], ...listens];
 const known: Column[] = [
   ...place,
   'latitude',
@@ -29,7 +32,7 @@ const exitColumns: Column[] = [
   'port_base',
   ['status', 'status', 'state'],
   ['checked', 'status_time', 'time'],
-  ['VPN', 'vpn', 'statuses'],
+  ['VPN', 'vpn', statusesInWords],
 ];
 
 /** The details that a new server needs. */
@@ -55,75 +58,67 @@ function showServer(value: Row, sentence?: string): Shown {
   return { ...shown, parts: [...shown.parts, exitIps] };
 }
 
-export const serverNoun: Noun = {
-  name: 'server',
-  summary: 'servers of the network',
-  verbs: [
-    {
-      usage: 'list',
-      list: true,
-      summary: 'list the servers of the network',
-      run: listAt('/servers', listed),
+export const serverNoun = nounOf('server', 'servers of the network', [
+  {
+    usage: 'list',
+    list: true,
+    summary: 'list the servers of the network',
+    run: listAt('/servers', listed),
+  },
+  {
+    usage: 'show <server>',
+    list: true,
+    summary: 'show a server with its exit IPs',
+    run: async (given, api) => showServer(await api.get(given.path(server))),
+  },
+  {
+    usage: 'add <name>',
+    summary: 'add a server to the network',
+    required: details,
+    examples: [
+      'exitward server add fra1 --hostname fra1.example.net --title Frankfurt --city Frankfurt --country DE --latitude 50.11 --longitude 8.68 --services proxy',
+    ],
+    options: [portSchemes],
+    run: async (given, api) => {
+      const body = { name: given.word('name'), ...given.fields };
+      return showServer(await api.post('/servers', body), 'The server was added.');
     },
-    {
-      usage: 'show <server>',
-      list: true,
-      summary: 'show a server with its exit IPs',
-      run: async (given, api) => showServer(await api.get(given.path(server))),
+  },
+  {
+    usage: 'change <server>',
+    summary: 'change what is known of a server',
+    options: [...details, portSchemes],
+    run: async (given, api) => {
+      const value = await api.patch(given.path(server), given.fields);
+      return showServer(value, 'The server was changed.');
     },
-    {
-      usage: 'add <name>',
-      summary: 'add a server to the network',
-      required: details,
-      examples: [
-        'exitward server add fra1 --hostname fra1.example.net --title Frankfurt --city Frankfurt --country DE --latitude 50.11 --longitude 8.68 --services proxy',
-      ],
-      options: [portSchemes],
-      run: async (given, api) => {
-        const body = { name: given.word('name'), ...given.fields };
-        return showServer(await api.post('/servers', body), 'The server was added.');
-      },
+  },
+  {
+    usage: 'remove <server>',
+    summary: 'take a server out of the network',
+    question: 'This takes <server> out of the network, with its exit IPs and nodes.',
+    extent: async (given, api) => {
+      const { ip_count, nodes } = await api.get<{ ip_count: number; nodes: { all: number } }>(
+        given.path(server),
+      );
+      return `It has ${ip_count} exit IPs and ${nodes.all} nodes; a node that is gone must join again.`;
     },
-    {
-      usage: 'change <server>',
-      summary: 'change what is known of a server',
-      options: [...details, portSchemes],
-      run: async (given, api) => {
-        const value = await api.patch(given.path(server), given.fields);
-        return showServer(value, 'The server was changed.');
-      },
-    },
-    {
-      usage: 'remove <server>',
-      summary: 'take a server out of the network',
-      question: 'This takes <server> out of the network, with its exit IPs and nodes.',
-      extent: async (given, api) => {
-        const { ip_count, nodes } = await api.get<{ ip_count: number; nodes: { all: number } }>(
-          given.path(server),
-        );
-        return `It has ${ip_count} exit IPs and ${nodes.all} nodes; a node that is gone must join again.`;
-      },
-      run: removeAt(server, '<server> is removed.', { removed: '<server>' }),
-    },
-  ],
-};
+    run: removeAt(server, '<server> is removed.', { removed: '<server>' }),
+  },
+]);
 
-export const exitNoun: Noun = {
-  name: 'exit',
-  summary: 'exit IPs of a server',
-  verbs: [
-    {
-      usage: 'add <server> <ip>',
-      summary: 'add an exit IP, or move it to another port base',
-      required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
-      run: async (given, api) => showServer(await api.put(given.path(exit), given.fields)),
-    },
-    {
-      usage: 'remove <server> <ip>',
-      summary: 'remove an exit IP',
-      question: 'This takes the exit IP <ip> off <server>.',
-      extent: async () => '"exitward exit add" undoes it.',
-      run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
-    },
-  ],
-};
+export const exitNoun = nounOf('exit', 'exit IPs of a server', [
+  {
+    usage: 'add <server> <ip>',
+    summary: 'add an exit IP, or move it to another port base',
+    required: [['--port-base <number>', '0 to 499, once per server', 'port_base', whole]],
+    run: async (given, api) => showServer(await api.put(given.path(exit), given.fields)),
+  },
+  {
+    usage: 'remove <server> <ip>',
+    summary: 'remove an exit IP',
+    question: 'This takes the exit IP <ip> off <server>.',
+    extent: async () => '"exitward exit add" undoes it.',
+    run: removeAt(exit, '<ip> is removed.', { removed: '<ip>' }),
+  },
+]);

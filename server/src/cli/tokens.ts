@@ -1,44 +1,42 @@
 // exitward token …: the API tokens of an account.
+
+import type { Column } from '../../../kit/src/cli/output.ts';
 import { createAt, listAt, removeAt } from './actions.ts';
-import type { Noun } from './command.ts';
-import { type Column, created, expiry, lastUsed } from './output.ts';
+import { created, expiry, lastUsed } from './columns.ts';
+import { nounOf } from './command.ts';
 import { time } from './values.ts';
 
 const tokens = '/accounts/<account>/tokens';
 const columns: Column[] = ['id', 'name', 'read_only', expiry, 'viewable', created, lastUsed];
 
-export const tokenNoun: Noun = {
-  name: 'token',
-  summary: 'API tokens of an account',
-  verbs: [
-    {
-      usage: 'list <account>',
-      list: true,
-      summary: 'list the API tokens of an account',
-      run: listAt(tokens, columns),
+export const tokenNoun = nounOf('token', 'API tokens of an account', [
+  {
+    usage: 'list <account>',
+    list: true,
+    summary: 'list the API tokens of an account',
+    run: listAt(tokens, columns),
+  },
+  {
+    usage: 'create <account> <name>',
+    summary: 'create an API token and print it',
+    options: [
+      ['--read-only', 'the token only reads', 'read_only'],
+      ['--expiry <time>', 'when it ends; never when omitted', 'expiry', time],
+    ],
+    run: createAt(tokens, ['id', 'name', 'api_token']),
+  },
+  {
+    usage: 'view <account> <id>',
+    summary: 'print an API token; the audit log keeps who looked',
+    run: async (given, api) => {
+      const value = await api.post(given.path(`${tokens}/<id>/view`));
+      return { value, parts: [{ text: `${value.api_token}\n` }] };
     },
-    {
-      usage: 'create <account> <name>',
-      summary: 'create an API token and print it',
-      options: [
-        ['--read-only', 'the token only reads', 'read_only'],
-        ['--expiry <time>', 'when it ends; never when omitted', 'expiry', time],
-      ],
-      run: createAt(tokens, ['id', 'name', 'api_token']),
-    },
-    {
-      usage: 'view <account> <id>',
-      summary: 'print an API token; the audit log keeps who looked',
-      run: async (given, api) => {
-        const value = await api.post(given.path(`${tokens}/<id>/view`));
-        return { value, parts: [{ text: `${value.api_token}\n` }] };
-      },
-    },
-    {
-      usage: 'revoke <account> <id>',
-      summary: 'revoke an API token',
-      question: 'This revokes API token <id> of <account>: what uses it gets 401 at once.',
-      run: removeAt(`${tokens}/<id>`, 'API token <id> is revoked.', { revoked: '<id>' }),
-    },
-  ],
-};
+  },
+  {
+    usage: 'revoke <account> <id>',
+    summary: 'revoke an API token',
+    question: 'This revokes API token <id> of <account>: what uses it gets 401 at once.',
+    run: removeAt(`${tokens}/<id>`, 'API token <id> is revoked.', { revoked: '<id>' }),
+  },
+]);

@@ -1,10 +1,8 @@
-// Values as people write them on a command line: sizes, times, lifetimes, coordinates, lists.
-import { systemClock } from '../clock.ts';
-import { UsageFault } from './failures.ts';
+// Values as operators write them on a command line: sizes, times, lifetimes, coordinates.
 
-/** The fault of a text that is no such value. */
-const no = (what: string, text: string, expected: string) =>
-  new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
+import { later, no, timeFrom, units } from '../../../kit/src/cli/values.ts';
+import { systemClock } from '../clock.ts';
 
 const sizes: Record<string, number> = { B: 1 };
 for (const [at, letter] of ['K', 'M', 'G', 'T', 'P'].entries()) {
@@ -25,33 +23,9 @@ export function sizeOrNone(text: string): number | null {
   return text === 'none' ? null : size(text);
 }
 
-const day_seconds = 86_400;
-const units: Record<string, number> = {
-  s: 1,
-  min: 60,
-  h: 3600,
-  d: day_seconds,
-  w: 7 * day_seconds,
-};
-
 /** Epoch seconds: a number, an ISO date or time, or from now on: `+30d`, `+1y`. A time without a zone is UTC. */
 export function time(text: string): number {
   return timeFrom(text, systemClock.now());
-}
-
-/** As `time`, with the moment that `+` counts from; `relative`: what an error shows of such times. */
-export function timeFrom(text: string, now: number, relative = '+8h, +30d'): number {
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
-  if (count !== undefined) return later(now, Number(count), unit);
-  const [, day = '', clock = '00:00', zone = 'Z'] =
-    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
-  const milliseconds = Date.parse(`${day}T${clock}${zone}`);
-  // Date.parse takes 30 February for 2 March.
-  if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
-    throw no('time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
-  }
-  return Math.floor(milliseconds / 1000);
 }
 
 /** A time that is over: as `time`, or so long ago: `2h`, `7d`. */
@@ -65,22 +39,11 @@ export function pastFrom(text: string, now: number): number {
   return count === undefined ? timeFrom(text, now, '2h, 7d') : later(now, -Number(count), unit);
 }
 
-/** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */
-function later(now: number, count: number, unit: string): number {
-  const seconds = units[unit];
-  if (seconds !== undefined) return now + count * seconds;
-  const date = new Date(now * 1000);
-  const day = date.getUTCDate();
-  date.setUTCMonth(date.getUTCMonth() + (unit === 'y' ? 12 * count : count));
-  if (date.getUTCDate() !== day) date.setUTCDate(0);
-  return Math.floor(date.getTime() / 1000);
-}
-
 /** Seconds: a plain number, or `12h`, `30d`, `1y` (of 365 days). */
 export function lifetime(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,10})(s|min|h|d|w|y)?$/.exec(text) ?? [];
   const seconds =
-    Number(count ?? Number.NaN) * (unit === 'y' ? 365 * day_seconds : (units[unit] ?? Number.NaN));
+    Number(count ?? Number.NaN) * (unit === 'y' ? 365 * 86_400 : (units[unit] ?? Number.NaN));
   if (Number.isSafeInteger(seconds)) return seconds;
   throw no('lifetime', text, 'such as 90s, 12h, 30d or 1y');
 }
@@ -98,10 +61,4 @@ export function decimal(text: string): number {
 export function yesNo(text: string): boolean {
   if (text === 'yes' || text === 'no') return text === 'yes';
   throw new UsageFault('expected yes or no');
-}
-
-export function list(text: string): string[] {
-  const words = text.split(',').map((word) => word.trim());
-  if (words.every(Boolean)) return words;
-  throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
 }

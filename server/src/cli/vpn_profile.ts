@@ -1,10 +1,11 @@
 // exitward user vpn-profile: what a user's devices need for the VPN of a server, or of all: values to type, or files.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
+import { type Column, done, type Shown } from '../../../kit/src/cli/output.ts';
 import { replaceDurably } from '../../../kit/src/durable.ts';
+import { expiry } from './columns.ts';
 import type { Verb } from './command.ts';
-import { Failure, UsageFault } from './failures.ts';
-import { type Column, done, expiry, type Shown } from './output.ts';
 import { lifetime } from './values.ts';
 
 interface ProfileFile {

@@ -4,12 +4,10 @@ import { span } from './values.ts';
 /** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
 export type Reader<Value> = (text: string) => Value;
 
-/** The records of the account that a value may be one of; a shell completes it from them. */
-export type Known = 'servers' | 'users' | 'addresses' | 'exits' | 'entries';
-
 export interface Argument {
-  summary: string;
-  known?: Known;
+  summary?: string;
+  /** The records that its value is one of; a shell completes it from them. */
+  known?: string;
   read: Reader<unknown>;
   optional?: true;
   /** As many as there are; at least one, unless optional. */
@@ -20,7 +18,8 @@ export interface Argument {
 
 export interface Option {
   summary: string;
-  known?: Known;
+  /** The records that its value is one of; a shell completes it from them. */
+  known?: string;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;
@@ -53,22 +52,14 @@ export type OptionValues<Options> = {
 export type Arguments = Record<string, Argument>;
 export type Options = Record<string, Option>;
 
-/** The options of every command. */
-export const everywhere = {
-  url: {
-    summary: 'where the service is, instead of EXW_URL or the stored login',
-    value: '<url>',
-    read: String,
-  },
-  variant: {
-    summary: 'the variant of the interface that the service is spoken to in',
-    value: '<name>',
-    read: String,
-    choices: ['current', 'earlier'],
-  },
-  insecure: { summary: 'send the token over plain http to another machine' },
-  json: { summary: 'print JSON, for programs' },
+/** The option of every command. */
+export const helpOption = {
   help: { summary: 'display help for command', short: 'h' },
+} as const satisfies Options;
+
+/** Of every command that shows something. */
+export const jsonOption = {
+  json: { summary: 'print JSON, for programs' },
 } as const satisfies Options;
 
 /** The further options of a command with a question. */

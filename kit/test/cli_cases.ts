@@ -1,4 +1,4 @@
-// The common behaviour of the command lines exitward, exitward-agent and exw: one table of cases for all three.
+// Cases of what the command lines have in common: values, tables, and command lines that are not understood.
 
 /** Bytes as people read them: three digits that matter, in decimal units. The console shows them so, too. */
 export const bytesInWords: Array<[number, string]> = [
@@ -144,132 +144,42 @@ export const wrongNetworks: Array<[string, string]> = [
   ]),
 ];
 
-export const programs = ['exitward', 'exitward-agent', 'exw'] as const;
-export type Program = (typeof programs)[number];
-
-const hint = 'Add --help for what is expected.\n';
-
-/** Command lines that are not understood, and the first line on standard error; the hint follows. */
-export const misunderstood: Array<{
-  name: string;
-  args: Record<Program, string[]>;
-  says: Record<Program, string>;
-}> = [
-  {
-    name: 'a command that there is not',
-    args: { exitward: ['nonsense'], 'exitward-agent': ['nonsense'], exw: ['nonsense'] },
-    says: alike("unknown command 'nonsense'"),
-  },
-  {
-    name: 'a verb that there is not',
-    args: {
-      exitward: ['account', 'nonsense'],
-      'exitward-agent': ['guard', 'nonsense'],
-      exw: ['authlist', 'nonsense'],
-    },
-    says: alike("unknown command 'nonsense'"),
-  },
-  {
-    name: 'a command that is nearly one',
-    args: { exitward: ['statsu'], 'exitward-agent': ['statsu'], exw: ['whoma'] },
-    says: {
-      exitward: "unknown command 'statsu'\n(Did you mean status?)",
-      'exitward-agent': "unknown command 'statsu'\n(Did you mean status?)",
-      exw: "unknown command 'whoma'\n(Did you mean whoami?)",
-    },
-  },
-  {
-    name: 'an option that is nearly one',
-    args: {
-      exitward: ['status', '--jsno'],
-      'exitward-agent': ['status', '--jsno'],
-      exw: ['whoami', '--jsno'],
-    },
-    says: alike("unknown option '--jsno'\n(Did you mean --json?)"),
-  },
-  {
-    name: 'an option that there is not',
-    args: {
-      exitward: ['status', '--nonsense'],
-      'exitward-agent': ['status', '--nonsense'],
-      exw: ['whoami', '--nonsense'],
-    },
-    says: alike("unknown option '--nonsense'"),
-  },
-  {
-    name: 'an option that there is not, with what may be a secret',
-    args: {
-      exitward: ['status', "--nonsense=ewa_'secret"],
-      'exitward-agent': ['status', "--nonsense=ewa_'secret"],
-      exw: ['whoami', "--nonsense=ewa_'secret"],
-    },
-    says: alike("unknown option '--nonsense'"),
-  },
-  {
-    name: 'an option without its value',
-    args: {
-      exitward: ['audit', '--limit'],
-      'exitward-agent': ['join', '--name'],
-      exw: ['token', 'create', '--user'],
-    },
-    says: {
-      exitward: "option '--limit <count>' argument missing",
-      'exitward-agent': "option '--name <name>' argument missing",
-      exw: "option '--user <name>' argument missing",
-    },
-  },
-  {
-    name: 'a required option that is missing',
-    args: {
-      exitward: ['account', 'create', 'acme'],
-      'exitward-agent': ['explain'],
-      exw: ['token', 'create'],
-    },
-    says: {
-      exitward: "required option '--plan <plan>' not specified",
-      'exitward-agent': "required option '--from <ip>' not specified",
-      exw: "required option '--user <name>' not specified",
-    },
-  },
-  {
-    name: 'an argument that is missing',
-    args: {
-      exitward: ['account', 'show'],
-      'exitward-agent': ['join', 'https://api.example.com'],
-      exw: ['dns', 'add', 'fra1', 'www.example.com'],
-    },
-    says: {
-      exitward: "missing required argument 'account'",
-      'exitward-agent': "missing required argument 'code'",
-      exw: "missing required argument 'ip'",
-    },
-  },
-  {
-    name: 'one argument too many, which may be a secret',
-    args: {
-      exitward: ['status', 'ewa_secret'],
-      'exitward-agent': ['status', 'ewa_secret'],
-      exw: ['login', 'ewa_secret'],
-    },
-    says: alike('too many arguments'),
-  },
-  {
-    name: 'a value of an option that cannot be read',
-    args: {
-      exitward: ['audit', '--limit', 'x'],
-      'exitward-agent': ['explain', '--port', 'x'],
-      exw: ['exits', '--base-port', 'x'],
-    },
-    says: {
-      exitward: '--limit: "x" is no whole number; expected such as 100',
-      'exitward-agent': '--port: "x" is no port; expected 1 to 65535',
-      exw: '--base-port: "x" is no port; expected 0 to 65535',
-    },
-  },
+/** Command lines of exitward that are not understood, and the fault that is named. */
+export const misunderstood: Array<[what: string, args: string[], says: string]> = [
+  ['a command that there is not', ['nonsense'], "unknown command 'nonsense'"],
+  ['a verb that there is not', ['account', 'nonsense'], "unknown command 'nonsense'"],
+  ['a command that is nearly one', ['statsu'], "unknown command 'statsu'\n(Did you mean status?)"],
+  [
+    'an option that is nearly one',
+    ['status', '--jsno'],
+    "unknown option '--jsno'\n(Did you mean --json?)",
+  ],
+  ['an option that there is not', ['status', '--nonsense'], "unknown option '--nonsense'"],
+  [
+    'an option that there is not, with what may be a secret',
+    ['status', "--nonsense=ewa_'secret"],
+    "unknown option '--nonsense'",
+  ],
+  [
+    'an option without its value',
+    ['audit', '--limit'],
+    "option '--limit <count>' argument missing",
+  ],
+  [
+    'a required option that is missing',
+    ['account', 'create', 'acme'],
+    "required option '--plan <plan>' not specified",
+  ],
+  ['an argument that is missing', ['account', 'show'], "missing required argument 'account'"],
+  ['one argument too many, which may be a secret', ['status', 'ewa_secret'], 'too many arguments'],
+  [
+    'a value of an option that cannot be read',
+    ['audit', '--limit', 'x'],
+    '--limit: "x" is no whole number; expected such as 100',
+  ],
+  [
+    'a value that is none of those that there are',
+    ['usage', '--by', 'x'],
+    '--by: expected one of hour, day, server, user',
+  ],
 ];
-
-function alike(message: string): Record<Program, string> {
-  return { exitward: message, 'exitward-agent': message, exw: message };
-}
-
-export const faultOf = (program: Program, message: string) => `${program}: ${message}\n${hint}`;

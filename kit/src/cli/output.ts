@@ -1,19 +1,44 @@
 // How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
-import { jsonText, visible } from '../../../kit/src/visible.ts';
-import { timeInWords } from './values.ts';
+import { once } from 'node:events';
+import { jsonText, visible } from '../visible.ts';
+import { bytesInWords, timeInWords } from './values.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
 
-type Row = object;
-/** On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. */
-type Kind = 'text' | 'state' | 'alarm' | 'time' | 'bytes' | 'list';
+export type Row = object;
+
+/** The text of a value in a cell, for a person or for a program. */
+export type InWords = (value: never, forPeople: boolean) => string;
+
+/**
+ * The kind of a value. On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. Where the
+ * terminal is too narrow, a `detail` is left out first, a state last, and an `event` never: it says what happened.
+ */
+type Kind = 'text' | 'detail' | 'event' | 'state' | 'alarm' | 'time' | 'bytes' | 'list' | InWords;
 
 /** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
-export type Column = readonly [title: string, path: string, kind?: Kind];
+type Spelled = readonly [title: string, path: string, kind?: Kind];
+
+/** A column, spelled out; or a field of the row that is text, and whose name is the title: `port_base`. */
+export type Column = string | Spelled;
 
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
   /** Printed as it is, to the last byte; on a terminal it does not steer that. */
   | { text: string };
+
+/** A document that is printed as it comes, with and without `--json`: for programs. Its values come from `jsonText`. */
+export interface Document {
+  pieces: AsyncIterable<string>;
+}
+
+/** Prints a document. Errors: those of its making, after what came before. */
+export async function printDocument({ pieces }: Document): Promise<void> {
+  const { stdout } = process;
+  for await (const piece of pieces) {
+    if (!stdout.write(piece)) await once(stdout, 'drain');
+  }
+}
 
 export interface Shown {
   /** For `--json`. */
@@ -24,6 +49,8 @@ export interface Shown {
   bytes?: Buffer;
   /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
+  /** The exit code, where it is another than 0. */
+  code?: number;
 }
 
 /** `1 fault`, `2 faults`. */
@@ -48,12 +75,14 @@ export function done(sentence: string, value: unknown): Shown {
 
 /** Tells a person something, beside the data: a line for each, and for each item of a list in it. */
 export function notify(...sentences: string[]): void {
+  const { stderr } = process;
   const lines = sentences.flatMap((sentence) => sentence.split(/\n(?=- )/));
-  process.stderr.write(lines.map((line) => `${visible(line)}\n`).join(''));
+  const text = lines.map((line) => `${visible(line)}\n`).join('');
+  stderr.write(stderr.isTTY ? wrapped(text, terminalWidth()) : text);
 }
 
 /** Data on stdout; the sentence for a person on stderr. On a terminal tables are as wide as `width` at most. */
-export function print(shown: Shown, json: boolean, width?: number): void {
+export function print(shown: Shown, json = false, width?: number): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
   const text = () =>
@@ -71,25 +100,26 @@ export function textOf(part: Part, forPeople: boolean, width = Number.POSITIVE_I
   if ('text' in part) {
     return forPeople ? part.text.split(/\r?\n/).map(visible).join('\n') : part.text;
   }
+  const columns = part.columns.map(spelled);
   if ('record' in part) {
-    const lines = part.columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
-    return forPeople ? recordOf(part.columns, lines) : separated(lines);
+    const lines = columns.map((column) => [column[0], cell(part.record, column, forPeople)]);
+    return forPeople ? recordOf(columns, lines) : separated(lines);
   }
-  const lines = part.rows.map((row) => part.columns.map((column) => cell(row, column, forPeople)));
+  const lines = part.rows.map((row) => columns.map((column) => cell(row, column, forPeople)));
   if (!forPeople) return separated(lines);
   if (lines.length === 0) return 'none\n';
-  return tableOf(part.columns, lines, width);
+  return tableOf(columns, lines, width);
 }
 
 /** A line for each field, with its name in bold. */
-function recordOf(columns: readonly Column[], lines: string[][]): string {
+function recordOf(columns: readonly Spelled[], lines: string[][]): string {
   return aligned(lines, (text, at, line) =>
     at === 0 ? bold(text) : coloured(text, columns[line]?.[2]),
   );
 }
 
 /** A table without the columns that there is no room for, which its last line names. */
-function tableOf(columns: readonly Column[], lines: string[][], width: number): string {
+function tableOf(columns: readonly Spelled[], lines: string[][], width: number): string {
   const header = columns.map(([title]) => title.toUpperCase());
   const kept = columnsWithin(columns, [header, ...lines], width);
   const pick = (cells: readonly string[]) => kept.map((at) => cells[at] ?? '');
@@ -103,18 +133,32 @@ function tableOf(columns: readonly Column[], lines: string[][], width: number): 
   return [bold(first), ...rest].join('\n') + note;
 }
 
-/** Which columns stay: the first one, and as many as there is room for; those that are no state go first, from the right. */
-function columnsWithin(columns: readonly Column[], lines: string[][], width: number): number[] {
+/** The columns that stay: as many as there is room for, those that mean least go first, from the right. */
+function columnsWithin(columns: readonly Spelled[], lines: string[][], width: number): number[] {
   const kept = [...columns.keys()];
   const wide = columns.map((_, at) => widest(lines, at));
   const isOver = () => kept.reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
-  while (kept.length > 1 && isOver()) {
-    const isPlain = (at: number) =>
-      at > 0 && !['state', 'alarm'].includes(columns[at]?.[2] ?? 'text');
-    const last = kept.findLast(isPlain) ?? kept.at(-1) ?? 0;
-    kept.splice(kept.indexOf(last), 1);
+  const ranks = columns.map(([, , kind], at) => (at === 0 ? ranked.length : rankOf(kind)));
+  for (let rank = 0; rank < ranked.length && isOver(); rank++) {
+    for (const at of [...kept].reverse()) {
+      if (ranks[at] === rank && isOver()) kept.splice(kept.indexOf(at), 1);
+    }
   }
   return kept;
+}
+
+/** Kinds by what is left out first; the others are never left out. */
+const ranked: ReadonlyArray<ReadonlyArray<Kind | 'words'>> = [
+  ['detail'],
+  ['text', 'time', 'bytes', 'list'],
+  ['state', 'alarm', 'words'],
+];
+
+function rankOf(kind: Kind = 'text'): number {
+  const rank = ranked.findIndex((some) =>
+    some.includes(typeof kind === 'function' ? 'words' : kind),
+  );
+  return rank < 0 ? ranked.length : rank;
 }
 
 function widest(lines: readonly string[][], at: number): number {
@@ -144,6 +188,10 @@ function coloured(text: string, kind: Kind = 'text'): string {
   if (good.test(text)) return style('green', text);
   if (doubtful.test(text)) return style('yellow', text);
   return bad.test(text) ? style('red', text) : text;
+}
+
+function spelled(column: Column): Spelled {
+  return typeof column === 'string' ? [column.replaceAll('_', ' '), column] : column;
 }
 
 function bold(text: string): string {
@@ -184,7 +232,7 @@ function lengthOf(text: string): number {
   return Array.from(text).length;
 }
 
-function cell(row: Row, [, path, kind = 'text']: Column, forPeople: boolean): string {
+function cell(row: Row, [, path, kind = 'text']: Spelled, forPeople: boolean): string {
   let value: unknown = row;
   for (const name of path.split('.'))
     value = (value as Record<string, unknown> | null | undefined)?.[name];
@@ -198,13 +246,6 @@ function textIn(value: unknown, kind: Kind, forPeople: boolean): string {
   if (forPeople && kind === 'bytes') return bytesInWords(value as number);
   if (forPeople && kind === 'time') return timeInWords(value as number);
   if (kind === 'list') return visible((value as string[]).join(','));
+  if (typeof kind === 'function') return visible(kind(value as never, forPeople));
   return visible(typeof value === 'object' ? JSON.stringify(value) : String(value));
-}
-
-/** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */
-function bytesInWords(bytes: number): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
-  const rounded = Number(Math.round(bytes).toPrecision(3));
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
-  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${units[step]}`;
 }

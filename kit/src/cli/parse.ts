@@ -1,22 +1,32 @@
 // Reads a command line against the table of commands.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { type Command, type Given, optionsOf } from './command.ts';
+import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
-import type { everywhere, Option, OptionValues, ofLists } from './options.ts';
+import type {
+  helpOption,
+  jsonOption,
+  Option,
+  Options,
+  OptionValues,
+  ofLists,
+  unasked,
+} from './options.ts';
 import { similar } from './similar.ts';
 
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
-  /** The options that every command takes. */
-  common: OptionValues<typeof everywhere> &
-    Partial<OptionValues<typeof ofLists>> & { yes?: boolean };
+  /** The values of the options that many commands have, among all others. */
+  common: Partial<
+    OptionValues<typeof helpOption & typeof jsonOption & typeof ofLists & typeof unasked>
+  > &
+    Record<string, unknown>;
 }
 
 /** The command that these words begin with, and the words after it. */
-export function findCommand(
-  commands: readonly Command[],
+export function findCommand<Session>(
+  commands: ReadonlyArray<Command<Session>>,
   words: readonly string[],
-): { command: Command; rest: string[] } | undefined {
+): { command: Command<Session>; rest: string[] } | undefined {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ');
     const command = commands.find((one) => one.name === name);
@@ -25,24 +35,34 @@ export function findCommand(
   return undefined;
 }
 
-/** The values that were given; undefined when help is asked for. Errors: a usage fault that names what is wrong. */
-export function parse(command: Command, rest: readonly string[]): Parsed | undefined {
+/**
+ * The values that were given; undefined when help is asked for. `options`: all that the command has.
+ * Errors: a usage fault that names what is wrong.
+ */
+export function parse(
+  command: Words,
+  options: Options,
+  rest: readonly string[],
+): Parsed | undefined {
   const { own, verbatim } = divide(command, rest);
-  const options = optionsOf(command);
   const { values, positionals } = split(own, options);
   if (values.help) return undefined;
   const words = command.verbatim ? verbatim : positionals;
   if (command.verbatim && positionals.length > 0) {
     throw new UsageFault('expected -- before the command to run');
   }
+  const read = readOptions(values, options);
   return {
-    given: { arguments: readArguments(command, words), options: readOptions(values, options) },
-    common: readOptions(values, options) as unknown as Parsed['common'],
+    given: { arguments: readArguments(command, words), options: read },
+    common: read as unknown as Parsed['common'],
   };
 }
 
+/** The part of a command that says which words it takes. */
+type Words = Pick<Command<never>, 'arguments' | 'verbatim'>;
+
 /** Our own words, and those behind `--` for a command that leaves them as they are. */
-function divide({ verbatim }: Command, rest: readonly string[]) {
+function divide({ verbatim }: Words, rest: readonly string[]) {
   const at = verbatim ? rest.indexOf('--') : -1;
   return at < 0
     ? { own: [...rest], verbatim: [] }
@@ -57,7 +77,12 @@ function split(args: string[], options: Record<string, Option>) {
     config[name] = { type: value ? 'string' : 'boolean', ...(short ? { short } : {}) };
   }
   try {
-    const { values, positionals } = parseArgs({ args, options: config, allowPositionals: true });
+    const words = withNegatives(args, options);
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: config,
+      allowPositionals: true,
+    });
     return { values: values as Values, positionals };
   } catch (error) {
     // Its first sentence names the option; the others explain what "--" is.
@@ -72,10 +97,23 @@ function split(args: string[], options: Record<string, Option>) {
   }
 }
 
+/** A number below zero is the value of the option before it, and no option itself. */
+function withNegatives(args: readonly string[], options: Options): string[] {
+  const words: string[] = [];
+  for (const word of args) {
+    const before = words.at(-1) ?? '';
+    const takesValue = options[before.replace(/^--/, '')]?.value !== undefined;
+    if (before.startsWith('--') && takesValue && /^-\d/.test(word)) {
+      words[words.length - 1] = `${before}=${word}`;
+    } else words.push(word);
+  }
+  return words;
+}
+
 const flagOf = (name: string, option: Option | undefined) =>
   `--${name}${option?.value ? ` ${option.value}` : ''}`;
 
-function readArguments(command: Command, words: readonly string[]): Record<string, never> {
+function readArguments(command: Words, words: readonly string[]): Record<string, never> {
   const read: Record<string, unknown> = {};
   const left = [...words];
   for (const [name, argument] of Object.entries(command.arguments ?? {})) {

@@ -1,0 +1,143 @@
+// The words that a shell offers at the Tab key. The shells ask `PROGRAM complete`, which asks the table of commands.
+import {
+  type Ask,
+  type Command,
+  commandsOf,
+  commandsWith,
+  optionsOf,
+  type Program,
+} from './command.ts';
+import type { Option } from './options.ts';
+import { findCommand } from './parse.ts';
+
+/** The words that a value can be: known here, or of records that are asked for. */
+interface Possible {
+  words: readonly string[];
+  known?: string | undefined;
+  /** The arguments before it. */
+  given?: readonly string[];
+}
+
+/** The candidates for the last of these words, which may be unfinished; nothing where files can, or behind `--`. */
+export async function candidates<Session>(
+  program: Program<Session>,
+  words: readonly string[],
+  ask: Ask,
+): Promise<string[]> {
+  const before = words.slice(0, -1);
+  const current = words.at(-1) ?? '';
+  const { words: fixed, known, given = [] } = possible(program, before, current);
+  if (!known) return fixed.filter((one) => one.startsWith(current));
+  // Of a list with commas the last one is completed.
+  const begun = current.slice(0, current.lastIndexOf(',') + 1);
+  const all = (await ask(known, given, current.slice(begun.length))).map((one) => begun + one);
+  return [...new Set(all)].filter((one) => one.startsWith(current) && !unsafe.test(one));
+}
+
+/** Text of others is not handed to a shell with anything in it that a name or address does not have. */
+const unsafe = /[^\w.:,@-]/;
+
+function possible<Session>(program: Program<Session>, before: string[], current: string): Possible {
+  if (before.includes('--')) return { words: [] };
+  const commands = commandsOf(program);
+  const found = findCommand(commands, before);
+  if (!found) return { words: nextWords(commands, before) };
+  const options = optionsOf(program, found.command);
+  const given = positionals(found.rest, options);
+  const previous = options[(before.at(-1) ?? '').replace(/^--/, '')];
+  if (previous?.value && before.at(-1)?.startsWith('--')) {
+    return { words: previous.choices ?? [], known: previous.known, given };
+  }
+  if (current.startsWith('-')) return { words: Object.keys(options).map((name) => `--${name}`) };
+  const all = Object.values(found.command.arguments ?? {});
+  const argument = all[given.length] ?? (all.at(-1)?.many ? all.at(-1) : undefined);
+  // A command may have others below it: `backup verify`.
+  const below = found.rest.length === 0 ? nextWords(commands, before) : [];
+  return {
+    words: [...(argument?.choices ?? []), ...below.filter(Boolean)],
+    known: argument?.known,
+    given,
+  };
+}
+
+/** The arguments among these words, beside options and their values. */
+function positionals(words: readonly string[], options: Record<string, Option>): string[] {
+  const isValue = (at: number) => {
+    const [, name = ''] = /^--([\w-]+)$/.exec(words[at - 1] ?? '') ?? [];
+    return options[name]?.value !== undefined;
+  };
+  return words.filter((word, at) => !word.startsWith('-') && !isValue(at));
+}
+
+/** The words that commands go on with behind these. */
+export function nextWords<Session>(
+  commands: ReadonlyArray<Command<Session>>,
+  before: readonly string[],
+): string[] {
+  const begun = before.map((word) => `${word} `).join('');
+  const names = commands.map(({ name }) => name).filter((name) => name.startsWith(begun));
+  const words = names.map((name) => name.slice(begun.length).split(' ')[0] ?? '');
+  return [...new Set(words)];
+}
+
+const shells = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof shells)[number];
+
+/** The script by which a shell asks a program. */
+export function completionScript(program: string, shell: Shell): string {
+  const name = program.replaceAll('-', '_');
+  return {
+    bash: `_${name}() {
+  local IFS=$'\\n'
+  if [[ \${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then
+    COMPREPLY=($(compgen -c -- "$2"))
+  else
+    COMPREPLY=($({ "$1" complete "\${COMP_WORDS[@]:1:COMP_CWORD}"; } 2> /dev/null))
+  fi
+}
+complete -o default -F _${name} ${program}
+`,
+    zsh: `#compdef ${program}
+_${name}() {
+  local -i at=\${words[(i)--]}
+  if (( at < CURRENT )); then
+    shift $at words
+    (( CURRENT -= at ))
+    _normal
+    return
+  fi
+  local -a found=(\${(f)"$({ "\${words[1]}" complete "\${(@)words[2,CURRENT]}"; } 2> /dev/null)"})
+  if (( \${#found} )); then compadd -a found; else _files; fi
+}
+if [[ \${funcstack[1]} == _${name} ]]; then _${name} "$@"; else compdef _${name} ${program}; fi
+`,
+    fish: `function __${name}_complete
+    set -l words (commandline -opc)
+    $words[1] complete $words[2..-1] (commandline -ct) 2> /dev/null
+end
+complete -c ${program} -a '(__${name}_complete)'
+`,
+  }[shell];
+}
+
+/** The command that prints the script. */
+export function completionOf<Session>(program: string): Command<Session> {
+  return commandsWith<Session>()({
+    name: 'completion',
+    summary: `print the script by which a shell completes ${program}`,
+    arguments: {
+      shell: {
+        summary: 'bash, zsh or fish',
+        choices: shells,
+        read: (text: string) => text as Shell,
+      },
+    },
+    notes: `bash: source <(${program} completion bash)     in ~/.bashrc
+zsh:  source <(${program} completion zsh)      in ~/.zshrc, after compinit
+fish: ${program} completion fish | source      in ~/.config/fish/config.fish`,
+    run: async ({ arguments: { shell } }) => {
+      const script = completionScript(program, shell);
+      return { value: { shell, script }, parts: [{ text: script }] };
+    },
+  });
+}

@@ -1,0 +1,86 @@
+// The text of --help, from the table of commands.
+import { type Command, type Noun, optionsOf, type Program } from './command.ts';
+import type { Option } from './options.ts';
+import { terminalWidth, wrapped } from './wrapped.ts';
+
+/** How a command is called: `exw authlist add [options] [ip]`. */
+export function usageOf<Session>(
+  { name: program }: Pick<Program<Session>, 'name'>,
+  { name, arguments: own = {}, verbatim }: Command<Session>,
+): string {
+  const words = Object.entries(own).map(([word, { optional, many }]) => {
+    const text = `${word}${many ? '...' : ''}`;
+    return optional ? `[${text}]` : `<${text}>`;
+  });
+  return [program, name, '[options]', ...(verbatim ? ['--'] : []), ...words].join(' ');
+}
+
+/** The commands in their groups; of a noun those below it. */
+export function overview<Session>(program: Program<Session>, noun?: Noun<Session>): string {
+  const { name, summary, examples, notes } = program;
+  if (noun) {
+    const lines = noun.commands.map((one): Line => [one.name, one.summary]);
+    return fitting(
+      `Usage: ${name} ${noun.noun} <command> [options]\n\n${noun.summary}\n${section('Commands', lines)}${more(`${name} ${noun.noun}`)}`,
+    );
+  }
+  const sections = Object.entries(program.groups).map(([title, some]): [string, Line[]] => [
+    title,
+    some.map((one): Line => ['noun' in one ? one.noun : one.name, one.summary]),
+  ]);
+  const widest = Math.max(...sections.flatMap(([, lines]) => lines.map(([first]) => first.length)));
+  return fitting(
+    [
+      `Usage: ${name} <command> [options]\n\n${summary}\n`,
+      ...sections.map(([title, lines]) => section(title, lines, widest)),
+      examplesOf(examples),
+      more(name),
+      `\n${notes.trim()}\n`,
+    ].join(''),
+  );
+}
+
+const more = (words: string) => `\n"${words} <command> --help" says more.\n`;
+
+const fitting = (text: string) => wrapped(text, terminalWidth());
+
+const examplesOf = (examples: readonly string[]) =>
+  examples.length === 0 ? '' : `\nExamples:\n${examples.map((one) => `  ${one}\n`).join('')}`;
+
+export function helpOf<Session>(program: Program<Session>, command: Command<Session>): string {
+  const words = Object.entries(command.arguments ?? {}).flatMap(([name, { summary }]): Line[] =>
+    summary === undefined ? [] : [[name, summary]],
+  );
+  const { summary, notes, examples = [] } = command;
+  return fitting(
+    [
+      `Usage: ${usageOf(program, command)}\n\n${summary}\n`,
+      section('Arguments', words),
+      section('Options', Object.entries(optionsOf(program, command)).map(optionLine)),
+      notes === undefined ? '' : `\n${notes}\n`,
+      examplesOf(examples),
+    ].join(''),
+  );
+}
+
+type Line = [first: string, second: string];
+
+/** An option's flags, and what it does. */
+export function optionLine([name, { short, value, summary, choices, required }]: [
+  string,
+  Option,
+]): Line {
+  const flag = `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
+  // A placeholder may name all values itself: `<hour|day>`.
+  const named = value?.includes('|') ? undefined : choices?.join(', ');
+  const more = [named, required ? 'required' : undefined].filter(Boolean);
+  return [flag, `${summary}${more.length > 0 ? ` (${more.join('; ')})` : ''}`];
+}
+
+/** Lines of two columns below a title; nothing where there are none. */
+function section(title: string, lines: Line[], least = 0): string {
+  if (lines.length === 0) return '';
+  const width = Math.max(least, ...lines.map(([first]) => first.length));
+  const text = lines.map(([first, second]) => `  ${first.padEnd(width)}  ${second}\n`);
+  return `\n${title}:\n${text.join('')}`;
+}

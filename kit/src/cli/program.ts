@@ -1,0 +1,139 @@
+// One run of a command line: finds the command, asks before it destroys, prints the outcome.
+import { type Command, commandsOf, type Noun, optionsOf, type Program } from './command.ts';
+import { candidates, nextWords } from './completion.ts';
+import { UsageFault } from './failures.ts';
+import { helpOf, overview } from './help.ts';
+import { notify, print, printDocument, screenOf } from './output.ts';
+import { findCommand, type Parsed, parse } from './parse.ts';
+import { confirmed } from './question.ts';
+import { similar } from './similar.ts';
+import { usual_every_seconds, watch } from './watch.ts';
+import { terminalWidth } from './wrapped.ts';
+
+/** Runs a command line and returns the exit code: 0 done, 1 failed, 2 not understood, or the command's own. */
+export async function runProgram<Session>(
+  program: Program<Session>,
+  words: readonly string[],
+): Promise<number> {
+  // The reader may stop early, as head does; that is no failure of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+  const [first = '', ...others] = words;
+  if (['--version', '-V'].includes(first)) return write(`${program.version}\n`);
+  if (first === 'complete') return complete(program, others);
+  if (['help', '--help', '-h'].includes(first)) return helpWith(program, others);
+  try {
+    const found = findCommand(commandsOf(program), words);
+    return found
+      ? await runCommand(program, found.command, found.rest)
+      : withoutCommand(program, first, others[0]);
+  } catch (error) {
+    return failed(program, error);
+  }
+}
+
+/** Prints candidates, and does not outlive that: a person waits at the Tab key. */
+async function complete<Session>(program: Program<Session>, words: string[]): Promise<number> {
+  let isAway = false;
+  const ask = program.ask?.(words, () => {
+    isAway = true;
+  });
+  const found = await candidates(program, words, ask ?? (async () => []));
+  // An end in good order would wait for a name server that does not answer.
+  const end = () => void (isAway && process.kill(process.pid, 'SIGKILL'));
+  process.stdout.write(found.map((word) => `${word}\n`).join(''), end);
+  return 0;
+}
+
+async function runCommand<Session>(
+  program: Program<Session>,
+  command: Command<Session>,
+  rest: string[],
+): Promise<number> {
+  const parsed = parse(command, optionsOf(program, command), rest);
+  if (!parsed) return write(helpOf(program, command));
+  const { given, common } = parsed;
+  const session = program.open(common);
+  const question = common.yes ? undefined : command.question?.(given);
+  if (question) await confirmed(question, () => command.extent?.(given, session));
+  if (common.watch) return watchCommand(parsed, command, session);
+  const outcome = await command.run(given, session);
+  if (typeof outcome === 'number') return outcome;
+  if ('pieces' in outcome) await printDocument(outcome);
+  else print(outcome, common.json, command.list && !common.wide ? terminalWidth() : undefined);
+  return ('code' in outcome ? outcome.code : undefined) ?? 0;
+}
+
+/** Errors: a usage fault off a terminal, where nothing can be drawn in place. */
+async function watchCommand<Session>(
+  { given, common }: Parsed,
+  command: Command<Session>,
+  session: Session,
+): Promise<never> {
+  if (!process.stdout.isTTY || common.json || common.wide) {
+    throw new UsageFault('--watch: expected a terminal, without --json and --wide');
+  }
+  const render = async () => {
+    const outcome = await command.run(given, session);
+    return typeof outcome === 'object' && 'parts' in outcome
+      ? screenOf(outcome, terminalWidth())
+      : '';
+  };
+  return watch(render, common.every ?? usual_every_seconds);
+}
+
+function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): number {
+  const message = `${name}: ${error instanceof Error ? error.message : String(error)}`;
+  if (error instanceof UsageFault) {
+    notify(...message.split('\n'), 'Add --help for what is expected.');
+    return 2;
+  }
+  notify(...(linesOf?.(message, error) ?? [message]));
+  return 1;
+}
+
+/** `exw help authlist add`, `exw help authlist`, `exw help`. */
+function helpWith<Session>(program: Program<Session>, words: string[]): number {
+  const found = findCommand(commandsOf(program), words);
+  if (found) return write(helpOf(program, found.command));
+  return write(overview(program, nounOf(program, words[0])));
+}
+
+/** Nothing, a noun without its verb, or a word that is no command. Errors: a usage fault. */
+function withoutCommand<Session>(
+  program: Program<Session>,
+  first: string,
+  verb: string | undefined,
+): number {
+  const noun = nounOf(program, first);
+  if (noun && ['--help', '-h'].includes(verb ?? '')) return write(overview(program, noun));
+  const unknown = noun ? verb : first || verb;
+  if (unknown !== undefined && unknown !== '') {
+    const what = unknown.startsWith('-') ? 'option' : 'command';
+    const known = nextWords(commandsOf(program), noun ? [noun.noun] : []);
+    const meant = what === 'command' ? similar(unknown, known) : '';
+    throw new UsageFault(`unknown ${what} '${unknown.replace(/(^-.*?)=.*/s, '$1')}'${meant}`);
+  }
+  process.stderr.write(overview(program, noun));
+  return 2;
+}
+
+/** The commands that begin with a word, by the noun of the table, or without one. */
+function nounOf<Session>(
+  program: Program<Session>,
+  word: string | undefined,
+): Noun<Session> | undefined {
+  const nouns = Object.values(program.groups).flat();
+  const named = nouns.find((one) => 'noun' in one && one.noun === word);
+  if (named && 'noun' in named) return named;
+  const commands = commandsOf(program).filter(({ name }) => name.startsWith(`${word} `));
+  return word && commands.length > 0
+    ? { noun: word, summary: program.summary, commands }
+    : undefined;
+}
+
+function write(text: string): number {
+  process.stdout.write(text);
+  return 0;
+}

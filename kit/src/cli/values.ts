@@ -1,0 +1,76 @@
+// Values as people write and read them on a command line: times, spans, bytes, lists.
+import { UsageFault } from './failures.ts';
+
+/** The fault of a text that is no such value. */
+export const no = (what: string, text: string, expected: string) =>
+  new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
+
+const day_seconds = 86_400;
+/** Seconds by the unit. */
+export const units: Readonly<Record<string, number>> = {
+  s: 1,
+  min: 60,
+  h: 3600,
+  d: day_seconds,
+  w: 7 * day_seconds,
+};
+
+/**
+ * Epoch seconds: a number, an ISO date or time, or from `now` on: `+30d`, `+1y`. A time without a zone is UTC.
+ * `relative`: what an error shows of such times.
+ */
+export function timeFrom(text: string, now: number, relative = '+8h, +30d'): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  const [, count, unit = ''] = /^\+(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
+  if (count !== undefined) return later(now, Number(count), unit);
+  const [, day = '', clock = '00:00', zone = 'Z'] =
+    /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?)(Z|[+-]\d{2}:\d{2})?)?$/i.exec(text) ?? [];
+  const milliseconds = Date.parse(`${day}T${clock}${zone}`);
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(milliseconds) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day)) {
+    throw no('time', text, `${relative}, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`);
+  }
+  return Math.floor(milliseconds / 1000);
+}
+
+/** Months and years by the calendar (UTC); a month that lacks the day ends on its last. */
+export function later(now: number, count: number, unit: string): number {
+  const seconds = units[unit];
+  if (seconds !== undefined) return now + count * seconds;
+  const date = new Date(now * 1000);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() + (unit === 'y' ? 12 * count : count));
+  if (date.getUTCDate() !== day) date.setUTCDate(0);
+  return Math.floor(date.getTime() / 1000);
+}
+
+/** Seconds: a plain number, or `90s`, `5min`, `1h`; at most a day, which is what a timer is good for. */
+export function span(text: string): number {
+  const [, count, unit = 's'] = /^(\d{1,5})(s|min|h)?$/.exec(text) ?? [];
+  const seconds = Number(count ?? Number.NaN) * (units[unit] ?? Number.NaN);
+  if (seconds >= 1 && seconds <= 86_400) return seconds;
+  throw no('span', text, 'such as 30s, 5min or 1h, a day at most');
+}
+
+export function list(text: string): string[] {
+  const words = text.split(',').map((word) => word.trim());
+  if (words.every(Boolean)) return words;
+  throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
+}
+
+/** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
+export function timeInWords(seconds: number): string {
+  if (seconds === 0) return '-';
+  return new Date(seconds * 1000)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/:\d\d\.\d+Z/, 'Z');
+}
+
+/** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */
+export function bytesInWords(bytes: number): string {
+  const sizes = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
+  const rounded = Number(Math.round(bytes).toPrecision(3));
+  const step = Math.min(sizes.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
+  return `${Number((rounded / 1000 ** step).toPrecision(3))} ${sizes[step]}`;
+}

@@ -1,0 +1,329 @@
+// The command lines exitward, exitward-agent and exw: what their kit gives to all three.
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { exitwardAgent } from '../../agent/src/cli.ts';
+import { exw } from '../../client/src/cli/commands.ts';
+import * as clientValues from '../../client/src/cli/values.ts';
+import { bytes as bytesOfConsole } from '../../console/src/format.ts';
+import { exitward } from '../../server/src/cli/main.ts';
+import { CommandHost } from '../../test/command_host.ts';
+import { canonicalAddress, parseNetworks } from '../src/address.ts';
+import { commandsOf, optionsOf, type Program } from '../src/cli/command.ts';
+import { candidates } from '../src/cli/completion.ts';
+import { helpOf, overview } from '../src/cli/help.ts';
+import { type Column, print, textOf } from '../src/cli/output.ts';
+import { findCommand, parse } from '../src/cli/parse.ts';
+import * as values from '../src/cli/values.ts';
+import { wrapped } from '../src/cli/wrapped.ts';
+import {
+  addresses,
+  bytesInWords,
+  hostileText,
+  hostileTextShown,
+  misunderstood,
+  moment,
+  networks,
+  records,
+  steering,
+  times,
+  timesInWords,
+  wrongAddresses,
+  wrongNetworks,
+  wrongTimes,
+} from './cli_cases.ts';
+
+describe('values for people', () => {
+  test.each(bytesInWords)('%i bytes', (count, words) => {
+    expect([values.bytesInWords(count), bytesOfConsole(count)]).toEqual([words, words]);
+  });
+
+  test.each(timesInWords)('the time %i', (seconds, words) => {
+    expect(values.timeInWords(seconds)).toBe(words);
+  });
+});
+
+test.each(records)('the record $record', ({ record, people, pipe }) => {
+  const columns = Object.keys(record).map((name) => [name, name] as const);
+  expect(textOf({ record, columns }, true)).toBe(people);
+  expect(textOf({ record, columns }, false)).toBe(pipe);
+});
+
+describe('output', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test('is JSON on standard output with --json; a sentence for people is on standard error', () => {
+    const said = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr'] as const) {
+      vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+        said[stream] += text;
+        return true;
+      });
+    }
+    // Text of others does not steer the terminal here, either, nor pass for another line; a list has lines.
+    const value = { a: [1], [hostileText]: hostileText };
+    print({ value, parts: [], sentence: `${hostileText}\n- so` }, true);
+    vi.restoreAllMocks();
+    expect(said.stderr).toBe(`${hostileTextShown}\n- so\n`);
+    expect(said.stdout).toMatch(/^{\n {2}"a": \[\n {4}1\n {2}\],\n {2}".*": ".*"\n}\n$/);
+    expect(said.stdout).not.toMatch(steering);
+    expect(JSON.parse(said.stdout)).toEqual(value);
+  });
+
+  test.each([true, false])('as it is does not steer a terminal (%s)', (isTerminal) => {
+    let said = '';
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      said += text;
+      return true;
+    });
+    const before = process.stdout.isTTY;
+    process.stdout.isTTY = isTerminal;
+    const text = `a\tb\n${hostileText}\n`;
+    print({ value: text, parts: [{ text }] });
+    process.stdout.isTTY = before;
+    expect(said).toBe(isTerminal ? `a\\x09b\n${hostileTextShown.replace('\\x0a', '\n')}\n` : text);
+  });
+});
+
+test('a list has a header in capitals for people, none for pipes; cells are escaped', () => {
+  const columns: Column[] = ['name', ['words', 'words', 'list'], 'on', ['size', 'size', 'bytes']];
+  const rows = [
+    { name: 'a', words: ['x\x1b', 'y'], on: true, size: 999_999 },
+    { name: 'longer', words: [], on: false, size: null },
+  ];
+  expect(textOf({ rows, columns }, true)).toBe(
+    'NAME    WORDS    ON   SIZE\na       x\\x1b,y  yes  1 MB\nlonger  -        no   -\n',
+  );
+  expect(textOf({ rows, columns }, false)).toBe('a\tx\\x1b,y\tyes\t999999\nlonger\t\tno\t\n');
+  expect([textOf({ rows: [], columns }, true), textOf({ rows: [], columns }, false)]).toEqual([
+    'none\n',
+    '',
+  ]);
+});
+
+describe('a list on a narrow terminal', () => {
+  const columns: Column[] = ['name', 'city', ['status', 'status', 'state'], 'country'];
+  const rows = [{ name: 'fra1', city: 'Frankfurt', status: 'crit', country: 'DE' }];
+  const at = (width: number) => textOf({ rows, columns }, true, width);
+
+  test('is as wide as it, and names the columns that it leaves out: the state is the last to go', () => {
+    expect(at(32)).toBe('NAME  CITY       STATUS  COUNTRY\nfra1  Frankfurt  crit    DE\n');
+    expect(at(31)).toBe(
+      'NAME  CITY       STATUS\nfra1  Frankfurt  crit\n--wide shows also: COUNTRY\n',
+    );
+    expect(at(20)).toBe('NAME  STATUS\nfra1  crit\n--wide shows also: CITY, COUNTRY\n');
+    expect(at(5)).toBe('NAME\nfra1\n--wide shows also: CITY, STATUS, COUNTRY\n');
+  });
+
+  test('leaves out details first, and never what happened', () => {
+    const audit: Column[] = [
+      'id',
+      ['from', 'from', 'detail'],
+      'account',
+      ['action', 'action', 'event'],
+      ['target', 'target', 'event'],
+    ];
+    const one = { id: 1, from: '192.0.2.1', account: 'acme', action: 'user.add', target: 'alice' };
+    const within = (width: number) => textOf({ rows: [one], columns: audit }, true, width);
+    expect(within(32)).toBe(
+      'ID  ACCOUNT  ACTION    TARGET\n1   acme     user.add  alice\n--wide shows also: FROM\n',
+    );
+    expect(within(10)).toContain('1   user.add  alice');
+  });
+
+  test('has its only column cut', () => {
+    const one = {
+      rows: [{ name: 'a long name of a server' }],
+      columns: [['name', 'name']] as const,
+    };
+    expect(textOf(one, true, 12)).toBe('NAME\na long name…\n');
+    expect(textOf(one, false, 12)).toBe('a long name of a server\n');
+  });
+});
+
+test('help is broken below its column, and below the flag that leaves no room', () => {
+  expect(wrapped('one two three four\n\n  --a  one two three', 13)).toBe(
+    'one two three\nfour\n\n  --a  one\n       two\n       three',
+  );
+  expect(wrapped('  --a-long-flag  one two', 16)).toBe('  --a-long-flag\n      one two');
+});
+
+describe('times', () => {
+  test.each(times)('%s', (text, iso) => {
+    expect(new Date(values.timeFrom(text, moment) * 1000).toISOString()).toBe(iso);
+  });
+
+  test.each(wrongTimes)('%j is none', (text) => {
+    expect(() => values.timeFrom(text, moment)).toThrow(
+      `${JSON.stringify(text)} is no time; expected +8h, +30d, 2027-01-31, 2027-01-31T12:00Z or epoch seconds`,
+    );
+  });
+});
+
+describe.each([
+  ['the kit', canonicalAddress],
+  ['exw, which has no dependencies', clientValues.canonicalAddress],
+])('addresses, as %s reads them', (_, read) => {
+  test.each(addresses)('%s', (text, canonical) => {
+    expect(read(text)).toBe(canonical);
+    expect(clientValues.address(text)).toBe(text);
+  });
+
+  test.each(wrongAddresses)('%j is none', (text) => {
+    expect(read(text)).toBeUndefined();
+    expect(() => clientValues.address(text)).toThrow('is no IP address');
+  });
+});
+
+describe('networks', () => {
+  test.each(networks)('%j', (text, all) => {
+    expect(parseNetworks(text).map(([base, bits]) => `${base}/${bits}`)).toEqual(all);
+  });
+
+  test.each(wrongNetworks)('%j is none', (part, says) => {
+    expect(() => parseNetworks(`192.168.0.0/16,${part}`)).toThrow(new Error(says));
+  });
+});
+
+const programs = [exitward({}), exitwardAgent({}), exw({}, '0.0.0')] as Array<Program<unknown>>;
+
+describe.each(programs.map((program) => [program.name, program] as const))('%s', (_, program) => {
+  const commands = commandsOf(program);
+
+  test('says the same as when its help was last read', async () => {
+    const { columns } = process.stdout;
+    process.stdout.columns = 100;
+    const pages = [overview(program), ...commands.map((command) => helpOf(program, command))];
+    process.stdout.columns = columns;
+    const text = `${pages.join(`\n${'-'.repeat(100)}\n\n`)}`;
+    await expect(text).toMatchFileSnapshot(`help/${program.name}.txt`);
+  });
+
+  test('has each of its examples understood as the command that shows it, every flag as an option', () => {
+    const shown = commands.flatMap((one) => (one.examples ?? []).map((text) => ({ text, one })));
+    for (const { text, one } of [
+      ...shown,
+      ...program.examples.map((text) => ({ text, one: undefined })),
+    ]) {
+      const words = text.split(' ').slice(1);
+      const found = findCommand(commands, words);
+      if (!found) throw new Error(text);
+      const options = optionsOf(program, found.command);
+      const given = parse(found.command, options, found.rest)?.given.options ?? {};
+      const end = words.indexOf('--');
+      const flags = (end < 0 ? words : words.slice(0, end)).flatMap((word) =>
+        word.startsWith('--') ? [word.slice(2).replace(/=.*/, '')] : [],
+      );
+      const read = Object.entries(given).flatMap(([option, value]) =>
+        value === undefined || value === false ? [] : [option],
+      );
+      expect([found.command, read], text).toEqual([
+        one ?? found.command,
+        expect.arrayContaining(flags),
+      ]);
+    }
+  });
+
+  test('completes its nouns, their verbs and the options of each command', async () => {
+    const offered = (...words: string[]) => candidates(program, words, async () => []);
+    for (const command of commands) {
+      const path = command.name.split(' ');
+      for (const [at, word] of path.entries()) {
+        expect(await offered(...path.slice(0, at), word.slice(0, 3))).toContain(word);
+      }
+      const longs = Object.keys(optionsOf(program, command)).map((name) => `--${name}`);
+      expect(await offered(...path, '--')).toEqual(longs);
+    }
+    expect(await offered('no-such-noun', '')).toEqual([]);
+  });
+});
+
+const bins: Record<string, string> = {
+  exitward: fileURLToPath(new URL('../../server/bin/exitward.js', import.meta.url)),
+  'exitward-agent': fileURLToPath(new URL('../../agent/bin/exitward-agent.js', import.meta.url)),
+  exw: fileURLToPath(new URL('../../client/bin/exw.js', import.meta.url)),
+};
+
+describe.each(Object.keys(bins))('%s as a process', (program) => {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-kits-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const host = new CommandHost(bins[program] as string);
+  const run = (...args: string[]) => runWith({}, ...args);
+  const runWith = (settings: Record<string, string>, ...args: string[]) =>
+    host.run({
+      args,
+      env: {
+        PATH: process.env.PATH,
+        XDG_CONFIG_HOME: folder,
+        EXITWARD_DATA_DIR: folder,
+        EXITWARD_AGENT_STATE_DIR: folder,
+        EXITWARD_ADMIN_URL: 'http://127.0.0.1:9',
+        EXITWARD_ADMIN_TOKEN: 'ewo_x',
+        EXW_URL: 'http://127.0.0.1:9',
+        EXW_TOKEN: 'ewa_x',
+        ...settings,
+      },
+    });
+
+  test.each(program === 'exitward' ? misunderstood : misunderstood.slice(0, 1))(
+    '%s is not understood: 2',
+    async (_, args, says) => {
+      expect(await run(...args)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `${program}: ${says}\nAdd --help for what is expected.\n`,
+      });
+    },
+  );
+
+  test.each([[[]], [[program === 'exitward-agent' ? 'guard' : 'authlist']]])(
+    '%j alone is answered with the help, on standard error: 2',
+    async (args) => {
+      const { code, stdout, stderr } = await run(...args);
+      expect([code, stdout], stderr).toEqual([2, '']);
+      expect(stderr).toMatch(new RegExp(`^Usage: ${program} (.|\n)*\n\n[A-Z][\\w ]+:\n {2}\\w`));
+    },
+  );
+
+  test('what fails is told in a sentence on standard error: 1', async () => {
+    const { code, stdout, stderr } = await run(program === 'exw' ? 'whoami' : 'status', '--json');
+    expect([code, stdout], stderr).toEqual([1, '']);
+    expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));
+  });
+
+  test('the message of a hostile server is one line, and does not steer the terminal', async () => {
+    const hostile = createServer((_, response) => {
+      response.writeHead(403, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ message: hostileText, code: 'forbidden' }));
+    }).listen(0, '127.0.0.1');
+    await once(hostile, 'listening');
+    const url = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+    const args: Record<string, string[]> = {
+      exitward: ['status'],
+      'exitward-agent': ['join', url, 'code'],
+      exw: ['whoami', '--url', url],
+    };
+    const { code, stdout, stderr } = await runWith(
+      { EXITWARD_ADMIN_URL: url },
+      ...(args[program] ?? []),
+    ).finally(() => hostile.close());
+    expect([code, stdout, stderr]).toEqual([1, '', `${program}: ${hostileTextShown}\n`]);
+  });
+
+  test.each(['-V', '--version'])('%s prints the version alone', async (option) => {
+    const { code, stdout } = await run(option);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  test.each([['--help'], ['help']])('%s is no fault: 0', async (...args) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^Usage: ${program} <command> \\[options\\]\n`));
+  });
+});
