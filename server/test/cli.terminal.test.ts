@@ -50,8 +50,8 @@ test('lists are tables with a bold header; in a pipe they are tabs without one',
 
 test('what destroys asks first, and only yes is yes', async () => {
   // The other keys are pressed at exw, all of them in a deep run.
-  const others = effort === 'deep' ? [['n'], ['C-c']] : [];
-  for (const keys of [['Enter'], ['Escape'], ...others]) {
+  const others = effort === 'deep' ? [['n', 'Enter'], ['C-d']] : [];
+  for (const keys of [['Enter'], ['C-c'], ...others]) {
     const before = await tokenVersion();
     await terminal.enter('exitward user raise-token-version acme alice');
     await terminal.shows(/This ends all proxy access tokens and VPN passwords of alice at once\./);
@@ -62,7 +62,7 @@ test('what destroys asks first, and only yes is yes', async () => {
   const before = (await tokenVersion()) ?? 0;
   await terminal.enter('exitward user raise-token-version acme alice');
   await terminal.shows(/This ends all proxy access tokens/);
-  await terminal.press('y');
+  await terminal.press('y', 'Enter');
   await terminal.shows(/code 0/);
   expect(await tokenVersion()).toBe(before + 1);
 });
