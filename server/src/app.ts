@@ -21,13 +21,7 @@ import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
-import {
-  knownMethodOf,
-  Methods,
-  methodOf,
-  rejectUndocumentedQueries,
-  routerOptions,
-} from './http/routing.ts';
+import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
 import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
@@ -71,12 +65,11 @@ export async function createApp(
   const nextRequestId = requestIds();
   const account = accountContext(ctx);
 
-  const methods = new Methods();
   const connections = options.connections ?? Connections.within(ctx.config, ctx.log);
   const app = Fastify({
     serverFactory: (route) => {
       const toRouter: RequestListener = (request, response) => {
-        methods.fold(request);
+        foldMethod(request);
         (route as RequestListener)(request, response);
       };
       const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
@@ -89,7 +82,7 @@ export async function createApp(
     requestIdHeader: false,
     logger: false,
     bodyLimit,
-    routerOptions,
+    routerOptions: { maxParamLength: 512, caseSensitive: true },
     trustProxy: (address: string) => addressInNetworks(address, ctx.config.trusted_proxies),
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
@@ -121,7 +114,7 @@ export async function createApp(
   rejectUndocumentedQueries(app);
   await options.prepare?.(app);
 
-  methods.collect(app);
+  const add405Routes = collectMethods(app);
   healthRoutes(app, ctx);
   if (parts.customers || parts.operators) pageRoutes(app, ctx);
   if (parts.customers) {
@@ -139,7 +132,7 @@ export async function createApp(
   }
   if (parts.nodes) nodeRoutes(app, ctx);
   addLastChecks(app, connections);
-  methods.addRoutes(app);
+  add405Routes();
   return app;
 }
 
@@ -243,7 +236,7 @@ function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   app.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     const status = reply.statusCode;
-    ctx.metrics.requests.inc({ route, method: knownMethodOf(request), status });
+    ctx.metrics.requests.inc({ route, method: request.method, status });
     ctx.metrics.latency.observe({ route }, reply.elapsedTime / 1000);
     const quiet = status < 400 && (request.method === 'GET' || request.method === 'HEAD');
     if (quiet && ctx.config.log_requests === 'changes') return;

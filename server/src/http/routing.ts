@@ -1,7 +1,6 @@
 // Routes of every audience: to which audience a path belongs, what is checked of every path, and the 405s.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import findMyWay from 'find-my-way';
 import { ApiError, badRequest, notFound } from '../errors.ts';
 import { EmptyQuery } from './fields.ts';
 
@@ -9,7 +8,7 @@ import { EmptyQuery } from './fields.ts';
 interface RouteConfig {
   /** Throws 404 (or 403) when the record that the path names is not there; runs before the body is read. */
   find?: (request: FastifyRequest) => Promise<unknown>;
-  /** The methods of the path, at the route that is sent 405. Set by `Methods`. */
+  /** The methods of the path, at the route of those that it lacks. Set by `add405Routes`. */
   allow?: string;
 }
 
@@ -19,7 +18,7 @@ declare module 'fastify' {
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** The method as sent, when the router takes it for TRACE. */
+    /** The method as sent, if `foldMethod` replaced it. */
     sent_method?: string;
   }
 }
@@ -27,14 +26,6 @@ declare module 'node:http' {
 /** The method as sent. */
 export function methodOf({ raw }: FastifyRequest): string {
   return raw.sent_method ?? raw.method ?? '';
-}
-
-const known = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
-
-/** The method as sent, of a bounded set: TRACE for one that no route could have. */
-export function knownMethodOf(request: FastifyRequest): string {
-  const method = methodOf(request);
-  return known.has(method) ? method : 'TRACE';
 }
 
 /** Errors: 404 when the record is not there. That the principal may not use it (403) comes after the 405. */
@@ -74,49 +65,35 @@ function plainPath(url: string): string {
     .replace(/%[2-7][0-9a-f]/gi, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 }
 
-/** As the router of the app is made, and the one that knows which methods a path has. */
-export const routerOptions = { maxParamLength: 512, caseSensitive: true };
+const routed = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+
+/** Makes TRACE, which no path serves, of a method that has no routes at all: Node knows 34 methods. */
+export function foldMethod(request: IncomingMessage): void {
+  if (!request.method || routed.includes(request.method)) return;
+  request.sent_method = request.method;
+  request.method = 'TRACE';
+}
 
 /**
- * The methods of each path, and the 405s. A route for each other method at each path would be four of five routes, and half
- * of the time that a server takes to start: one for TRACE stands for them all, with `allow` in its config, and the router
- * takes a method that the path does not have for TRACE. The checks of each audience send the 405, each in its order.
+ * Adds a route to each path for the methods that it lacks, with `allow` in its config; the checks of each
+ * audience send the 405, each in its order. Call before any route is added, and the result after the last.
  */
-export class Methods {
-  readonly #paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();
-  readonly #router = findMyWay(routerOptions);
-
-  /** Reads the routes of the app. Call before any is added. */
-  collect(app: FastifyInstance): void {
-    app.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
-      const path = this.#paths.get(url) ?? {
-        allowed: new Set(),
-        config: {} as FastifyContextConfig,
-      };
-      for (const one of [method].flat()) path.allowed.add(one);
-      path.config = { ...path.config, ...config };
-      this.#paths.set(url, path);
-    });
-  }
-
-  /** Adds the routes that are sent 405. Call after the last route was added. */
-  addRoutes(app: FastifyInstance): void {
-    for (const [url, { allowed, config }] of [...this.#paths]) {
-      const allow = Array.from(allowed).sort().join(', ');
-      this.#router.trace(url, () => {}, new Set(allowed));
+export function collectMethods(app: FastifyInstance): () => void {
+  const paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();
+  app.addHook('onRoute', ({ url, method, config }: RouteOptions) => {
+    if (config?.allow) return;
+    const path = paths.get(url);
+    const allowed = new Set([...(path?.allowed ?? []), method].flat());
+    paths.set(url, { allowed, config: { ...path?.config, ...config } as FastifyContextConfig });
+  });
+  return function add405Routes() {
+    for (const [url, { allowed, config }] of paths) {
+      const allow = [...allowed].sort().join(', ');
+      const method = routed.filter((one) => !allowed.has(one));
       const schema = { hide: true };
-      app.route({ url, method: 'TRACE', schema, config: { ...config, allow }, handler: () => {} });
+      app.route({ url, method, schema, config: { ...config, allow }, handler: () => {} });
     }
-  }
-
-  /** Lets the router take a method that the path does not have, or no route has, for TRACE. */
-  fold(request: IncomingMessage): void {
-    const { method = '', url = '' } = request;
-    const allowed = this.#router.find('TRACE', url)?.store as Set<string> | undefined;
-    if (allowed ? allowed.has(method) : known.has(method)) return;
-    request.sent_method = method;
-    request.method = 'TRACE';
-  }
+  };
 }
 
 /** A route that documents no query parameters accepts none. Call before any route is added. */
