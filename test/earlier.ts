@@ -5,6 +5,9 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
+/** The last release. */
+export const released = { version: '0.2.0', commit: 'c3ffbe83' };
+
 /** Lays these folders of a commit into another folder, with this tree's packages. Errors: the history does not reach back to it. */
 export function unpackCommit(commit: string, into: string, ...folders: string[]): void {
   const git = (...args: string[]) =>

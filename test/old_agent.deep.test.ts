@@ -1,16 +1,14 @@
-// The agent of before error codes, as git has it, as a node of this control plane: nodes are upgraded after their control plane.
+// The agent of the last release, as git has it, as a node of this control plane: nodes are upgraded after their control plane.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../server/test/waiting.ts';
-import { unpackCommit } from './earlier.ts';
+import { released, unpackCommit } from './earlier.ts';
 import { nextClientIp, nextNodePlace } from './system/places.ts';
 import { openTunnel } from './system/traffic.ts';
 import { through, World } from './system/world.ts';
 
-/** The last commit before errors had codes. */
-const commit = 'ed43d72';
 /** A node believes that it is revoked after half a minute. */
 const revoked_seconds = 90;
 
@@ -26,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('an agent of before this change keeps working with a new server', async () => {
+test('an agent of the last release keeps working with this server', async () => {
   const { control } = world;
   const place = nextNodePlace();
   const server = await world.addServer(place.exit_ip);
@@ -34,7 +32,7 @@ test('an agent of before this change keeps working with a new server', async () 
   const decisionFor = (ip: string) => world.decisionFor(through(place, ip));
   const first = await customer.list();
 
-  unpackCommit(commit, folder, 'agent');
+  unpackCommit(released.commit, folder, 'agent');
   const program = join(folder, 'agent/bin/exitward-agent.js');
   // It joins, takes a snapshot, and follows the changes.
   const agent = await world.addAgent(server, { place, program });

@@ -58,16 +58,14 @@ describe('docs/openapi.json', () => {
   test('hides only what no client calls', () => {
     const hidden = new Set(routes.filter((route) => route.hidden).map(({ path }) => path));
     const own = ['/docs', '/docs/openapi.json', '/docs/reference.js', '/healthz', '/readyz'];
-    // Older agents report the last uses of authlist entries there.
     // Files that curl fetches, by the line of an invitation.
     const ofNewMachines = ['/node/install.sh', '/node/packages/{file}'];
-    const ofOlderAgents = ['/node/uses'];
     // The rest are what stands for the methods that a path does not have: 405.
     const documented = new Set(operations.map(({ path }) => path));
     const isPage = (path: string) =>
       /^\/(assets\/\{name\}|[\w.-]+\.(js|css|svg|md|woff2))?$/.test(path);
     const rest = [...hidden].filter((path) => !documented.has(path) && !isPage(path));
-    expect(rest.sort()).toEqual([...own, ...ofNewMachines, ...ofOlderAgents].sort());
+    expect(rest.sort()).toEqual([...own, ...ofNewMachines].sort());
   });
 
   test('names each operation once, as a method could be called', () => {

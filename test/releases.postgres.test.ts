@@ -13,6 +13,7 @@ import { FakeEngine } from '../agent/test/fake_engine.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { passwordOf, startTestApp } from '../server/test/harness.ts';
 import { until } from '../server/test/waiting.ts';
+import { released } from './earlier.ts';
 
 const releases = join(import.meta.dirname, 'releases');
 const { version } = JSON.parse(
@@ -46,7 +47,7 @@ eachDatabase((database) => {
   const engine = database.name === 'SQLite' ? 'sqlite' : 'postgres';
   const kept = readdirSync(releases).filter((name) => name.endsWith(`-${engine}.tgz`));
 
-  test('the releases are there', () => expect(kept).toContain(`0.1.0-${engine}.tgz`));
+  test('the releases are there', () => expect(kept).toContain(`${released.version}-${engine}.tgz`));
 
   describe.each(kept)('%s', (name) => {
     test('is upgraded in place: records, tokens, sessions and usage are there, and an agent sends what it had not', async () => {

@@ -1,4 +1,4 @@
-// Version 0.1.0, as git has it, is upgraded in place: the server on its database, the agents beside both versions of it, in either order.
+// The last release, as git has it, is upgraded in place: the server on its database, the agents beside both versions of it, in either order.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,15 +7,13 @@ import { Browser } from '../server/test/client.ts';
 import { eachDatabase } from '../server/test/databases.ts';
 import { passwordOf } from '../server/test/harness.ts';
 import { until } from '../server/test/waiting.ts';
-import { unpackCommit } from './earlier.ts';
+import { released, unpackCommit } from './earlier.ts';
 import type { AgentProcess } from './system/agent_process.ts';
 import type { Customer } from './system/control_plane.ts';
 import { nextClientIp, nextNodePlace } from './system/places.ts';
 import { openTunnel } from './system/traffic.ts';
 import { through, World } from './system/world.ts';
 
-/** The last commit of version 0.1.0. */
-const before = '3b9f165';
 const { version } = JSON.parse(
   readFileSync(join(import.meta.dirname, '../server/package.json'), 'utf8'),
 );
@@ -25,7 +23,7 @@ eachDatabase((database) => {
   let world: World;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'exitward-upgrade-'));
-    unpackCommit(before, folder, 'server', 'agent', 'docs');
+    unpackCommit(released.commit, folder, 'server', 'agent', 'docs');
     const settings = { EXITWARD_DATABASE_URL: await database.emptyUrl() };
     world = await World.start('embedded', settings, join(folder, 'server/test/serve.ts'));
   });
@@ -50,7 +48,7 @@ eachDatabase((database) => {
     );
   }
 
-  test('all that 0.1.0 stored is there, old and new agents serve by either server, and each is shown as what it is', async () => {
+  test('all that it stored is there, old and new agents serve by either server, and each is shown as what it is', async () => {
     const { control } = world;
     const places = [nextNodePlace(), nextNodePlace()] as const;
     const servers = [
@@ -64,7 +62,7 @@ eachDatabase((database) => {
       await world.addAgent(servers[1], { place: places[1] }),
     ];
     for (const agent of agents) await agent.follow();
-    expect((await control.do('GET', '/status')).version).toBe('0.1.0');
+    expect((await control.do('GET', '/status')).version).toBe(released.version);
 
     const customers = [await world.customer(servers[0]), await world.customer(servers[1])] as const;
     const listed = [await customers[0].list(), await customers[1].list()] as const;
@@ -132,7 +130,7 @@ eachDatabase((database) => {
     await served();
     for (const at of [0, 1] as const) await use(customers[at], ways[2 * at] as (typeof ways)[0]);
     await until(
-      async () => (await versionsShown()).join() === ['0.1.0', version].sort().join(),
+      async () => (await versionsShown()).join() === [released.version, version].sort().join(),
       60,
     );
     const late = await customers[0].list();

@@ -4,7 +4,7 @@
 export class ControlError extends Error {
   /** Of the response; undefined when there was none, or it broke off. */
   readonly status: number | undefined;
-  /** The word to decide by. A control plane of before codes says by its status what matters. */
+  /** The word to decide by. */
   readonly code: string | undefined;
   /** Names the part of the request that is wrong, such as `rows.12.at`. */
   readonly field: string | undefined;
@@ -28,21 +28,9 @@ export class ControlError extends Error {
     super(message);
     this.status = about.status;
     this.isOurs = about.isOurs ?? false;
-    this.code = codeOf(about.code, about.status, this.isOurs);
+    this.code = about.code;
     this.field = about.field;
     this.retry_after_seconds = about.retry_after_seconds;
     this.answered_at = about.answered_at;
   }
-}
-
-/** The code, or the only one that the agent knows of this status when the code says no more than that. */
-function codeOf(
-  code: string | undefined,
-  status: number | undefined,
-  isOurs: boolean,
-): string | undefined {
-  const isGeneral = code === undefined || code === 'conflict' || code === 'unauthorized';
-  if (isGeneral && status === 409) return 'snapshot_needed';
-  if (isGeneral && status === 401 && isOurs) return 'node_token_unknown';
-  return code;
 }

@@ -73,7 +73,7 @@ test('a decider that leaves tells what it noted, and it is known without any', a
   expect(await link.takeLastUsed()).toEqual([]);
 });
 
-test('a decider of an earlier version, which does not know the question, does no harm', async () => {
+test('a decider that responds with something else does no harm', async () => {
   const link = await listen();
   await decider(link, () => ({ verdict: { verdict: 'deny', reason: 'wrong_port' } }));
   expect(await link.takeLastUsed()).toEqual([]);

@@ -158,10 +158,10 @@ describe('the report', () => {
     },
   );
 
-  test('that an older control plane does not know is not sent again', async () => {
+  test('that is rejected for good is not sent again', async () => {
     const { engine, told, answers, report } = scene();
     engine.note(by(1, 1), minute);
-    answers.push(Object.assign(new Error('no such path'), { status: 404 }));
+    answers.push(Object.assign(new Error('not valid'), { status: 400 }));
     await report();
     await report();
     engine.note(by(1, 2), minute);

@@ -75,7 +75,6 @@ class Control {
   readonly nodes: Node[] = [];
   limit: number;
   used = 0;
-  isOld = false;
   isAway = false;
 
   constructor(limit: number) {
@@ -88,7 +87,7 @@ class Control {
     await clock.sleep(answer_takes);
     if (left_bytes === 0) for (const node of this.nodes) node.end();
     const limits: BytesLeft[] = [{ account: 1, left_bytes, until: never }];
-    return { counted: true, left_out: [], ...(this.isOld ? {} : { limits }) };
+    return { counted: true, held: false, left_out: [], limits };
   }
 }
 
@@ -160,10 +159,9 @@ class Node {
 async function run(
   { pace, limit, nodes = 1 }: { pace: number; limit: number; nodes?: number },
   holds: (all: Node[], clock: ModelClock, control: Control) => boolean,
-  also: Partial<Control> = {},
 ) {
   const clock = new ModelClock();
-  const control = Object.assign(new Control(limit), also);
+  const control = new Control(limit);
   const all = Array.from({ length: nodes }, () => new Node(clock, pace / nodes));
   for (const node of all) await node.start(control);
   while (!holds(all, clock, control)) {
@@ -200,13 +198,6 @@ describe('at a steady pace', () => {
     const { over } = await run({ pace, limit: 7.3 * pace, nodes: 2 }, areEnded);
     expect(over).toBeGreaterThanOrEqual(0);
     expect(over / pace).toBeLessThanOrEqual(0.5);
-  });
-
-  test('a control plane that tells no limits ends it as before', async () => {
-    const pace = 50 * megabyte;
-    const { over, all } = await run({ pace, limit: 7.3 * pace }, areEnded, { isOld: true });
-    expect(over / pace).toBeGreaterThan(0.25);
-    expect(all[0]?.ends).toEqual([]);
   });
 
   test('while the control plane is away what it told last is counted on, and the end is renewed', async () => {

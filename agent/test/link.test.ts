@@ -16,6 +16,7 @@ import { HastyClock } from './hasty_clock.ts';
 import { ScriptedControl } from './scripted_control.ts';
 
 const later = 4_000_000_000;
+const snapshotNeeded = { status: 409, body: { message: 'Take one.', code: 'snapshot_needed' } };
 const scenes: Array<{ stop(): Promise<void>; clean(): Promise<void> }> = [];
 
 afterEach(async () => {
@@ -280,7 +281,7 @@ describe('a new snapshot is taken', () => {
 
   test('when the log no longer reaches back', () =>
     replaced(({ control }) => {
-      control.rejections.set('GET /changes', { status: 409 });
+      control.rejections.set('GET /changes', snapshotNeeded);
       control.cut();
     }));
 
@@ -288,7 +289,7 @@ describe('a new snapshot is taken', () => {
 
   test('when an acknowledgement is refused as of another history', () =>
     replaced(({ control }) => {
-      control.rejections.set('POST /acks', { status: 409 });
+      control.rejections.set('POST /acks', snapshotNeeded);
       control.write('id: e1:2\nevent: position\ndata: 2\n\n');
     }));
 
@@ -431,9 +432,8 @@ test('a node that is told when to come back comes later than that, not at once w
 });
 
 describe('a node whose token is refused', () => {
-  const headers = { 'www-authenticate': 'Bearer', 'x-request-id': 'r1' };
-  const body = { message: 'The node token is not known or was revoked.' };
-  const refused = { status: 401, headers, body };
+  const message = 'The node token is not known or was revoked.';
+  const refused = { status: 401, body: { message, code: 'node_token_unknown' } };
 
   test('lets nobody in after three rejections over half a minute, also after a restart', async () => {
     const clock = new HastyClock();
@@ -461,7 +461,7 @@ describe('a node whose token is refused', () => {
 
     // The token is good after all: the node starts over.
     control.rejections.delete('GET /snapshot');
-    control.rejections.set('GET /changes', { status: 409 });
+    control.rejections.set('GET /changes', snapshotNeeded);
     await control.until(() => store.position?.epoch === 'e1');
     control.rejections.clear();
     await control.until(() => engine.connect().verdict === 'allow');
@@ -487,7 +487,7 @@ describe('a node whose token is refused', () => {
 
   test.each([
     ['by something between it and the control plane', { status: 401, body: '<html>' }, 20],
-    ['by a gateway that speaks JSON too', { status: 401, body }, 20],
+    ['by a gateway that speaks JSON too', { status: 401, body: { message } }, 20],
     ['for less than half a minute', refused, 3],
   ])('%s serves on', async (_name, refusal, times) => {
     const clock = new HastyClock();

@@ -135,7 +135,8 @@ export class ScriptedControl {
     this.resumed.push(from);
     if (request.headers['exitward-acknowledges'] === 'false') this.unacknowledging.push(from);
     if (!from.startsWith(`${this.epoch}:`)) {
-      response.writeHead(409).end(JSON.stringify({ message: 'another history' }));
+      const body = { message: 'another history', code: 'snapshot_needed' };
+      response.writeHead(409).end(JSON.stringify(body));
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -159,7 +160,7 @@ export class ScriptedControl {
       send(204);
     } else if (asked === 'POST /usage') {
       this.usage.push(body);
-      send(200, { counted: true, left_out: [] });
+      send(200, { counted: true, held: false, left_out: [], limits: [] });
     } else if (asked === 'POST /last-used') {
       this.lastUsed.push(body);
       send(204);

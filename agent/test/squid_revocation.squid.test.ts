@@ -73,7 +73,6 @@ test('a tunnel of before an agent that finds no file of listeners lives on, and 
   await poll(one, 3);
   const old = deciderOf(one.squids()[0]);
   await one.engine.stop({ leave_running: true });
-  // As an agent of before this file left it.
   rmSync(join(one.dir, 'squid/0/listeners.json'));
   await one.restart();
   await poll(one, 3);

@@ -202,7 +202,6 @@ export const operationWords: Record<string, OperationWords> = {
       503: 'Too much of this node is held already (`held_usage_full`), or the server cannot take it now: keep the batch, and send it again.',
     },
   },
-  'post /node/uses': { id: 'node_report_uses', body: 'UsesReport' },
   'post /node/last-used': { statuses: { 429: tooOften } },
   'post /node/health': {
     id: 'node_report_health',

@@ -83,7 +83,7 @@ eachDatabase((database) => {
     const node = await app.node(`fra${accounts}`);
     const { id } = await add(bob, 'bob');
     const at = app.now() - 30;
-    const answer = await node.send('POST', '/uses', {
+    const answer = await node.send('POST', '/last-used', {
       uses: [{ account: acme.account.id, entry: id, at }],
     });
     expect([answer.status, await answer.text()]).toEqual([204, '']);

@@ -233,7 +233,9 @@ export class Center implements Door {
     const node = await authenticateNode(this.db, this.#ctx.secrets, token);
     await this.write((tx) => acknowledge(tx, node.id, epoch, revision));
     if (!(await this.#feed.reaches(epoch, revision))) {
-      throw conflict('The log of changes no longer reaches back to this revision.');
+      throw conflict('The log of changes no longer reaches back to this revision.', {
+        code: 'snapshot_needed',
+      });
     }
     this.#feed.open(node, response as never, epoch, revision);
   }

@@ -5,6 +5,8 @@ import type { ControlPlane, StreamEvent } from '../../agent/src/link/control.ts'
 import { EventReader, type ServerEvent } from '../../agent/src/link/events.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
 import type { Batch } from '../../agent/src/usage/journal_state.ts';
+import type { UsageAnswer } from '../../agent/src/usage/sender.ts';
+import { ApiError } from '../../server/src/errors.ts';
 import type { Random } from '../../server/test/random.ts';
 import type { Owner, Scheduler, Trace } from './scheduler.ts';
 
@@ -14,7 +16,7 @@ export interface Door {
   snapshot(token: string, response: Response): Promise<void>;
   changes(token: string, after: Position, response: Response): Promise<void>;
   acknowledge(token: string, position: Position): Promise<void>;
-  reportUsage(token: string, batch: Batch): Promise<{ counted: boolean; left_out: number[] }>;
+  reportUsage(token: string, batch: Batch): Promise<UsageAnswer>;
 }
 
 /** As long as the HTTP client waits for an answer, and for more of one. */
@@ -343,7 +345,7 @@ export class Wire implements ControlPlane {
     return this.#ask(`ack ${position.revision}`, () => door.acknowledge(token, position));
   }
 
-  reportUsage(batch: Batch): Promise<{ counted: boolean; left_out: number[] }> {
+  reportUsage(batch: Batch): Promise<UsageAnswer> {
     const { door, token } = this.#options;
     return this.#ask(`usage ${batch.seq}`, () => door.reportUsage(token, batch));
   }
@@ -436,9 +438,9 @@ export class Wire implements ControlPlane {
 }
 
 function refusalOf(error: Error): ControlError | undefined {
-  const { status } = error as { status?: number };
-  if (status === undefined) return undefined;
-  return new ControlError(error.message, { status, isOurs: true });
+  if (!(error instanceof ApiError)) return undefined;
+  const { message, status, code, field } = error;
+  return new ControlError(message, { status, code, field, isOurs: true });
 }
 
 function stepOf({ id = '', event, data }: ServerEvent): StreamEvent {

@@ -134,13 +134,13 @@ export class HttpControl implements Control {
     const response = (await this.#post('/usage', batch)) ?? {};
     const { counted, held, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
     // Usage is forgotten by this response: it had better be one.
-    if (typeof counted !== 'boolean' || !Array.isArray(left_out)) throw notOurs();
-    return {
-      counted,
-      held: held === true,
-      left_out,
-      limits: Array.isArray(limits) ? limits : undefined,
-    };
+    const isAnswer =
+      typeof counted === 'boolean' &&
+      typeof held === 'boolean' &&
+      Array.isArray(left_out) &&
+      Array.isArray(limits);
+    if (!isAnswer) throw notOurs();
+    return { counted, held, left_out, limits };
   }
 
   async reportLastUsed(list: LastUsed[]): Promise<void> {

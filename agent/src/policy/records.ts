@@ -75,7 +75,7 @@ export interface QuestionValue {
   host: string;
   destination_port: number;
   user?: string;
-  /** From this machine, or from a control plane of before. */
+  /** From this machine alone. */
   token?: string;
   /** In place of the token, from the control plane, which read it; null: it is not genuine. */
   claims?: TokenClaims | null;
@@ -258,10 +258,7 @@ const shapes = new Map<unknown, Shape>([
   ['unreadable', { names: { name: text }, value: object({ message: text }) }],
   ['explain_token', ofId({ ...question, user: text, claims: optional(tokenClaims, null) })],
   ['explain_login', ofId({ service: text, login: text, exit_ip: text })],
-  [
-    'explain',
-    ofId({ ...question, user: optional(text, undefined), token: optional(text, undefined) }),
-  ],
+  ['explain', ofId({ ...question, user: optional(text, undefined) })],
 ]);
 
 /** The name of a record among all of a policy: `server`, `contract 1`, `authlist 1 9`. */

@@ -53,7 +53,7 @@ export type ToDecider = Asked | { opened: Opened } | { unstored: UnstoredChange[
 
 /**
  * `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. `decided`: the
- * decisions since it was last told, unasked, since deciders of before would have no response.
+ * decisions since it was last told, unasked.
  */
 export type FromDecider =
   | { id: number; answer?: unknown }
@@ -70,8 +70,7 @@ export interface RulesFile {
   /** The address that Squid listens on; undefined: all. */
   listen_host?: string | undefined;
   on_revoke: Config['on_revoke'];
-  /** Of an agent of before there is none. */
-  caps?: ConnectionCaps;
+  caps: ConnectionCaps;
 }
 
 /** The bounds on what comes over a socket. */

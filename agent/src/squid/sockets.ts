@@ -54,12 +54,6 @@ export async function listSockets(ports: readonly number[], host?: string): Prom
 /** The kernel's name for the time since the machine started; enough of it to know it by. */
 export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
 
-/** Whether a cookie that was stored is this one: agents of before stored it without the boot, or not at all. */
-export function isSameCookie(stored: string, cookie: string): boolean {
-  if (stored === cookie || stored === '') return true;
-  return !stored.includes('@') && cookie.startsWith(`${stored}@`);
-}
-
 /** Closes client connections at once. Errors: without the right to do so (CAP_NET_ADMIN). */
 export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
   for (let at = 0; at < connections.length; at += killed_at_once) {

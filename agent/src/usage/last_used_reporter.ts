@@ -58,5 +58,5 @@ export class LastUsedReporter {
   }
 }
 
-/** Statuses of a control plane that does not take this report: an older one, say. */
-const rejections = [400, 404, 413];
+/** Statuses of a report that is never taken. */
+const rejections = [400, 413];

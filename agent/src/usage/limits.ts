@@ -53,8 +53,6 @@ export class Limits {
   readonly #ended = new Map<number, number>();
   #counted_at: number;
   #answered_at = Number.NEGATIVE_INFINITY;
-  /** A control plane of before limits were told tells none. */
-  #isTold = true;
 
   constructor(options: LimitsOptions) {
     this.#options = options;
@@ -74,7 +72,7 @@ export class Limits {
       if (!this.#ended.has(account)) soonest = Math.min(soonest, this.#lasts(account, bytes));
       this.#follow(account, bytes);
     }
-    const isUnknown = this.#isTold && rows.some(({ account }) => !this.#told.has(account));
+    const isUnknown = rows.some(({ account }) => !this.#told.has(account));
     // An account that is new here may have little left: that is asked at once.
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
@@ -86,11 +84,10 @@ export class Limits {
   }
 
   /** Takes the answer to a batch of these rows, when the journal holds it no more. */
-  answered(rows: readonly UsageRow[], limits: readonly BytesLeft[] | undefined): void {
+  answered(rows: readonly UsageRow[], limits: readonly BytesLeft[]): void {
     const now = this.#options.clock.steady();
     this.#answered_at = now;
-    this.#isTold = limits !== undefined;
-    const named = new Map(limits?.map((limit) => [limit.account, limit]));
+    const named = new Map(limits.map((limit) => [limit.account, limit]));
     for (const account of new Set(rows.map((row) => row.account))) {
       // It goes on after its end is over: its contract's record did not come.
       if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);

@@ -13,11 +13,10 @@ export interface UsageReports {
 
 export interface UsageAnswer {
   counted: boolean;
-  /** An operator has to judge it first. Undefined from a control plane of before it held any. */
-  held?: boolean | undefined;
+  /** An operator has to judge it first. */
+  held: boolean;
   left_out: number[];
-  /** Undefined from a control plane of before it told them. */
-  limits?: BytesLeft[] | undefined;
+  limits: BytesLeft[];
 }
 
 const longest_delay_seconds = 60;
@@ -119,7 +118,7 @@ export class Sender {
     if (!batch) return;
     let { rows } = batch;
     let clockFault: string | undefined;
-    let limits: BytesLeft[] | undefined;
+    let limits: BytesLeft[] = [];
     while (rows.length > 0) {
       try {
         const { left_out, ...answer } = await this.#control.reportUsage({ ...batch, rows });
@@ -134,7 +133,7 @@ export class Sender {
         break;
       } catch (error) {
         // The batch was rejected as a whole, so that others can be sent under the same name.
-        const tooOld = this.#tooOldOf(rows, error);
+        const tooOld = tooOldOf(rows, error);
         if (!tooOld) throw error;
         const behind = this.#secondsBehind(tooOld, error);
         if (behind > 0 && clockFault === undefined) {
@@ -149,18 +148,6 @@ export class Sender {
     this.#clockFault = clockFault;
     await this.#journal.acknowledged(batch.seq);
     this.#limits?.answered(rows, limits);
-  }
-
-  /**
-   * The row that was rejected for its age; undefined after any other failure. A control plane of before
-   * codes does not name its field: then it is one that is too old by the time of the response.
-   */
-  #tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
-    const { status, field, answered_at } = failure as Partial<ControlError>;
-    if (status !== 400) return undefined;
-    if (field !== undefined) return rows[Number(/^rows\.(\d+)\.at$/.exec(field)?.[1])];
-    const oldest = (answered_at ?? this.#clock.now()) - oldest_seconds;
-    return rows.find(({ at }) => at < oldest);
   }
 
   #tellLeftOut(rows: UsageRow[]): void {
@@ -190,6 +177,13 @@ export class Sender {
     this.#log.error(summaryOf(dropped), `usage is lost, never to be billed: ${message}`);
     return rows.filter(({ at }) => at > tooOld.at);
   }
+}
+
+/** The row that was rejected for its age; undefined after any other failure. */
+function tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
+  const { status, field = '' } = failure as Partial<ControlError>;
+  if (status !== 400) return undefined;
+  return rows[Number(/^rows\.(\d+)\.at$/.exec(field)?.[1])];
 }
 
 /** For the log: how much it is, and the first of whom. */

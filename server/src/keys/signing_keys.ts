@@ -23,7 +23,7 @@ export interface SigningKey {
   gone_at: number | null;
 }
 
-/** Tokens may live for so long; of those of before this table no expiry is known. */
+/** Tokens may live for so long, where it is not known when the last one of a key expires. */
 const longest_lifetime_seconds = 10 * 365.25 * 86_400;
 /** How lately a process must have reported to count as running. */
 const running_seconds = 180;
@@ -52,8 +52,8 @@ export async function keyToSign(tx: Transaction, expiry: number): Promise<string
 }
 
 /**
- * Makes known the keys of the file that the database does not know: those of a new network, of an older program, or of
- * a rotation that was interrupted. `isUsed`: tokens may have been signed by them.
+ * Makes known the keys of the file that the database does not know: those of a new network, of a rotation that was interrupted,
+ * or of one that is later than the backup that was restored. `isUsed`: tokens may have been signed by them.
  */
 export async function ensureSigningKeys(
   tx: Transaction,
@@ -63,7 +63,7 @@ export async function ensureSigningKeys(
   const known = await listSigningKeys(tx);
   const fresh = secrets.publicKeys().filter(({ kid }) => known.every((one) => one.kid !== kid));
   for (const key of fresh) await insert(tx, key, isUsed);
-  // As programs of before have it: the last one of the file signs.
+  // In a new network the last one of the file signs.
   const newest = secrets.publicKeys().at(-1)?.kid;
   if (known.length === 0 && newest !== undefined) {
     await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, newest]);

@@ -2,7 +2,7 @@
 import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
-import { boot, isSameCookie, type Socket } from '../sockets.ts';
+import { boot, type Socket } from '../sockets.ts';
 import { Claims } from './claims.ts';
 import {
   type Bytes,
@@ -181,7 +181,7 @@ export class Connections {
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     if (!isNext) {
       this.#restore(from, squids, kept);
-      const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest ?? 0));
+      const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest));
       // A new journal begins with this agent.
       this.#claims.begin(now - newest, !from || from.boot === boot, from?.carried);
     }
@@ -297,7 +297,7 @@ export class Connections {
   ): void {
     const owned = [...this.#live].filter(([, { owner }]) => owner);
     const { live, ended } = from
-      ? restore(from, counted.values(), squids)
+      ? restore(from, counted.values())
       : { live: leave(this.#begun.sockets, squids), ended: new Map() };
     this.#lately = [];
     this.#gone = [];
@@ -362,7 +362,7 @@ export class Connections {
       if (squid === undefined) continue;
       const known = missing.get(connection);
       missing.delete(connection);
-      if (known?.socket && isSameCookie(known.socket.cookie, cookie)) {
+      if (known?.socket?.cookie === cookie) {
         Object.assign(known, { socket, squid });
         continue;
       }

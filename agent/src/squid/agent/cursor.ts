@@ -7,13 +7,10 @@ import type { LogPosition } from './meter_log.ts';
 /** Stored with what was counted, and of no use without it: together they say what is counted already. */
 export interface Cursor {
   logs: Record<string, LogPosition>;
-  /** By connection. Agents of before knew neither the number of the Squid nor connections that are left. */
-  bases: Record<
-    string,
-    [cookie: string, up: number, down: number, squid?: number, isLeft?: boolean]
-  >;
+  /** By connection. */
+  bases: Record<string, [cookie: string, up: number, down: number, squid: number, isLeft?: true]>;
   /** Of the machine: which of its starts, and what it had carried as the newest lines were read. */
-  boot?: string;
+  boot: string;
   carried?: number | undefined;
 }
 
@@ -41,34 +38,28 @@ export function basesOf(...all: Array<Iterable<readonly [string, Connection]>>):
 export function restore(
   { bases }: Cursor,
   counted: Iterable<Traffic>,
-  squids: Numbered,
 ): { live: Map<string, Connection>; ended: Map<string, Connection> } {
   const live = new Map<string, Connection>();
   const ended = new Map<string, Connection>();
-  const numberOf = (port: number) =>
-    squids.find(({ ports }) => ports?.includes(port))?.number ?? squids[0]?.number ?? 0;
   const socketOf = (connection: string, cookie: string): Socket => {
     const port = Number(connection.slice(connection.lastIndexOf('>') + 1));
     return { connection, port, cookie, up: 0, down: 0 };
   };
   for (const [connection, [cookie, up, down, squid, isLeft]] of Object.entries(bases)) {
     const socket = socketOf(connection, cookie);
-    const number = squid ?? numberOf(socket.port);
-    live.set(connection, create(number, { socket, base: { up, down }, isLeft }));
+    live.set(connection, create(squid, { socket, base: { up, down }, isLeft }));
   }
   for (const ahead of counted) {
-    const [connection = '', cookie, squid] = ahead.connection.split(' ');
+    const [connection = '', cookie = '', squid] = ahead.connection.split(' ');
     if (!connection.includes('>')) continue;
     const known = live.get(connection);
-    // A name alone is an agent's of before, which knew one connection of a name.
-    if (known && (cookie === undefined || known.socket?.cookie === cookie)) {
+    if (known?.socket?.cookie === cookie) {
       known.ahead = ahead;
       continue;
     }
-    const socket = socketOf(connection, cookie ?? '');
-    const number = squid === undefined ? numberOf(socket.port) : Number(squid);
+    const socket = socketOf(connection, cookie);
     // Of two of a name one is over, and waits for its line: the one that was counted ahead.
-    (known ? ended : live).set(connection, create(number, { socket, ahead }));
+    (known ? ended : live).set(connection, create(Number(squid), { socket, ahead }));
   }
   return { live, ended };
 }

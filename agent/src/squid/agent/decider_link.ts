@@ -186,8 +186,7 @@ export class DeciderLink {
         );
       }
     } catch {
-      // One that does not respond now tells it the next time; one that is gone, or was left running by
-      // an agent of before this question, never does.
+      // One that does not respond now tells it the next time.
     }
     return this.#uses.take();
   }

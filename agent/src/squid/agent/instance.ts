@@ -192,7 +192,7 @@ export class SquidInstance {
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
     // It closes its ports and opens them anew, in its own time: those that it has now are about to go.
     await this.#awaitPorts(pid, listening_milliseconds, before);
-    // One that an older agent started wrote its number itself, and does so no more.
+    // The disk may have been full as it was started.
     this.#notePid(pid);
   }
 

@@ -26,8 +26,7 @@ const fdatasync = promisify(fdatasyncOf);
 
 /**
  * The format to give Squid. Each field is one word; `-` where there is nothing. `origin:` is followed by
- * the port from which the origin was reached: by 0 when it did not take the connection. Lines that an
- * older agent's Squid wrote are without this word.
+ * the port from which the origin was reached: by 0 when it did not take the connection.
  */
 export const meterFormat =
   '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
@@ -60,10 +59,10 @@ export interface StartLine {
 export interface LogPosition {
   inode: number;
   offset: number;
-  /** A hash of the last bytes before it. Undefined: stored by an agent of before. */
-  before?: string;
+  /** A hash of the last bytes before it. */
+  before: string;
   /** The time of the newest line until there, epoch seconds with their fraction. */
-  newest?: number;
+  newest: number;
 }
 
 export interface LogPart {
@@ -88,8 +87,7 @@ const start_words = 'Squid starts';
 export function parseMeterLine(line: string): MeterLine | undefined {
   const words = line.split(' ');
   const [time, source, source_port, port, account, user, up, down, origin = ''] = words;
-  const isOlder = !origin.startsWith('origin:');
-  if (words.length < (isOlder ? fields - 1 : fields) || source === undefined) return undefined;
+  if (words.length < fields || source === undefined) return undefined;
   const isBilled = Number(account) > 0 && !unreached.includes(origin);
   const one: MeterLine = {
     connection: connectionName(source, source_port ?? '', port ?? ''),
@@ -120,7 +118,7 @@ function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place)
   return createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
 }
 
-/** A start of a Squid; undefined for what is none, was cut off, or an agent of before wrote; `forged`: no agent wrote it there. */
+/** A start of a Squid; undefined for what is none, or was cut off; `forged`: no agent wrote it there. */
 function parseStart(line: string, key: string, place: Place): StartLine | 'forged' | undefined {
   const [, start, at, seal] = /^Squid starts (\S+) (\d+) (\S{22})$/.exec(line) ?? [];
   if (start === undefined) return undefined;
@@ -214,7 +212,7 @@ export class MeterLog {
       }
       const isLost = from !== undefined && place < 0 && files.length > 0;
       if (isLost) this.#lose();
-      const read = isLost ? (from.newest ?? Number.POSITIVE_INFINITY) : -1;
+      const read = isLost ? from.newest : -1;
       let newest = from?.newest ?? 0;
       let position = from;
       for (const file of files.slice(Math.max(place, 0))) {
@@ -227,7 +225,7 @@ export class MeterLog {
         newest = Math.max(newest, Math.min(next.newest, now + 1));
         if (inode !== position?.inode) await syncFolder(dirname(this.path));
         const isSame = !isLost && inode === position?.inode && next.offset === offset;
-        if (isSame && position?.before !== undefined) continue;
+        if (isSame) continue;
         await this.#datasync(file.fd);
         position = { inode, offset: next.offset, before: file.hash(next.offset), newest };
       }
@@ -251,7 +249,7 @@ export class MeterLog {
   }
 
   /** Whether the log is large enough to be begun anew, and all before it is read: `stored` is where. */
-  mayRotate(most_bytes: number, stored: LogPosition | undefined): boolean {
+  mayRotate(most_bytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
     const file = lstatSync(this.path, { throwIfNoEntry: false });
     return file !== undefined && file.size > most_bytes && stored?.inode === file.ino;
   }
@@ -314,7 +312,7 @@ class LogFile {
   /** Whether a position is one of this file. */
   isPlace({ inode, offset, before }: LogPosition): boolean {
     if (inode !== this.inode || offset > this.size) return false;
-    return before === undefined || before === this.hash(offset);
+    return before === this.hash(offset);
   }
 
   /** Of the bytes before a place. */

@@ -31,10 +31,7 @@ export function listenersFile(
   return `${JSON.stringify(file)}\n`;
 }
 
-/**
- * The listeners of the squid.conf that is there; none without one. Undefined: they are not known, as
- * after an agent of before this file.
- */
+/** The listeners of the squid.conf that is there; none without one. Undefined: the file does not say, or cannot be read. */
 export function readListeners(paths: SquidPaths): readonly ListenerInForce[] | undefined {
   const conf = readIfThere(paths.conf);
   if (conf === undefined) return [];

@@ -7,7 +7,6 @@ import { tooManyRequests } from '../../errors.ts';
 const rates: Readonly<Record<string, number>> = {
   '/node/usage': 20,
   '/node/last-used': 5,
-  '/node/uses': 5,
   '/node/health': 5,
   '/node/faults': 2,
   '/node/rejections': 2,

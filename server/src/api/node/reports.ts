@@ -1,11 +1,10 @@
 // POST /node/usage, last-used, health, faults and answers: the reports of a node.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import {
-  EmptyQuery,
   errors,
   Integer,
   largeBodyLimit,
@@ -180,22 +179,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     },
   );
 
-  type LastUsedRequest = FastifyRequest<{ Body: Static<typeof LastUsed> }>;
-  const noteLastUsed = async (request: LastUsedRequest, reply: FastifyReply) => {
-    const { uses } = request.body;
-    const now = ctx.clock.now();
-    const named = uses.map(({ account }) => account);
-    const served = await servedAccounts(ctx.db, request.node, named);
-    const told = uses
-      .filter(({ account }) => served.has(account))
-      .map(({ account, entry, at }) => ({ account_id: account, id: entry, at: Math.min(at, now) }));
-    // Before they are kept: as long as nothing can be written, they would pile up.
-    for (const { account_id, id, at } of await usesOfEntries(ctx.db, told)) {
-      ctx.lastUsed.authlist_entries.note(account_id, id, at);
-    }
-    return sendNothing(reply);
-  };
-  app.post(
+  app.post<{ Body: Static<typeof LastUsed> }>(
     '/node/last-used',
     {
       bodyLimit: largeBodyLimit,
@@ -206,16 +190,24 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         response: { 204: NoContent, ...errors(400, 401, 429) },
       },
     },
-    noteLastUsed,
-  );
-  // The path that older agents report to.
-  app.post(
-    '/node/uses',
-    {
-      bodyLimit: largeBodyLimit,
-      schema: { hide: true, body: LastUsed, querystring: EmptyQuery },
+    async (request, reply) => {
+      const { uses } = request.body;
+      const now = ctx.clock.now();
+      const named = uses.map(({ account }) => account);
+      const served = await servedAccounts(ctx.db, request.node, named);
+      const told = uses
+        .filter(({ account }) => served.has(account))
+        .map(({ account, entry, at }) => ({
+          account_id: account,
+          id: entry,
+          at: Math.min(at, now),
+        }));
+      // Before they are kept: as long as nothing can be written, they would pile up.
+      for (const { account_id, id, at } of await usesOfEntries(ctx.db, told)) {
+        ctx.lastUsed.authlist_entries.note(account_id, id, at);
+      }
+      return sendNothing(reply);
     },
-    noteLastUsed,
   );
 
   app.post<{ Body: Static<typeof Health> }>(
