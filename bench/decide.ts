@@ -98,6 +98,7 @@ function measure(policy: Policy, ask: Ask, count = asked, tally?: DecisionTally)
 
 const fresh = (text: string) => Buffer.from(text).toString('latin1');
 const plain = {
+  kind: 'request' as const,
   method: 'CONNECT',
   destination_port: 443,
   credentials: undefined,

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import pino from 'pino';
 import { systemClock } from '../agent/src/clock.ts';
 import { nft } from '../agent/src/firewall.ts';
+import { loginOf } from '../agent/src/link/questions.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
 import { rangeOf } from '../agent/src/vpn/pool.ts';
 import { type Tunnel, VpnSessions } from '../agent/src/vpn/sessions.ts';
@@ -103,8 +104,8 @@ async function filled(count: number) {
   });
   const tunnels = new Map<string, Tunnel>();
   for (let account = 1; account <= count; account++) {
-    const login = { service: 'vpn-ikev2' as const, login: `alice@c${account}`, exit_ip };
-    const decision = decideLogin(policy, rules, { ...login, proves: () => true }, clock.now());
+    const login = loginOf({ service: 'vpn-ikev2', login: `alice@c${account}`, exit_ip });
+    const decision = decideLogin(policy, rules, login, clock.now());
     if (decision.verdict !== 'allow') throw new Error(decision.reason);
     const session = await sessions.open(decision);
     if (typeof session === 'string') throw new Error(session);

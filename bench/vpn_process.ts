@@ -13,7 +13,8 @@ const server = new RadiusServer({
   clock: systemClock,
   log: pino({ level: 'silent' }),
   evaluate: async ({ login, proves, password }) => {
-    const asked = { service: 'vpn-ikev2' as const, exit_ip, login, proves, password };
+    const what = { kind: 'login' as const, service: 'vpn-ikev2', exit_ip };
+    const asked = { ...what, login, proves, password };
     const decision = decideLogin(policy, rules, asked, systemClock.now());
     return decision.verdict === 'allow'
       ? { allowed: true, address: '100.80.0.1' }

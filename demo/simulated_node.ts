@@ -7,7 +7,7 @@ import type { HealthReport } from '../agent/src/health/health.ts';
 import type { HealthStatus } from '../agent/src/health/status.ts';
 import type { Identity } from '../agent/src/identity.ts';
 import { HttpControl, type StreamEvent } from '../agent/src/link/control.ts';
-import { answerOf, requestOf } from '../agent/src/link/questions.ts';
+import { answerOf, questionOf } from '../agent/src/link/questions.ts';
 import { decide, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
@@ -161,10 +161,11 @@ export class SimulatedNode {
     const position = this.#applied;
     if (!position) return;
     this.#policy.heard_at = now();
-    const request = requestOf(question);
-    const decision = request.vpn
-      ? decideLogin(this.#policy, this.#rules, { ...request.vpn, proves: () => true }, now())
-      : decide(this.#policy, this.#rules, request, now());
+    const asked = questionOf(question);
+    const decision =
+      asked.kind === 'login'
+        ? decideLogin(this.#policy, this.#rules, asked, now())
+        : decide(this.#policy, this.#rules, asked, now());
     await isDone(this.#control.answer(id, answerOf({ decision, position })));
   }
 

@@ -3,7 +3,7 @@
 import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
 import type { Fault } from './faults.ts';
-import type { Decision, ProxyRequest } from './policy/decide.ts';
+import type { Decision, Question } from './policy/decide.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
@@ -98,8 +98,8 @@ export interface Engine {
   poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll>;
   /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
   takeLastUsed(): Promise<LastUsed[]>;
-  /** The decision on this request, by the same policy and code that decides on real ones. */
-  explain(request: ProxyRequest): Promise<Explanation>;
+  /** The decision on this request or login, by the same policy and code that decides on real ones. */
+  explain(question: Question): Promise<Explanation>;
   /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
   listeners(): ReadonlyMap<number, Listener>;
   /** The VPN that is to be there, for health checks; undefined: none is. */

@@ -69,7 +69,10 @@ test('a decision is what the records say, whatever came in whatever order', () =
 
 const { policy } = tell(usual);
 policy.heard_at = noon;
-const alice = { source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined };
+const alice = {
+  kind: 'request' as const,
+  ...{ source: sourceOfAlice, port: 10_001, method: 'CONNECT', credentials: undefined },
+};
 
 /** From the exit of IPv4; from the one of IPv6 when it is that which is missing. */
 function reach(host: string, destination_port = 443): Decision['verdict'] | string {

@@ -13,8 +13,10 @@ import type { Fault } from '../src/faults.ts';
 import {
   type Decision,
   decide,
+  decideWithin,
   isDrained,
   type ProxyRequest,
+  type Question,
   type Rules,
 } from '../src/policy/decide.ts';
 import { DecisionTally } from '../src/policy/decision_tally.ts';
@@ -71,10 +73,11 @@ export class FakeEngine implements Engine {
     return verdict;
   }
 
-  async explain(request: ProxyRequest): Promise<Explanation> {
+  async explain(question: Question): Promise<Explanation> {
     const { policy, position } = this.replica;
     if (!position) throw new Error('there is no policy yet');
-    return { decision: decide(policy, this.#rules, request, this.#now()), position };
+    const decision = decideWithin(() => false, policy, this.#rules, question, this.#now());
+    return { decision, position };
   }
 
   async poll(): Promise<Poll> {
@@ -120,6 +123,7 @@ export class FakeEngine implements Engine {
 
 /** From the address that `listed` lists, to the server's override port. */
 const connection: ProxyRequest = {
+  kind: 'request',
   source: '192.0.2.10',
   port: 10_501,
   method: 'CONNECT',

@@ -298,6 +298,13 @@ const credentials = fc.oneof(
   },
   {
     weight: 2,
+    arbitrary: fc.constantFrom(...good).map((password) => {
+      const { key, ...rest } = issued.get(password) as Issued;
+      return { user: nameOf(rest.user), claims: { kid: key.kid, ...rest } };
+    }),
+  },
+  {
+    weight: 2,
     arbitrary: fc.record({
       user: fc.constantFrom('alice', 'bob', 'Alice', '', probeUser),
       password: fc.constantFrom(...tokens, ...forged),
@@ -312,6 +319,7 @@ const credentials = fc.oneof(
   },
 );
 const plain: fc.Arbitrary<ProxyRequest> = fc.record({
+  kind: fc.constant('request'),
   source: mostly(listed, sources),
   port: mostly(ports, rarePorts),
   method: fc.constantFrom('CONNECT', 'CONNECT', 'CONNECT', 'GET', 'POST'),

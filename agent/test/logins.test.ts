@@ -50,6 +50,7 @@ test('a login is decided as the records say, whatever came in whatever order, an
       hear(told, at);
       const { made } = attempt;
       const login = {
+        kind: 'login' as const,
         service: attempt.service as 'vpn-ikev2',
         login: loginOf(attempt),
         exit_ip: attempt.exit_ip,

@@ -1,5 +1,5 @@
 // Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
-import type { Allowed, ProxyRequest, Rules } from '../src/policy/decide.ts';
+import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decide.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
 import { isOnTheInternet, numberOf } from './special_networks.ts';
@@ -193,11 +193,13 @@ export class Oracle {
     return named ? { account, user, name: named.value.name, by: 'authlist' } : 'unknown_address';
   }
 
-  #byToken(given: { user: string; password: string } | null, now: number): Person | Reason {
-    const token = given ? this.#world.issued.get(given.password) : undefined;
-    const keys = this.#newest('keys') ?? [];
-    const genuine = keys.some(
-      ({ kid, public_key }) => kid === token?.key.kid && public_key === token.key.public_key,
+  #byToken(given: Credentials | null, now: number): Person | Reason {
+    const issued = this.#world.issued.get(given?.password ?? '');
+    const token = given?.claims ?? issued;
+    const genuine = (this.#newest('keys') ?? []).some(({ kid, public_key }) =>
+      given?.claims
+        ? kid === given.claims.kid
+        : kid === issued?.key.kid && public_key === issued.key.public_key,
     );
     if (!given || !token || !genuine) return 'bad_token';
     const { account, user } = token;

@@ -2,7 +2,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { answerOf, answerTo, requestOf } from '../src/link/questions.ts';
-import { decide, type ProxyRequest, type Rules } from '../src/policy/decide.ts';
+import {
+  decideWithin,
+  type ProxyRequest,
+  type Question,
+  type Rules,
+} from '../src/policy/decide.ts';
 import { Policy } from '../src/policy/policy.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 
@@ -58,11 +63,11 @@ const question = {
   destination_port: 443,
 };
 
-function explained(request: ProxyRequest, change: NodeRecord[] = []) {
+function explained(question: Question, change: NodeRecord[] = []) {
   const policy = new Policy();
   for (const record of [...records, ...change]) policy.apply(record);
   policy.heard_at = 900;
-  const decision = decide(policy, rules, request, 1000);
+  const decision = decideWithin(() => false, policy, rules, question, 1000);
   return { decision, position: { epoch: 'e', revision: 14 } };
 }
 
@@ -120,6 +125,15 @@ test('credentials of the question are evaluated like those of a request', () => 
   });
 });
 
+test('a proxy without a VPN has no service to log in to', async () => {
+  const login = { service: 'vpn-ikev2', login: 'alice@acme', exit_ip: '198.51.100.1' };
+  const explain = async (question: Question) => explained(question);
+  expect(await answerTo(login, { explain })).toMatchObject({
+    verdict: 'deny',
+    reason: 'no_service',
+  });
+});
+
 test('a question with what a token says, in place of the token, is decided as with the token', () => {
   const claims = { kid: 'k1', account: 7, user: 3, token_version: 1, expiry: 1500 };
   const from = '192.0.2.99';
@@ -155,7 +169,7 @@ test.each([
   async (more, isSent) => {
     const checked = { address: '198.51.100.1', milliseconds: 41 };
     const asked = {
-      explain: async (request: ProxyRequest) => explained(request),
+      explain: async (question: Question) => explained(question),
       checkExit: async () => checked,
     };
     const answer = await answerTo({ ...question, ...more }, asked);

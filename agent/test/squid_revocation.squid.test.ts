@@ -155,6 +155,7 @@ test('without an exit no Squid is started at changes, and what would happen is e
   const said = () => readFileSync(join(dir, 'squid/0/logs/cache.log'), 'utf8');
   const before = said();
   const request = {
+    kind: 'request' as const,
     ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
     ...{ destination_port: 80, credentials: undefined },
   };

@@ -8,6 +8,7 @@ import { systemClock } from '../src/clock.ts';
 import { readConfig } from '../src/config.ts';
 import type { Engine } from '../src/engine.ts';
 import { VpnHealth } from '../src/health/vpn_health.ts';
+import { loginOf } from '../src/link/questions.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { startEngine } from '../src/start_engine.ts';
 import { Store } from '../src/store/store.ts';
@@ -65,9 +66,7 @@ async function answer(question: Question): Promise<unknown> {
       return { ...health.report(), faults: health.faults() };
     case 'explain': {
       const { service, login, exit_ip } = question;
-      const request = { source: '', port: 0, method: '', host: '', destination_port: 0 };
-      const vpn = { service, login, exit_ip };
-      return engine.explain({ ...request, credentials: undefined, vpn });
+      return engine.explain(loginOf({ service, login, exit_ip }));
     }
     case 'stop': {
       await engine.stop({ leave_running: question.leave_running });

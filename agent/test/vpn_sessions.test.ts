@@ -142,6 +142,7 @@ class Life {
     const ending = expiry === null ? '' : `~${(expiry / 60).toString(36)}`;
     const login = {
       ...{ service: 'vpn-ikev2' as const, login: `alice@contract${account}${ending}`, exit_ip },
+      kind: 'login' as const,
       proves: (one: string) => one === password,
     };
     const decision = decideLogin(this.#policy, rules, login, this.#now);

@@ -124,7 +124,7 @@ export function idleConnections(name: string, start: StartNode, common: Family):
       const question = { source: family.sources[0], port: family.normalPort, method: 'CONNECT' };
       const asked = { ...question, host: family.originIp, destination_port: scene.origin.port };
       const explained = (source: string) =>
-        scene.node.engine.explain({ ...asked, source, credentials: undefined });
+        scene.node.engine.explain({ kind: 'request', ...asked, source, credentials: undefined });
       expect((await explained(family.sources[0])).decision).toMatchObject({
         verdict: 'deny',
         reason: 'too_many_connections',

@@ -196,7 +196,7 @@ export class SimulatedEngine {
     const { rules, scheduler } = this.#options;
     if (!this.#replica) return undefined;
     const proves = (one: string) => one === password;
-    const asked = { service: service as 'vpn-ikev2', login, exit_ip, proves };
+    const asked = { kind: 'login' as const, service, login, exit_ip, proves };
     return decideLogin(this.#replica.policy, rules, asked, scheduler.now());
   }
 

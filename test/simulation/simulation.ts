@@ -439,5 +439,5 @@ export class Simulation {
 
 function requestOf(asked: Partial<ProxyRequest>): ProxyRequest {
   const usual = { source: '192.0.2.1', method: 'CONNECT', port: 0, host: hostnames[0] as string };
-  return { ...usual, destination_port: 443, credentials: undefined, ...asked };
+  return { ...usual, destination_port: 443, credentials: undefined, ...asked, kind: 'request' };
 }

@@ -142,6 +142,7 @@ async function decisionsOf(scene: Scene, read: () => Promise<NodeRecord[]>): Pro
 function requestOf({ world }: Scene, { from, credentials = '' }: Through): ProxyRequest {
   const [user = '', password = ''] = credentials.split(':');
   return {
+    kind: 'request',
     source: from,
     port: schemePorts.normal,
     method: 'GET',

@@ -50,6 +50,7 @@ export async function admit(
     ctx.replica.policy,
     ctx.rules,
     {
+      kind: 'request',
       source: connection.socket.remoteAddress ?? '',
       port: connection.port,
       method: request.method ?? '',

@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import { decideWithin, isDrained, type ProxyRequest, type Rules } from '../policy/decide.ts';
+import { decideWithin, isDrained, type Question, type Rules } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -143,12 +143,12 @@ class EmbeddedEngine implements Engine {
   }
 
   /** Errors: without a policy. */
-  async explain(request: ProxyRequest): Promise<Explanation> {
+  async explain(question: Question): Promise<Explanation> {
     const { replica, rules, clock, accepted } = this.#ctx;
     const { policy, position } = replica;
     if (!position) throw new Error('This node has no policy yet.');
     const isFull = accepted.isFullFor.bind(accepted);
-    const decision = decideWithin(isFull, policy, rules, request, clock.now());
+    const decision = decideWithin(isFull, policy, rules, question, clock.now());
     return { decision, position };
   }
 

@@ -2,7 +2,13 @@
 
 import type { Engine, Explanation } from '../engine.ts';
 import type { ExitCheck } from '../health/health.ts';
-import { type Authority, explainDecision, type ProxyRequest } from '../policy/decide.ts';
+import {
+  type Authority,
+  explainDecision,
+  type ProxyRequest,
+  type Question,
+  type VpnLogin,
+} from '../policy/decide.ts';
 import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
 
 /** As POST /node/answers takes it. */
@@ -25,20 +31,24 @@ export interface Answer {
   revision: number;
 }
 
-export function requestOf(question: QuestionValue | LoginQuestion): ProxyRequest {
-  if ('login' in question) return requestOfLogin(question);
-  const { from: source, port, method, host, destination_port } = question;
-  return { source, port, method, host, destination_port, credentials: credentialsOf(question) };
+export function questionOf(asked: QuestionValue | LoginQuestion): Question {
+  return 'login' in asked ? loginOf(asked) : requestOf(asked);
 }
 
-function requestOfLogin({ service, login, exit_ip }: LoginQuestion): ProxyRequest {
-  const none = { source: '', port: 0, method: '', host: '', destination_port: 0 };
-  return { ...none, credentials: undefined, vpn: { service, login, exit_ip } };
+/** With the right password. */
+export function loginOf({ service, login, exit_ip }: LoginQuestion): VpnLogin {
+  return { kind: 'login', service, login, exit_ip, proves: () => true };
+}
+
+export function requestOf(asked: QuestionValue): ProxyRequest {
+  const { from: source, port, method, host, destination_port } = asked;
+  const request = { source, port, method, host, destination_port };
+  return { kind: 'request', ...request, credentials: credentialsOf(asked) };
 }
 
 function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['credentials'] {
   if (claims === null) return null;
-  if (claims) return { user: user ?? '', password: '', claims };
+  if (claims) return { user: user ?? '', claims };
   if (user === undefined && token === undefined) return undefined;
   return { user: user ?? '', password: token ?? '' };
 }
@@ -54,7 +64,7 @@ export async function answerTo(
   question: QuestionValue | LoginQuestion,
   asked: Asked,
 ): Promise<Answer> {
-  const answer = answerOf(await asked.explain(requestOf(question)));
+  const answer = answerOf(await asked.explain(questionOf(question)));
   const isLetThrough = answer.verdict === 'allow';
   if (!isLetThrough || !wantsCheck(question, answer) || !answer.exit_ip || !asked.checkExit) {
     return answer;

@@ -6,8 +6,12 @@ import { type Reason, sentenceOf, statusOf } from './denials.ts';
 import type { Account, AuthlistEntry, Listener, Policy, User } from './policy.ts';
 import type { TokenClaims } from './records.ts';
 
+/** A question to a node: may this request, or this login, be let in? */
+export type Question = ProxyRequest | VpnLogin;
+
 /** A request to a proxy, as any engine sees it. */
 export interface ProxyRequest {
+  kind: 'request';
   /** Address of the client, in any spelling. */
   source: string;
   /** Port of the server that the client connected to, by the port scheme. */
@@ -18,12 +22,11 @@ export interface ProxyRequest {
   destination_port: number;
   /** Undefined: none were given. Null: given, and not readable. */
   credentials: Credentials | null | undefined;
-  /** In place of all that: a question about a login to a VPN. A proxy has none. */
-  vpn?: Omit<VpnLogin, 'proves'> | undefined;
 }
 
 /** A login to a VPN service, as any of its methods tells it. */
 export interface VpnLogin {
+  kind: 'login';
   service: string;
   /** As the client gave it: `user@account`, or `user@account~expiry` (docs/vpn.md). */
   login: string;
@@ -35,12 +38,10 @@ export interface VpnLogin {
   password?: string | undefined;
 }
 
-export interface Credentials {
-  user: string;
-  password: string;
-  /** In place of the password in a question of the control plane, which read the token. No client's request has them. */
-  claims?: TokenClaims;
-}
+/** A client's; or those in a question of the control plane, which read the token. */
+export type Credentials =
+  | { user: string; password: string; claims?: never }
+  | { user: string; claims: TokenClaims; password?: never };
 
 export interface PortRange {
   first: number;
@@ -106,7 +107,6 @@ export const probeUser = '-probe';
  */
 export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
   if (!policy.server) return deny('not_ready');
-  if (request.vpn) return deny('no_service');
   const listener = policy.listeners.get(request.port);
   if (!listener) return deny('wrong_port');
   const { credentials } = request;
@@ -150,13 +150,17 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   };
 }
 
-/** As `decide`, held against the caps on connections as well; for those who ask what would happen. */
+/** As a proxy would decide on it, held against the caps on connections as well. It has no VPN. */
 export function decideWithin(
   isFullFor: (source: string, authority: Authority) => boolean,
-  ...[policy, rules, request, now]: Parameters<typeof decide>
+  policy: Policy,
+  rules: Rules,
+  question: Question,
+  now: number,
 ): Decision {
-  const decision = decide(policy, rules, request, now);
-  if (decision.verdict !== 'allow' || !isFullFor(request.source, decision.authority))
+  if (question.kind === 'login') return deny(policy.server ? 'no_service' : 'not_ready');
+  const decision = decide(policy, rules, question, now);
+  if (decision.verdict !== 'allow' || !isFullFor(question.source, decision.authority))
     return decision;
   const { authority, contract, user } = decision;
   const principal = { authority, contract, user };

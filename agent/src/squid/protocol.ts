@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
 import type { ConnectionCaps } from '../connection_caps.ts';
-import type { Authority, Decision, ProxyRequest, Rules } from '../policy/decide.ts';
+import type { Authority, Decision, Question, Rules } from '../policy/decide.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import type { LastUsed } from '../policy/last_used.ts';
 import type { Listener, PolicySize } from '../policy/policy.ts';
@@ -40,7 +40,7 @@ export interface Questions {
   take_list: { question: ListChange; response: Opened };
   /** When authlist entries last let somebody in, so many at most: meanwhile no request is decided. */
   take_uses: { question: number; response: LastUsed[] };
-  explain: { question: ProxyRequest; response: { verdict: Decision; position?: Position } };
+  explain: { question: Question; response: { verdict: Decision; position?: Position } };
 }
 
 /** A question by its name. */

@@ -1,7 +1,7 @@
 // A proxy engine and the VPN beside it, as one engine: one decision, one journal, one list of faults for both.
 import type { Engine, EngineCounts, Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
-import type { ProxyRequest } from '../policy/decide.ts';
+import type { Question } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import type { Position } from '../policy/records.ts';
 import type { Vpn } from './vpn.ts';
@@ -46,8 +46,8 @@ export class EngineWithVpn implements Engine {
     return this.#proxy.takeLastUsed();
   }
 
-  explain(request: ProxyRequest): Promise<Explanation> {
-    return request.vpn ? this.#vpn.explain(request.vpn) : this.#proxy.explain(request);
+  explain(question: Question): Promise<Explanation> {
+    return question.kind === 'login' ? this.#vpn.explain(question) : this.#proxy.explain(question);
   }
 
   listeners(): ReturnType<Engine['listeners']> {

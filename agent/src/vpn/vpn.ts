@@ -100,14 +100,12 @@ export class Vpn {
     return { finished: [], open: [], cursor: cursor ?? begun };
   }
 
-  /** As it would decide on this login with the right password. */
-  async explain(login: Omit<VpnLogin, 'proves'>): Promise<Explanation> {
+  /** As it would decide on this login. */
+  async explain(login: VpnLogin): Promise<Explanation> {
     const { policy, position } = this.#replica;
     if (!position) throw new Error('This node has no policy yet.');
     const { rules, clock } = this.#options;
-    const proves = () => true;
-    const decision = decideLogin(policy, rules, { ...login, proves }, clock.now());
-    return { decision, position };
+    return { decision: decideLogin(policy, rules, login, clock.now()), position };
   }
 
   /** The decisions on logins, since it started. */
@@ -183,7 +181,10 @@ export class Vpn {
     const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
     if (address !== undefined) await this.#untilFree(address);
     const start = performance.now();
-    const asked = { service: service ?? 'vpn-ikev2', login, exit_ip, proves, password };
+    const asked = {
+      ...{ kind: 'login' as const, service: service ?? 'vpn-ikev2' },
+      ...{ login, exit_ip, proves, password },
+    };
     const decision = decideLogin(this.#replica.policy, rules, asked, clock.now());
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const outcome =

@@ -65,6 +65,7 @@ export function families(s: Scene): void {
     await s.having([override], async () => {
       const property = fc.asyncProperty(asked, async ({ host, method, port }) => {
         const { decision } = await s.node.engine.explain({
+          kind: 'request',
           ...{ source: f.sources[0], port, method, host, destination_port: s.origin.port },
           credentials: undefined,
         });

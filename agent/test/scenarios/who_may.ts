@@ -29,6 +29,7 @@ export function whoMay(s: Scene): void {
       );
       expect(refused.status).toBe(403);
       const explained = await engine.explain({
+        kind: 'request',
         ...{ source: f.sources[1], port: f.normalPort, method: 'GET', host: f.originIp },
         ...{ destination_port: s.origin.port, credentials: undefined },
       });
@@ -88,6 +89,7 @@ export function whoMay(s: Scene): void {
       const question = { source: f.sources[0], port: f.normalPort, method: 'CONNECT' };
       const asked = { ...question, host: f.originIp, destination_port: 443 };
       const { decision, position } = await s.node.engine.explain({
+        kind: 'request',
         ...asked,
         credentials: undefined,
       });

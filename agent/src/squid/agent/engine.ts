@@ -5,7 +5,7 @@ import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { connectionCaps } from '../../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
-import { decide, isDrained, type ProxyRequest } from '../../policy/decide.ts';
+import { decideWithin, isDrained, type Question } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
 import { type Listener, Policy } from '../../policy/policy.ts';
 import type { Position } from '../../policy/records.ts';
@@ -115,15 +115,17 @@ class SquidEngine implements Engine {
     return (await Promise.all(this.#fleet.workers.map(({ link }) => link.takeLastUsed()))).flat();
   }
 
-  async explain(request: ProxyRequest): Promise<Explanation> {
+  async explain(question: Question): Promise<Explanation> {
     const [worker] = this.#fleet.active;
     const { rules, clock } = this.#options;
+    const decideHere = () => {
+      const { policy = new Policy(), position } = this.#replica ?? {};
+      const isFullFor = () => false;
+      return { verdict: decideWithin(isFullFor, policy, rules, question, clock.now()), position };
+    };
     const { verdict, position } = worker
-      ? (await worker.link.ask('explain', request))[0]
-      : {
-          verdict: decide(this.#replica?.policy ?? new Policy(), rules, request, clock.now()),
-          position: this.#replica?.position,
-        };
+      ? (await worker.link.ask('explain', question))[0]
+      : decideHere();
     if (!position) throw new Error('This node has no policy yet.');
     return { decision: verdict, position };
   }

@@ -51,6 +51,7 @@ export class Evaluator {
     const [id, source = '', source_port = '', port, method = '', host = ''] = words;
     const authorization = words[7];
     const request: ProxyRequest = {
+      kind: 'request',
       source,
       port: Number(port) - this.port_shift,
       method,
