@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..');
 /** The last release. */
 export const released = { version: '0.2.0', commit: 'c3ffbe83' };
 
-/** Lays these folders of a commit into another folder, with this tree's packages. Errors: the history does not reach back to it. */
+/** Lays these folders of a commit, as far as it has them, into another folder, with this tree's packages. Errors: the history does not reach back to it. */
 export function unpackCommit(commit: string, into: string, ...folders: string[]): void {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { maxBuffer: 100_000_000, stdio: 'pipe' });
@@ -19,6 +19,8 @@ export function unpackCommit(commit: string, into: string, ...folders: string[])
       `The repository's history does not hold commit ${commit}, whose programs this test runs; a shallow clone gets it by "git fetch --unshallow".`,
     );
   }
-  execFileSync('tar', ['-x', '-C', into], { input: git('archive', commit, ...folders) });
+  const there = String(git('ls-tree', '--name-only', commit)).split('\n');
+  const laid = folders.filter((folder) => there.includes(folder));
+  execFileSync('tar', ['-x', '-C', into], { input: git('archive', commit, ...laid) });
   symlinkSync(join(root, 'node_modules'), join(into, 'node_modules'));
 }

@@ -32,7 +32,7 @@ test('an agent of the last release keeps working with this server', async () => 
   const decisionFor = (ip: string) => world.decisionFor(through(place, ip));
   const first = await customer.list();
 
-  unpackCommit(released.commit, folder, 'agent');
+  unpackCommit(released.commit, folder, 'agent', 'kit');
   const program = join(folder, 'agent/bin/exitward-agent.js');
   // It joins, takes a snapshot, and follows the changes.
   const agent = await world.addAgent(server, { place, program });

@@ -23,7 +23,7 @@ eachDatabase((database) => {
   let world: World;
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'exitward-upgrade-'));
-    unpackCommit(released.commit, folder, 'server', 'agent', 'docs');
+    unpackCommit(released.commit, folder, 'server', 'agent', 'kit', 'docs');
     const settings = { EXITWARD_DATABASE_URL: await database.emptyUrl() };
     world = await World.start('embedded', settings, join(folder, 'server/test/serve.ts'));
   });

@@ -24,7 +24,7 @@ const farAway = systemClock.now() + 9 * 365 * 86_400;
 const head = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
 const [commit = head] = process.argv.slice(2);
 const programs = mkdtempSync(join(tmpdir(), 'exitward-release-'));
-unpackCommit(commit, programs, 'server', 'agent', 'docs');
+unpackCommit(commit, programs, 'server', 'agent', 'kit', 'docs');
 const { version } = JSON.parse(readFileSync(join(programs, 'server/package.json'), 'utf8'));
 
 /** The statements with which the release makes its tables on PostgreSQL. */
