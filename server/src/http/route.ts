@@ -24,7 +24,11 @@ export interface Route<
   created?: TSchema;
   /** Statuses of errors, beyond those that every route of its audience may answer. */
   errors?: readonly number[];
-  /** Returns what is sent: `undefined` 204, a `Created` 201, anything else 200. */
+  /** Whether it takes no credentials. */
+  open?: true;
+  /** The most bytes of its body, where that is not the usual. */
+  bodyLimit?: number;
+  /** Returns what is sent: `undefined` 204, a `Created` 201, the reply what it sent itself, anything else 200. */
   handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
 
@@ -52,8 +56,6 @@ interface Usual {
   tags: readonly string[];
   config?: FastifyContextConfig;
   errors: readonly number[];
-  /** Whether it takes no credentials. */
-  open?: true;
 }
 
 /** The schema of a route: of its requests, of its responses, and for the OpenAPI document. */
@@ -61,10 +63,10 @@ export function schemaOf<Params extends TSchema, Body extends TSchema, Query ext
   route: Omit<Route<Params, Body, Query>, 'handle'>,
   usual: Usual,
 ) {
-  const { summary, description, params, body, query, answer, created } = route;
+  const { summary, description, params, body, query, answer, created, open } = route;
   const statuses = new Set([...usual.errors, ...(route.errors ?? [])]);
   return {
-    ...(usual.open ? { security: [] } : {}),
+    ...(open ? { security: [] } : {}),
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [...usual.tags],
@@ -92,9 +94,11 @@ export function addRoute<Params extends TSchema, Body extends TSchema, Query ext
     method,
     url,
     config: usual.config ?? {},
+    ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     schema: schemaOf(route, usual),
     handler: async (request, reply) => {
       const value = await route.handle(request as RouteRequest<Params, Body, Query>, reply);
+      if (value === reply) return reply;
       if (value instanceof Created) return sendCreated(reply, value.location, value.value);
       return value === undefined ? sendNothing(reply) : sendJson(reply, value);
     },

@@ -32,7 +32,7 @@ export {
   type Whose,
 } from './history.ts';
 export { nodeLag, pruneChanges } from './log_store.ts';
-export type { Answer, LoginQuestion, Question } from './questions.ts';
+export type { LoginQuestion, Question } from './questions.ts';
 export {
   answer_seconds,
   answerOfNodes,

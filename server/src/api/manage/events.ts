@@ -9,30 +9,26 @@ import {
   sendEvents,
   streamsOf,
 } from '../../http/event_streams.ts';
-import { errors } from '../../http/fields.ts';
+import { addRoute } from '../../http/route.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
 
-  app.get(
-    '/console/events',
-    {
-      config: { console: { may: [] } },
-      schema: {
-        summary: 'Hear when something has changed, as server-sent events',
-        description:
-          'The numbers say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response is less. It ends with the session.',
-        tags: ['Console: live'],
-        response: {
-          200: Events(
-            '`{"account": REVISION, "network": REVISION}`, of any change and of servers, exit IPs and health; and by name `authlist`, `overrides`, `users`, `contract` (with servers and API tokens) and `usage`',
-          ),
-          ...errors(400, 401, 503),
-        },
-      },
-    },
-    async (request, reply) => {
+  const usual = {
+    tags: ['Console: live'],
+    config: { console: { may: [] } },
+    errors: [400, 401],
+  };
+  addRoute(app, 'GET /console/events', usual, {
+    summary: 'Hear when something has changed, as server-sent events',
+    description:
+      'The numbers say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response is less. It ends with the session.',
+    answer: Events(
+      '`{"account": REVISION, "network": REVISION}`, of any change and of servers, exit IPs and health; and by name `authlist`, `overrides`, `users`, `contract` (with servers and API tokens) and `usage`',
+    ),
+    errors: [503],
+    handle: async (request, reply) => {
       const { account_id, user_id, session_id } = request.person;
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
@@ -49,5 +45,5 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         holds: () => sessionStillHolds(ctx.db, { account_id, session_id }, ctx.clock.now()),
       });
     },
-  );
+  });
 }

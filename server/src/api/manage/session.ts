@@ -71,12 +71,11 @@ function openRoute<Body extends TSchema = TSchema>(
   route: Route<TSchema, Body>,
 ): void {
   const usual = {
-    open: true,
     tags: ['Console: sign-in'],
     config: { console: { open: true } },
     errors: endpoint.startsWith('GET ') ? [400] : [400, 401, 403],
   } as const;
-  addRoute(app, endpoint, usual, route);
+  addRoute(app, endpoint, usual, { ...route, open: true });
 }
 
 /** The route that the console asks first, on each listener that serves it. */

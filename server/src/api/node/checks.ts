@@ -13,8 +13,6 @@ declare module 'fastify' {
   }
 }
 
-export const tags = ['Nodes'];
-
 /** A code is the credential of joining; the others tell what is nobody's secret: a client's own address, the programs of a node. */
 const withoutToken = ['/node/join', '/node/echo', '/node/install.sh', '/node/packages/:file'];
 

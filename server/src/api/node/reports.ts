@@ -4,18 +4,8 @@ import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
+import { Integer, largeBodyLimit, OneOf, Strict, Text } from '../../http/fields.ts';
 import {
-  errors,
-  Integer,
-  largeBodyLimit,
-  NoContent,
-  OneOf,
-  Strict,
-  Text,
-} from '../../http/fields.ts';
-import { sendJson, sendNothing } from '../../http/responses.ts';
-import {
-  type Answer,
   answerQuestion,
   most_rows_of_batch,
   reportFaults,
@@ -24,11 +14,11 @@ import {
   reportUsage,
   reportVpnHealth,
   servedAccounts,
-  type UsageReport,
 } from '../../nodes/nodes.ts';
 import type { HealthStatus } from '../../servers/servers.ts';
 import { ExitCheck } from '../decisions.ts';
-import { actorOf, tags } from './checks.ts';
+import { actorOf } from './checks.ts';
+import { nodeRoute } from './route.ts';
 
 const UsageBatch = Strict({
   boot: Text("One run of the agent's journal.", 64),
@@ -42,6 +32,24 @@ const UsageBatch = Strict({
       down: Integer('Bytes to the client.', 0, 2 ** 50),
     }),
     { maxItems: most_rows_of_batch },
+  ),
+});
+const UsageOutcome = Type.Object({
+  counted: Type.Boolean({
+    description:
+      'False when this batch, or a later one of its run, was counted before, or is held.',
+  }),
+  held: Type.Boolean({
+    description: 'It is more than the node can have carried: kept until an operator has judged it.',
+  }),
+  left_out: Type.Array(Integer('Index of a row whose account or user this server does not serve.')),
+  limits: Type.Array(
+    Type.Object({
+      account: Integer('Account id.'),
+      left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
+      until: Integer('When its next billing period begins, epoch seconds.'),
+    }),
+    { description: 'What the limits leave to each account of the batch that has one.' },
   ),
 });
 const LastUsed = Strict({
@@ -84,6 +92,9 @@ const Health = Strict({
       'Left out: the node serves no VPN.',
     ),
   ),
+});
+const HealthOutcome = Type.Object({
+  known: Integer("How many of the exit IPs are this server's."),
 });
 const Faults = Strict({
   faults: Type.Array(
@@ -137,60 +148,26 @@ const Answered = Strict({
 });
 
 export function reportRoutes(app: FastifyInstance, ctx: Context): void {
-  app.post<{ Body: UsageReport }>(
-    '/node/usage',
-    {
-      bodyLimit: largeBodyLimit,
-      schema: {
-        summary: 'Report a batch of usage; sending it again counts nothing twice',
-        tags,
-        body: UsageBatch,
-        response: {
-          200: Type.Object({
-            counted: Type.Boolean({
-              description:
-                'False when this batch, or a later one of its run, was counted before, or is held.',
-            }),
-            held: Type.Boolean({
-              description:
-                'It is more than the node can have carried: kept until an operator has judged it.',
-            }),
-            left_out: Type.Array(
-              Integer('Index of a row whose account or user this server does not serve.'),
-            ),
-            limits: Type.Array(
-              Type.Object({
-                account: Integer('Account id.'),
-                left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
-                until: Integer('When its next billing period begins, epoch seconds.'),
-              }),
-              { description: 'What the limits leave to each account of the batch that has one.' },
-            ),
-          }),
-          ...errors(400, 401, 429, 503),
-        },
-      },
-    },
-    async (request, reply) => {
-      const outcome = await ctx.db.write(actorOf(request), (tx) =>
-        reportUsage(tx, request.node.id, request.body, ctx.config.node_max_bytes_per_second),
-      );
-      return sendJson(reply, outcome);
-    },
-  );
+  const route = nodeRoute(app);
 
-  app.post<{ Body: Static<typeof LastUsed> }>(
-    '/node/last-used',
-    {
-      bodyLimit: largeBodyLimit,
-      schema: {
-        summary: 'Report when authlist entries last let a connection in',
-        tags,
-        body: LastUsed,
-        response: { 204: NoContent, ...errors(400, 401, 429) },
-      },
-    },
-    async (request, reply) => {
+  route('POST /node/usage', {
+    bodyLimit: largeBodyLimit,
+    summary: 'Report a batch of usage; sending it again counts nothing twice',
+    body: UsageBatch,
+    answer: UsageOutcome,
+    errors: [429, 503],
+    handle: (request) =>
+      ctx.db.write(actorOf(request), (tx) =>
+        reportUsage(tx, request.node.id, request.body, ctx.config.node_max_bytes_per_second),
+      ),
+  });
+
+  route('POST /node/last-used', {
+    bodyLimit: largeBodyLimit,
+    summary: 'Report when authlist entries last let a connection in',
+    body: LastUsed,
+    errors: [429],
+    handle: async (request) => {
       const { uses } = request.body;
       const now = ctx.clock.now();
       const named = uses.map(({ account }) => account);
@@ -206,25 +183,16 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
       for (const { account_id, id, at } of await usesOfEntries(ctx.db, told)) {
         ctx.lastUsed.authlist_entries.note(account_id, id, at);
       }
-      return sendNothing(reply);
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof Health> }>(
-    '/node/health',
-    {
-      bodyLimit: healthBodyLimit,
-      schema: {
-        summary: 'Report the health of exit IPs, and of the VPN services at each',
-        tags,
-        body: Health,
-        response: {
-          200: Type.Object({ known: Integer("How many of the exit IPs are this server's.") }),
-          ...errors(400, 401, 429),
-        },
-      },
-    },
-    async (request, reply) => {
+  route('POST /node/health', {
+    bodyLimit: healthBodyLimit,
+    summary: 'Report the health of exit IPs, and of the VPN services at each',
+    body: Health,
+    answer: HealthOutcome,
+    errors: [429],
+    handle: async (request) => {
       const known = await ctx.db.write(actorOf(request), async (tx) => {
         const toReport = ({ ip, status, checked_at }: Static<typeof CheckedExit>) => ({
           ip: canonicalAddress(ip) ?? ip,
@@ -238,64 +206,43 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         const { health_stale_seconds } = ctx.config;
         return reportHealth(tx, request.node, exit_ips.map(toReport), health_stale_seconds);
       });
-      return sendJson(reply, { known });
+      return { known };
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof Faults> }>(
-    '/node/faults',
-    {
-      schema: {
-        summary: 'Report the whole list of what is wrong with the node now',
-        tags,
-        body: Faults,
-        response: { 204: NoContent, ...errors(400, 401, 429) },
-      },
-    },
-    async (request, reply) => {
+  route('POST /node/faults', {
+    summary: 'Report the whole list of what is wrong with the node now',
+    body: Faults,
+    errors: [429],
+    handle: async (request) => {
       const faults = request.body.faults.map(({ subject = null, ...fault }) => ({
         ...fault,
         subject,
       }));
       await ctx.db.write(actorOf(request), (tx) => reportFaults(tx, request.node.id, faults));
-      return sendNothing(reply);
     },
-  );
+  });
 
-  app.post<{ Body: Static<typeof Rejections> }>(
-    '/node/rejections',
-    {
-      schema: {
-        summary:
-          'Report how many connections were rejected, by reason; sending it again counts nothing twice',
-        tags,
-        body: Rejections,
-        response: { 204: NoContent, ...errors(400, 401, 429) },
-      },
-    },
-    async (request, reply) => {
+  route('POST /node/rejections', {
+    summary:
+      'Report how many connections were rejected, by reason; sending it again counts nothing twice',
+    body: Rejections,
+    errors: [429],
+    handle: async (request) => {
       const { boot, reasons } = request.body;
       await ctx.db.write(actorOf(request), (tx) =>
         reportRejections(tx, request.node.id, boot, reasons),
       );
-      return sendNothing(reply);
     },
-  );
+  });
 
-  app.post<{ Body: { id: number; answer: Answer } }>(
-    '/node/answers',
-    {
-      schema: {
-        summary: "Answer an operator's question; the first answer counts",
-        tags,
-        body: Answered,
-        response: { 204: NoContent, ...errors(400, 401, 404, 429) },
-      },
-    },
-    async (request, reply) => {
+  route('POST /node/answers', {
+    summary: "Answer an operator's question; the first answer counts",
+    body: Answered,
+    errors: [404, 429],
+    handle: async (request) => {
       const { id, answer } = request.body;
       await ctx.db.write(actorOf(request), (tx) => answerQuestion(tx, request.node.id, id, answer));
-      return sendNothing(reply);
     },
-  );
+  });
 }

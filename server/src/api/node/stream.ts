@@ -1,18 +1,23 @@
 // GET /node/changes: the change stream of a node, as server-sent events.
 import type { FastifyInstance } from 'fastify';
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { badRequest, conflict } from '../../errors.ts';
-import { errors, Strict, Text } from '../../http/fields.ts';
+import { Strict, Text } from '../../http/fields.ts';
 import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
-import { actorOf, tags, toldByAgent } from './checks.ts';
+import { actorOf, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
+import { nodeRoute } from './route.ts';
 
 const FromQuery = Strict({
   since: Type.Optional(
     Text('`EPOCH:REVISION` to resume after; the Last-Event-ID header wins.', 100),
   ),
+});
+const Changes = Type.String({
+  description:
+    '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
 });
 
 export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): void {
@@ -20,23 +25,12 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
   ctx.metrics.countStreams(() => feed.size);
   app.addHook('preClose', async () => feed.close());
 
-  app.get<{ Querystring: Static<typeof FromQuery> }>(
-    '/node/changes',
-    {
-      schema: {
-        summary: 'The ordered stream of changes, as server-sent events',
-        tags,
-        querystring: FromQuery,
-        response: {
-          200: Type.String({
-            description:
-              '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
-          }),
-          ...errors(400, 401, 409, 429),
-        },
-      },
-    },
-    async (request, reply) => {
+  nodeRoute(app)('GET /node/changes', {
+    summary: 'The ordered stream of changes, as server-sent events',
+    query: FromQuery,
+    answer: Changes,
+    errors: [409, 429],
+    handle: async (request, reply) => {
       const from = String(request.headers['last-event-id'] ?? request.query.since ?? '');
       const match = /^([\w-]{1,64}):(\d{1,16})$/.exec(from);
       if (!match?.[1])
@@ -73,5 +67,5 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
       feed.open(request.node, reply.raw, epoch, revision);
       return reply;
     },
-  );
+  });
 }

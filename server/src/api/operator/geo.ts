@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
 import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
-import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';
@@ -48,6 +48,9 @@ const Outcome = Strict({
     }),
   ),
 });
+const Geofeed = Type.String({
+  description: 'A line for each exit IP: ip_prefix,alpha2code,region,city,postal_code.',
+});
 
 export function geoRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: geo-IP');
@@ -82,20 +85,10 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
     },
   });
 
-  app.get(
-    '/admin/geofeed.csv',
-    {
-      schema: {
-        summary: 'The geofeed of the network (RFC 8805)',
-        tags: ['Operator: geo-IP'],
-        response: {
-          200: Type.String({
-            description: 'A line for each exit IP: ip_prefix,alpha2code,region,city,postal_code.',
-          }),
-          ...errors(400, 401),
-        },
-      },
-    },
-    async (_request, reply) => reply.type(geofeedType).send(await writeGeofeed(ctx.db, ctx.log)),
-  );
+  route('GET /admin/geofeed.csv', {
+    summary: 'The geofeed of the network (RFC 8805)',
+    answer: Geofeed,
+    handle: async (_request, reply) =>
+      reply.type(geofeedType).send(await writeGeofeed(ctx.db, ctx.log)),
+  });
 }

@@ -76,21 +76,12 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async () => ({ servers: await ctx.db.snapshot(writtenInventory) }),
   });
 
-  app.get(
-    '/admin/inventory.csv',
-    {
-      schema: {
-        summary: 'The network as an inventory in CSV',
-        tags: ['Operator: servers'],
-        response: {
-          200: Csv,
-          ...errors(400, 401),
-        },
-      },
-    },
-    async (_request, reply) =>
+  route('GET /admin/inventory.csv', {
+    summary: 'The network as an inventory in CSV',
+    answer: Csv,
+    handle: async (_request, reply) =>
       reply.type(csvType).send(inventoryCsv(await ctx.db.snapshot(writtenInventory))),
-  );
+  });
 
   app.addContentTypeParser('text/csv', { parseAs: 'buffer' }, (request, body, done) => {
     if (request.routeOptions.url === path) done(null, body);

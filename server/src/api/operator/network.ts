@@ -6,7 +6,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
-import { errors, Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import {
   findToken,
@@ -158,29 +158,16 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     },
   });
 
-  eventRoutes(app, ctx);
-}
-
-function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
-
-  app.get(
-    '/admin/events',
-    {
-      schema: {
-        summary: 'Hear when something has changed, as server-sent events',
-        description:
-          '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response is less.',
-        tags: ['Operator: network'],
-        response: {
-          200: Events(
-            '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
-          ),
-          ...errors(400, 401, 503),
-        },
-      },
-    },
-    async (request, reply) => {
+  route('GET /admin/events', {
+    summary: 'Hear when something has changed, as server-sent events',
+    description:
+      '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response is less.',
+    answer: Events(
+      '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
+    ),
+    errors: [503],
+    handle: async (request, reply) => {
       const { id } = request.operator;
       return sendEvents(streams, request, reply, {
         topic: 'network',
@@ -194,5 +181,5 @@ function eventRoutes(app: FastifyInstance, ctx: Context): void {
         holds: async () => (await findToken(ctx.db, id)) !== undefined,
       });
     },
-  );
+  });
 }

@@ -1,0 +1,12 @@
+// Adds a route of /node.
+import type { FastifyInstance } from 'fastify';
+import type { TSchema } from 'typebox';
+import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
+
+export const nodeRoute =
+  (app: FastifyInstance) =>
+  <Body extends TSchema = TSchema, Query extends TSchema = TSchema>(
+    endpoint: Endpoint,
+    route: Route<TSchema, Body, Query>,
+  ): void =>
+    addRoute(app, endpoint, { tags: ['Nodes'], errors: route.open ? [400] : [400, 401] }, route);
