@@ -1,14 +1,16 @@
-// Makes the OpenAPI document from the routes' own schemas; nothing is listened on, no database is opened.
-import swagger from '@fastify/swagger';
+// Makes the OpenAPI document from the declarations of the routes; nothing is listened on, no database is opened.
 import type { ConsoleAccess } from '../../server/src/api/manage/checks.ts';
 import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
+import { ErrorBody, ErrorCodes, Message } from '../../server/src/http/fields.ts';
 import { Metrics } from '../../server/src/observed/metrics.ts';
 import { version } from '../../server/src/version.ts';
-import { complete } from './complete.ts';
-import type { Document } from './shapes.ts';
+import { components, type ErrorBodies } from './components.ts';
+import { audienceOf, audiences, operationOf, type ShownRoute } from './operations.ts';
+import { type Document, NamedSchemas, plain, sorted } from './shapes.ts';
+import { description, nested, tagGroups } from './words.ts';
 
 /** A route as the app has it; `{name}` in the path. */
 export interface RegisteredRoute {
@@ -26,6 +28,7 @@ export const documentFile = new URL('../../docs/openapi.json', import.meta.url);
 /** The document of all audiences, and the routes that it was made from. */
 export async function makeDocument(): Promise<{ document: Document; routes: RegisteredRoute[] }> {
   const routes: RegisteredRoute[] = [];
+  const shown: ShownRoute[] = [];
   // Routes are only registered: the one thing that asks the database for something is the change stream.
   const ctx = {
     config: readConfig({}),
@@ -39,31 +42,70 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
     {
       prepare: async (bare) => {
         bare.addHook('onRoute', ({ method, url, schema, config }) => {
+          const { words, params, querystring: query, body } = schema ?? {};
+          const { variant, console } = config ?? {};
+          const path = url.replace(/:(\w+)/g, '{$1}');
           for (const one of [method].flat()) {
-            const path = url.replace(/:(\w+)/g, '{$1}');
-            const { hide } = (schema ?? {}) as { hide?: boolean };
-            routes.push({
-              method: one.toLowerCase(),
-              path,
-              hidden: hide === true,
-              variant: config?.variant,
-              console: config?.console,
-            });
+            const route = { method: one.toLowerCase(), path, variant };
+            routes.push({ ...route, hidden: !words, console });
+            if (words && one !== 'HEAD') {
+              shown.push({ ...route, words, ...({ params, query, body } as object) });
+            }
           }
-        });
-        await bare.register(swagger, {
-          openapi: { openapi: '3.1.0' },
-          convertConstToEnum: false,
-          exposeHeadRoutes: false,
         });
       },
     },
   );
   await app.ready();
-  const plain = (app as unknown as { swagger(): Document }).swagger();
   await app.close();
-  const variants = new Map(routes.map(({ path, variant }) => [path, variant]));
-  return { document: complete(plain.paths, variants, version), routes };
+  return { document: documentOf(shown), routes };
+}
+
+const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Errors: an Error for a route whose tag has no words. */
+function documentOf(routes: ShownRoute[]): Document {
+  const named = new NamedSchemas(nested);
+  const code = named.name(plain(ErrorCodes), 'ErrorCode');
+  const error = plain(ErrorBody);
+  const bodies: ErrorBodies = {
+    v0: named.name(plain(Message), 'Message'),
+    others: named.name({ ...error, properties: { ...error.properties, code } }, 'Error'),
+  };
+  const order = ({ path, method }: ShownRoute) =>
+    `${audiences.indexOf(audienceOf(path))} ${path} ${methods.indexOf(method)}`;
+  const paths: Document['paths'] = {};
+  for (const route of routes.sort((one, other) => (order(one) < order(other) ? -1 : 1))) {
+    const operation = operationOf(named, route);
+    paths[route.path] = { ...paths[route.path], [route.method]: operation };
+  }
+  const used = new Set(routes.map(({ words }) => words.tag));
+  const known = Object.values(tagGroups).flatMap((tags) => Object.entries(tags));
+  for (const tag of used) {
+    if (!known.some(([name]) => name === tag))
+      throw new Error(`the tag ${tag} has no words; see words.ts`);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Exitward',
+      version,
+      summary: 'The control plane of a proxy and VPN network.',
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [],
+    tags: known
+      .filter(([name]) => used.has(name))
+      .map(([name, text]) => ({ name, description: text })),
+    'x-tagGroups': Object.entries(tagGroups).map(([name, tags]) => ({
+      name,
+      tags: Object.keys(tags).filter((tag) => used.has(tag)),
+    })),
+    security: [],
+    paths,
+    components: components(bodies, sorted(named.byName), named),
+  };
 }
 
 /** The document as it is committed. */

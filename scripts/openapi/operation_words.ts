@@ -12,6 +12,4 @@ export interface OperationWords {
   body?: string;
   /** The meaning of a status here, where the general words are too general. */
   statuses?: Record<number, string>;
-  /** Content type of its response, if not JSON. */
-  contentType?: string;
 }

@@ -62,30 +62,25 @@ export interface Document {
   };
 }
 
-/** A schema as people would write it: alternatives of constants become an enumeration. */
-export function tidy(schema: Schema): Schema {
-  const entries = Object.entries(schema).map(([keyword, value]) => {
-    if (keyword === 'properties') {
-      const properties = value as Record<string, Schema>;
-      return [keyword, mapValues(properties, tidy)];
-    }
-    if (keyword === 'items' || keyword === 'additionalProperties') {
-      return [keyword, isSchema(value) ? tidy(value) : value];
-    }
-    if (keyword === 'patternProperties') {
-      // A record of any names: said shorter.
-      const [only] = Object.values(value as Record<string, Schema>);
-      return ['additionalProperties', tidy(only ?? {})];
-    }
-    return [keyword, Array.isArray(value) && keyword === 'anyOf' ? value.map(tidy) : value];
-  });
-  const { anyOf, ...rest } = Object.fromEntries(entries) as Schema;
+/** A schema of ours as people would write it. */
+export const plain = (schema: object) => tidy(JSON.parse(JSON.stringify(schema)) as Schema);
+
+/** Without annotations of ours; alternatives of constants become an enumeration, a record of any names is said shorter. */
+function tidy(schema: Schema): Schema {
+  const { contentMediaType: _, patternProperties, anyOf, ...rest } = schema;
+  for (const keyword of ['items', 'additionalProperties']) {
+    const value = rest[keyword];
+    if (isSchema(value)) rest[keyword] = tidy(value);
+  }
+  if (rest.properties) rest.properties = mapValues(rest.properties, tidy);
+  if (patternProperties) {
+    rest.additionalProperties = tidy(Object.values(patternProperties)[0] as Schema);
+  }
   if (!anyOf) return rest;
   const constants = anyOf.map((one) => one.const);
-  if (constants.every((constant) => typeof constant === 'string')) {
-    return { ...rest, type: 'string', enum: constants };
-  }
-  return { ...rest, anyOf };
+  return constants.every((constant) => typeof constant === 'string')
+    ? { ...rest, type: 'string', enum: constants }
+    : { ...rest, anyOf: anyOf.map(tidy) };
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -177,12 +177,10 @@ export const operationWords: Record<string, OperationWords> = {
   },
   'get /node/snapshot': {
     id: 'node_snapshot',
-    contentType: 'application/x-ndjson',
     statuses: { 503: 'As many snapshots as may be are under way: try again after `Retry-After`.' },
   },
   'get /node/changes': {
     id: 'node_changes',
-    contentType: 'text/event-stream',
     statuses: {
       409: 'The log of changes no longer reaches back that far: take a new snapshot.',
       429: tooOften,
@@ -301,11 +299,10 @@ export const operationWords: Record<string, OperationWords> = {
     record: 'GeoCheck',
     statuses: { 409: 'No geo-IP database is set.' },
   },
-  'get /admin/geofeed.csv': { id: 'admin_get_geofeed', contentType: 'text/csv; charset=utf-8' },
+  'get /admin/geofeed.csv': { id: 'admin_get_geofeed' },
   'get /admin/inventory': { id: 'admin_export_inventory', record: 'InventoryDocument' },
   'get /admin/inventory.csv': {
     id: 'admin_export_inventory_csv',
-    contentType: 'text/csv; charset=UTF-8',
   },
   'post /admin/inventory': {
     id: 'admin_import_inventory',

@@ -18,7 +18,6 @@ const unchangeable =
 const ofPeople: Record<string, OperationWords> = {
   'get /console/events': {
     id: 'console_events',
-    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, of this session or of all.' },
   },
   'post /console/proxy-tokens': {
@@ -322,7 +321,6 @@ export const recordWords: Record<string, OperationWords> = {
   },
   'get /admin/events': {
     id: 'admin_events',
-    contentType: 'text/event-stream',
     statuses: { 503: 'Too many streams are open, with this token or of all.' },
   },
   'post /admin/accounts/{account}/users/{user}/sign-in-link': {

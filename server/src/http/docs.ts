@@ -7,8 +7,6 @@ import { notFound } from '../errors.ts';
 import { packageFolder } from '../version.ts';
 import { StaticFile } from './static_file.ts';
 
-const hidden = { schema: { hide: true } };
-
 /** Telemetry, agents, fonts from elsewhere and upsell are off; nothing leaves this server. */
 const start = `Scalar.createApiReference('#app', {
   url: '/docs/openapi.json',
@@ -56,7 +54,7 @@ const contentPolicy = [
 ].join('; ');
 
 export function docsRoutes(app: FastifyInstance): void {
-  app.get('/docs', hidden, async (_request, reply) =>
+  app.get('/docs', async (_request, reply) =>
     reply
       .header('content-security-policy', contentPolicy)
       .header('referrer-policy', 'no-referrer')
@@ -73,7 +71,7 @@ export function docsRoutes(app: FastifyInstance): void {
 /** Serves the first of the files, by their paths in the package, that is there when it is first asked for. */
 function serveFile(app: FastifyInstance, path: string, sources: string[], type: string): void {
   let served: StaticFile | undefined;
-  app.get(path, hidden, async (request, reply) => {
+  app.get(path, async (request, reply) => {
     const paths = sources.map((source) => join(packageFolder, source));
     const found = served ? undefined : paths.find((one) => existsSync(one));
     if (found) {

@@ -209,5 +209,6 @@ export function sendEvents(
 
 export const Events = (data: string) =>
   Type.String({
+    contentMediaType: 'text/event-stream',
     description: `\`change\` events, the first at once; their data is ${data}. A comment every ${heartbeat_seconds} seconds.`,
   });

@@ -2,17 +2,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
 
-declare module 'fastify' {
-  /** The words that the OpenAPI document shows of a route beside its shapes. */
-  interface FastifySchema {
-    summary?: string;
-    description?: string;
-    tags?: string[];
-    hide?: boolean;
-    security?: Array<Record<string, string[]>>;
-  }
-}
-
 export const Integer = (description: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, minimum, maximum });
 
@@ -64,17 +53,10 @@ export const Location = Strict({
   longitude: Type.Number({ description: 'Longitude.' }),
 });
 
-/** The error responses that a route documents. The OpenAPI document gives each the body of its audience. */
-export function errors(...statuses: number[]): Record<number, typeof Message> {
-  return Object.fromEntries(statuses.map((status) => [status, Message]));
-}
-
 /** Bytes. Inventories and usage batches are larger than what a customer sends. */
 export const largeBodyLimit = 8 * 1024 * 1024;
 
 export const EmptyQuery = Strict({});
-
-export const NoContent = Type.Null({ description: 'Empty body.' });
 
 /** The response of a "remove all" to a principal that may undo it. */
 export const Removed = Strict({

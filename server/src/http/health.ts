@@ -4,12 +4,10 @@ import type { Context } from '../context.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
 import { unavailable } from '../errors.ts';
 
-const hidden = { schema: { hide: true } };
-
 export function healthRoutes(app: FastifyInstance, ctx: Context): void {
-  app.get('/healthz', hidden, async (_request, reply) => reply.send('{"status":"ok"}'));
+  app.get('/healthz', async (_request, reply) => reply.send('{"status":"ok"}'));
 
-  app.get('/readyz', hidden, async (_request, reply) => {
+  app.get('/readyz', async (_request, reply) => {
     await ctx.db.one('select 1');
     if (!(await schemaIsCurrent(ctx.db)))
       throw unavailable('The database has another schema than this program.');

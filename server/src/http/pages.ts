@@ -8,7 +8,6 @@ import { packageFolder } from '../version.ts';
 import { StaticFile } from './static_file.ts';
 
 const folder = join(packageFolder, 'console');
-const hidden = { schema: { hide: true } };
 
 const contentTypes: Record<string, string> = {
   html: 'text/html; charset=utf-8',
@@ -55,18 +54,18 @@ export function pageRoutes(app: FastifyInstance, { config }: Context): void {
     new StaticFile(join(folder, name), { ...headers, ...ownHeaders(name) });
   // One route for all of them: they would be a third of all routes, and of the time that those take at a start.
   const assets = new Map(names.filter(isAsset).map((name) => [name, fileOf(name)]));
-  app.get<{ Params: { name: string } }>('/assets/:name', hidden, async (request, reply) => {
+  app.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
     const file = assets.get(`assets/${request.params.name}`);
     return file ? file.send(request, reply) : reply.callNotFound();
   });
   for (const name of names.filter((one) => !isAsset(one))) {
     const file = fileOf(name);
-    app.get(name === 'index.html' ? '/' : `/${name}`, hidden, async (request, reply) =>
+    app.get(name === 'index.html' ? '/' : `/${name}`, async (request, reply) =>
       file.send(request, reply),
     );
   }
   if (names.includes('index.html')) return;
-  app.get('/', hidden, async (_, reply) => {
+  app.get('/', async (_, reply) => {
     reply.headers(headers);
     throw notFound(
       'This installation does not hold the console; npm run build -w console makes it. The API is at /v0, its documentation at /docs.',

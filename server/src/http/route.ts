@@ -1,23 +1,15 @@
 // A route in few words: its schema from what it takes and answers, its response from what its handler returns.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
-import { errors, NoContent } from './fields.ts';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
 
 /** The method of a route and its path. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** A route: the schemas of what it takes and answers, its words in the API document, and its handler. */
-export interface Route<
-  Params extends TSchema = TSchema,
-  Body extends TSchema = TSchema,
-  Query extends TSchema = TSchema,
-> {
+/** What the API document says of a route, beside the schemas of its requests; the server itself does not read it. */
+export interface Words {
   summary: string;
   description?: string;
-  params?: Params;
-  body?: Body;
-  query?: Query;
   /** The body of its response 200. Neither this nor `created`: 204. */
   answer?: TSchema;
   /** The body of its response 201. */
@@ -26,6 +18,24 @@ export interface Route<
   errors?: readonly number[];
   /** Whether it takes no credentials. */
   open?: true;
+}
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Of the routes that the API document shows. */
+    words?: Words & { tag: string };
+  }
+}
+
+/** A route: the schemas of what it takes and answers, its words in the API document, and its handler. */
+export interface Route<
+  Params extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+> extends Words {
+  params?: Params;
+  body?: Body;
+  query?: Query;
   /** The most bytes of its body, where that is not the usual. */
   bodyLimit?: number;
   /** Returns what is sent: `undefined` 204, a `Created` 201, the reply what it sent itself, anything else 200. */
@@ -53,9 +63,10 @@ export const created = (location: string, value: unknown) => new Created(locatio
 
 /** The facts of every route of an audience. */
 interface Usual {
-  tags: readonly string[];
+  /** Under which the API document shows them. */
+  tag: string;
   config?: FastifyContextConfig;
-  errors: readonly number[];
+  errors?: readonly number[];
 }
 
 /** The schema of a route: of its requests, of its responses, and for the OpenAPI document. */
@@ -63,22 +74,13 @@ export function schemaOf<Params extends TSchema, Body extends TSchema, Query ext
   route: Omit<Route<Params, Body, Query>, 'handle'>,
   usual: Usual,
 ) {
-  const { summary, description, params, body, query, answer, created, open } = route;
-  const statuses = new Set([...usual.errors, ...(route.errors ?? [])]);
+  const { params, body, query, errors = [] } = route;
+  const words = { ...route, tag: usual.tag, errors: [...(usual.errors ?? []), ...errors] };
   return {
-    ...(open ? { security: [] } : {}),
-    summary,
-    ...(description === undefined ? {} : { description }),
-    tags: [...usual.tags],
     ...(params ? { params } : {}),
     ...(body ? { body } : {}),
     ...(query ? { querystring: query } : {}),
-    response: {
-      ...(answer ? { 200: answer } : {}),
-      ...(created ? { 201: created } : {}),
-      ...(answer || created ? {} : { 204: NoContent }),
-      ...errors(...statuses),
-    },
+    words,
   };
 }
 

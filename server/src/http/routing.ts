@@ -90,8 +90,7 @@ export function collectMethods(app: FastifyInstance): () => void {
     for (const [url, { allowed, config }] of paths) {
       const allow = [...allowed].sort().join(', ');
       const method = routed.filter((one) => !allowed.has(one));
-      const schema = { hide: true };
-      app.route({ url, method, schema, config: { ...config, allow }, handler: () => {} });
+      app.route({ url, method, config: { ...config, allow }, handler: () => {} });
     }
   };
 }
@@ -99,6 +98,6 @@ export function collectMethods(app: FastifyInstance): () => void {
 /** A route that documents no query parameters accepts none. Call before any route is added. */
 export function rejectUndocumentedQueries(app: FastifyInstance): void {
   app.addHook('onRoute', (route: RouteOptions) => {
-    if (route.schema && !route.schema.hide) route.schema.querystring ??= EmptyQuery;
+    if (route.schema?.words) route.schema.querystring ??= EmptyQuery;
   });
 }

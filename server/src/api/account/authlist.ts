@@ -99,8 +99,8 @@ function addRoutes(
   counterpart: string,
 ): void {
   const routes = new Routes(app, ctx);
-  const tags = [variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)'];
-  const ofList = { variant, counterpart, tags };
+  const tag = variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)';
+  const ofList = { variant, counterpart, tag };
   const ofEntry = {
     ...ofList,
     params: IdPath,

@@ -51,7 +51,7 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
   const routes = new Routes(app, ctx);
   routes.read('GET /v0', {
     summary: 'Check credentials; lists what there is',
-    tags: ['Root'],
+    tag: 'Root',
     answer: Index,
     handle: async (request) => {
       const { account_name, variant } = request.session.principal;
@@ -61,7 +61,7 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.read('GET /v0/contract', {
     summary: 'The contract, with usage in the running billing period',
-    tags: ['Contract'],
+    tag: 'Contract',
     answer: Contract,
     handle: async (request) => {
       const account = await requireAccount(ctx.db, accountOf(request));

@@ -7,7 +7,7 @@ import type { AccountContext } from './context.ts';
 export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const kept = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
 
-  app.get('/geofeed.csv', { schema: { hide: true } }, async (request, reply) => {
+  app.get('/geofeed.csv', async (request, reply) => {
     const { body, etag } = await kept.current();
     // The same for everybody, whoever asks: providers come once a day, or through caches.
     reply.header('etag', etag).header('cache-control', 'public, max-age=300').removeHeader('vary');

@@ -52,7 +52,7 @@ const ListQuery = Strict({
 });
 
 const path = '/contract/overrides';
-const tags = ['Custom DNS entries'];
+const tag = 'Custom DNS entries';
 
 export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
@@ -70,7 +70,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     }
   }
   const ofEntry = {
-    tags,
+    tag,
     params: IdPath,
     find: (request: FastifyRequest) =>
       requireOverride(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
@@ -91,7 +91,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
   };
 
   routes.read(`GET /v0${path}`, {
-    tags,
+    tag,
     summary: 'List entries, including expired and expiring ones',
     query: ListQuery,
     answer: Type.Array(Entry),
@@ -106,7 +106,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
   });
 
   routes.change(`POST /v0${path}`, {
-    tags,
+    tag,
     summary: 'Add an entry',
     body: NewOverride,
     created: Entry,
@@ -118,7 +118,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
   });
 
   routes.change(`DELETE /v0${path}`, {
-    tags,
+    tag,
     summary: 'Remove all entries of the account',
     errors: [412],
     handle: async (tx, request) => {
@@ -130,7 +130,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
   });
 
   routes.read(`GET /v0${path}/:id`, {
-    tags,
+    tag,
     findFirst: true,
     params: IdPath,
     summary: 'One entry',

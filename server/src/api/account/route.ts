@@ -15,7 +15,7 @@ import { type Changed, change, respond } from './responses.ts';
 interface V0Route<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends V0Config,
     Omit<Route<Params, Body, Query>, 'handle'> {
-  tags: readonly string[];
+  tag: string;
   /** Throws when the record that the path names is not there; runs before the body is read. */
   find?: (request: FastifyRequest) => Promise<unknown>;
 }
@@ -43,12 +43,11 @@ export const idIn = ({ params }: FastifyRequest) => idOf((params as IdPath).id);
 function optionsOf<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   endpoint: Endpoint,
   route: V0Route<Params, Body, Query>,
-  errors: readonly number[],
 ) {
   const [method = '', url = ''] = endpoint.split(' ');
-  const { tags, variant, counterpart, find } = route;
+  const { tag, variant, counterpart, find } = route;
   const config = { variant, counterpart, ...(find ? { find } : {}) };
-  return { method, url, config, schema: schemaOf(route, { tags, errors }) };
+  return { method, url, config, schema: schemaOf(route, { tag }) };
 }
 
 export class Routes {
@@ -66,7 +65,7 @@ export class Routes {
     route: Read<P, B, Q>,
   ): void {
     this.#app.route({
-      ...optionsOf(endpoint, route, [400, 401]),
+      ...optionsOf(endpoint, route),
       attachValidation: route.findFirst ?? false,
       handler: async (request, reply) => {
         const { value, ...freshness } = await route.handle(request as RouteRequest<P, B, Q>);
@@ -82,7 +81,7 @@ export class Routes {
     route: Change<P, B, Q>,
   ): void {
     this.#app.route({
-      ...optionsOf(endpoint, route, [400, 401, 403]),
+      ...optionsOf(endpoint, route),
       handler: (request, reply) => {
         // A GET proves nothing: a machine at an address can be led to fetch a URL that holds another's token.
         const address = knownAddress(request);

@@ -216,7 +216,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   routes.read('GET /v0/servers', {
     summary: 'Every server of the network',
-    tags: ['Network servers'],
+    tag: 'Network servers',
     query: NetworkQuery,
     answer: Type.Array(NetworkServer),
     handle: async (request) => {
@@ -232,7 +232,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   routes.read('GET /v0/contract/servers', {
     summary: 'The servers added to the contract',
-    tags: ['Contract servers'],
+    tag: 'Contract servers',
     query: ListQuery,
     answer: Type.Array(ContractServerRecord),
     handle: async (request) => {
@@ -249,7 +249,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
       return requireContractServer(ctx.db, accountOf(request), server);
     },
     summary: 'One server of the contract',
-    tags: ['Contract servers'],
+    tag: 'Contract servers',
     params: ServerPath,
     query: OneQuery,
     answer: ContractServerRecord,

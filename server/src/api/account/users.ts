@@ -63,7 +63,7 @@ async function* activeUsers(db: Reader, account_id: number): AsyncGenerator<Part
 
 export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
-  const ofUsers = { variant: 'current', tags: ['Users and tokens'] } as const;
+  const ofUsers = { variant: 'current', tag: 'Users and tokens' } as const;
 
   routes.read('GET /v0/users', {
     ...ofUsers,

@@ -15,11 +15,7 @@ import { sessionStillHolds } from '../../sign_in/sign_in.ts';
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
 
-  const usual = {
-    tags: ['Console: live'],
-    config: { console: { may: [] } },
-    errors: [400, 401],
-  };
+  const usual = { tag: 'Console: live', config: { console: { may: [] } } };
   addRoute(app, 'GET /console/events', usual, {
     summary: 'Hear when something has changed, as server-sent events',
     description:

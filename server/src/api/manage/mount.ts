@@ -62,13 +62,12 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
 
   const routesOf = (noun: Noun): AddManageRoute => {
     return (endpoint, route) => {
-      const { may, record = false, find, params } = route;
+      const { may, record = false, find } = route;
       const isChangeOfPerson = !is_operator && !endpoint.startsWith('GET ');
       const own_sign_in = noun === 'sign_in';
       const isForFlags = isChangeOfPerson || (!is_operator && may.length > 0);
-      const isOfRecord = is_operator || params !== undefined;
       const usual = {
-        tags: [tags[noun]],
+        tag: tags[noun],
         config: {
           ...(is_operator ? {} : { console: { may, record, own_sign_in } }),
           find: async (request: FastifyRequest) => {
@@ -76,13 +75,7 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
             await find?.(request.scope, request.params as never, request);
           },
         },
-        errors: [
-          400,
-          401,
-          ...(isForFlags ? [403] : []),
-          ...(isOfRecord ? [404] : []),
-          ...(isChangeOfPerson && !own_sign_in ? [429] : []),
-        ],
+        errors: [...(isForFlags ? [403] : []), ...(isChangeOfPerson && !own_sign_in ? [429] : [])],
       };
       const whole = endpoint.replace(' ', ` ${prefix}`) as Endpoint;
       addRoute(app, whole, usual, is_operator ? forOperators(route) : route);

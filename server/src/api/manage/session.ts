@@ -70,11 +70,7 @@ function openRoute<Body extends TSchema = TSchema>(
   endpoint: Endpoint,
   route: Route<TSchema, Body>,
 ): void {
-  const usual = {
-    tags: ['Console: sign-in'],
-    config: { console: { open: true } },
-    errors: endpoint.startsWith('GET ') ? [400] : [400, 401, 403],
-  } as const;
+  const usual = { tag: 'Console: sign-in', config: { console: { open: true } } } as const;
   addRoute(app, endpoint, usual, { ...route, open: true });
 }
 

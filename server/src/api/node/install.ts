@@ -1,20 +1,17 @@
-// GET /node/install.sh and /node/packages/{file}: a machine that is to become a node takes its programs from here.
+// GET /node/install.sh and /node/packages/{file}, which are no part of the API: the programs of a machine that is to become a node.
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
 
-/** Files and no part of the API: docs/node.md tells of them. */
-const hidden = { schema: { hide: true } };
-
 export function installRoutes(app: FastifyInstance, { install }: Context): void {
-  app.get('/node/install.sh', hidden, async (_, reply) => {
+  app.get('/node/install.sh', async (_, reply) => {
     const { text } = await install.script();
     return reply.type('text/x-shellscript; charset=utf-8').send(text);
   });
 
-  app.get<{ Params: { file: string } }>('/node/packages/:file', hidden, async (request, reply) => {
+  app.get<{ Params: { file: string } }>('/node/packages/:file', async (request, reply) => {
     // Only names of the list lead to a file, so none leads out of the folder.
     const { file } = request.params;
     const found = (await install.packages()).find((one) => one.file === file);

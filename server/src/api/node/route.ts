@@ -9,4 +9,4 @@ export const nodeRoute =
     endpoint: Endpoint,
     route: Route<TSchema, Body, Query>,
   ): void =>
-    addRoute(app, endpoint, { tags: ['Nodes'], errors: route.open ? [400] : [400, 401] }, route);
+    addRoute(app, endpoint, { tag: 'Nodes' }, route);

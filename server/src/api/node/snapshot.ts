@@ -6,6 +6,7 @@ import { Snapshots } from '../../nodes/snapshot.ts';
 import { nodeRoute } from './route.ts';
 
 const Records = Type.String({
+  contentMediaType: 'application/x-ndjson',
   description:
     'One record per line; the first names epoch and revision, the last is {"kind":"end"}.',
 });

@@ -16,6 +16,7 @@ const FromQuery = Strict({
   ),
 });
 const Changes = Type.String({
+  contentMediaType: 'text/event-stream',
   description:
     '`change` events with an array of records, and `position` events; ids are EPOCH:REVISION.',
 });

@@ -49,6 +49,7 @@ const Outcome = Strict({
   ),
 });
 const Geofeed = Type.String({
+  contentMediaType: geofeedType,
   description: 'A line for each exit IP: ip_prefix,alpha2code,region,city,postal_code.',
 });
 

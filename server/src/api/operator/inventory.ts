@@ -3,8 +3,9 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { badRequest, invalidField } from '../../errors.ts';
-import { errors, Integer, OneOf, Strict } from '../../http/fields.ts';
+import { Integer, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
+import { schemaOf } from '../../http/route.ts';
 import { faultsIn } from '../../http/validation.ts';
 import { carryOut } from '../../inventory/import.ts';
 import { planImport, readNetwork, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
@@ -26,7 +27,9 @@ const Inventory = Strict({
     Type.Boolean({ description: 'Whether servers that are not named go; no by default.' }),
   ),
 });
+const csvType = 'text/csv; charset=UTF-8';
 const Csv = Type.String({
+  contentMediaType: csvType,
   description:
     'One row for each exit IP, servers repeat: name,hostname,title,city,country,latitude,longitude,services,ip,port_base and optionally port_schemes; services and port_schemes separated by ";".',
 });
@@ -64,8 +67,6 @@ function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string })
   };
 }
 
-const csvType = 'text/csv; charset=UTF-8';
-
 export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
 
@@ -94,15 +95,20 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
       bodyLimit,
       validatorCompiler: validator as never,
       schema: {
-        summary: 'Import an inventory of servers and exit IPs',
-        description:
-          'A server that is named gets exactly these fields and exit IPs. It is checked whole: with any fault, all are listed and nothing changes.',
-        tags: ['Operator: servers'],
-        querystring: Query,
+        ...schemaOf(
+          {
+            summary: 'Import an inventory of servers and exit IPs',
+            description:
+              'A server that is named gets exactly these fields and exit IPs. It is checked whole: with any fault, all are listed and nothing changes.',
+            query: Query,
+            answer: Summary,
+            errors: [409],
+          },
+          { tag: 'Operator: servers' },
+        ),
         body: {
           content: { 'application/json': { schema: Inventory }, 'text/csv': { schema: Csv } },
         },
-        response: { 200: Summary, ...errors(400, 401, 409) },
       } as FastifySchema,
     },
     async (request, reply) => {

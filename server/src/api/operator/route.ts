@@ -19,11 +19,10 @@ export function operatorRoute(app: FastifyInstance, tag: string) {
     endpoint: Endpoint,
     route: OperatorRoute<Params, Body, Query>,
   ): void => {
-    const { find, params } = route;
+    const { find } = route;
     const usual = {
-      tags: [tag],
+      tag,
       config: find ? { find: async ({ params }: FastifyRequest) => find(params as never) } : {},
-      errors: params ? [400, 401, 404] : [400, 401],
     };
     addRoute(app, endpoint, usual, route);
   };
