@@ -9,13 +9,18 @@ const verbs: Record<string, string> = {
   delete: 'remove',
 };
 
-/** `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`. */
-export function operationIdOf(method: string, path: string, lists: boolean): string {
+/**
+ * `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`; with the name `revoke_tokens` of its own:
+ * `admin_revoke_account_tokens`. What is done to one user of an account does not name the account.
+ */
+export function operationIdOf(method: string, path: string, lists: boolean, own?: string): string {
   const [audience = '', ...nouns] = nounsOf(path);
   const last = nouns.length - 1;
   const words = nouns.map((noun, at) => (lists && at === last ? noun : singular(noun)));
-  const verb = lists ? 'list' : (verbs[method] ?? method);
-  return [...(audience === 'v0' ? [] : [audience]), verb, ...words].join('_');
+  const usual = [lists ? 'list' : (verbs[method] ?? method), ...words].join('_');
+  const isOfAccount = path.includes('/{account}/') && !path.includes('/{user}');
+  const name = isOfAccount ? own?.replace(/^(remove_all|[a-z]+)_/, '$&account_') : own;
+  return [...(audience === 'v0' ? [] : [audience]), name ?? usual].join('_');
 }
 
 /** `/admin/accounts/{account}/tokens/{id}`: `AccountToken`. */

@@ -1,5 +1,6 @@
 // The operations of the OpenAPI document, from the declarations of their routes.
 import type { Words } from '../../server/src/http/route.ts';
+import { names } from './names.ts';
 import { operationIdOf, pascal, recordOf } from './naming.ts';
 import { sample } from './samples.ts';
 import {
@@ -12,7 +13,7 @@ import {
   type Reference,
   type Schema,
 } from './shapes.ts';
-import { errorWords, numbers, operationWords } from './words.ts';
+import { errorWords, numbers } from './words.ts';
 
 /** A route that the document shows. */
 export interface ShownRoute {
@@ -54,11 +55,10 @@ interface Facts {
 export function operationOf(named: NamedSchemas, route: ShownRoute): Operation {
   const { method, path, variant, words } = route;
   const lists = words.answer !== undefined && plain(words.answer).type === 'array';
-  const own = operationWords[`${method} ${path}`] ?? {};
-  const id = own.id ?? operationIdOf(method, path, lists);
+  const id = operationIdOf(method, path, lists, words.id);
   const facts = { isV0: audienceOf(path) === '/v0', lists, id };
   const only = variant && `**${variant === 'current' ? 'Current' : 'Earlier'} variant only.**`;
-  const description = [only, own.description ?? words.description].filter(Boolean).join(' ');
+  const description = [only, words.description].filter(Boolean).join(' ');
   const parameters = parametersOf(named, route, facts);
   const requestBody = bodyOf(named, route, facts);
   return {
@@ -113,14 +113,14 @@ function parametersIn(named: NamedSchemas, where: 'path' | 'query', of: object =
 
 function bodyOf(
   named: NamedSchemas,
-  { method, path, body }: ShownRoute,
+  { method, path, body, words: { id: own } }: ShownRoute,
   { id }: Facts,
 ): Operation['requestBody'] {
   if (!body) return undefined;
-  const words = operationWords[`${method} ${path}`] ?? {};
+  const words = names[`${method} ${path}`] ?? {};
   const record = words.record ?? recordOf(path);
   const byMethod: Record<string, string> = { post: `New${record}`, patch: `${record}Changes` };
-  const name = words.body ?? (words.id ? pascal(id) : (byMethod[method] ?? `${record}Settings`));
+  const name = words.body ?? (own ? pascal(id) : (byMethod[method] ?? `${record}Settings`));
   // Most take JSON alone.
   const { content = { 'application/json': { schema: body } } } = body as {
     content?: Record<string, { schema: object }>;
@@ -135,8 +135,7 @@ function bodyOf(
 function responsesOf(named: NamedSchemas, route: ShownRoute, facts: Facts): Operation['responses'] {
   const { method, path, words } = route;
   const { isV0 } = facts;
-  const own = operationWords[`${method} ${path}`] ?? {};
-  const { answer, created } = words;
+  const { answer, created, statuses = {} } = words;
   const responses: Operation['responses'] = {
     ...(answer && { 200: success(named, route, facts, 200, answer) }),
     ...(created && { 201: success(named, route, facts, 201, created) }),
@@ -151,13 +150,16 @@ function responsesOf(named: NamedSchemas, route: ShownRoute, facts: Facts): Oper
     // A key that stood for another request.
     ...(isV0 && method === 'post' ? [409] : []),
     ...(words.errors ?? []),
+    ...Object.keys(statuses)
+      .map(Number)
+      .filter((status) => status >= 400),
   ]);
   for (const status of errors) {
     const { name } = errorWords[status] ?? {};
     if (!name) throw new Error(`${method} ${path} answers ${status}, which has no words.`);
     const suffix = status === 401 ? unauthorizedOf[audienceOf(path)] : '';
     const $ref = `#/components/responses/${isV0 ? 'V0' : ''}${name}${suffix}`;
-    const description = own.statuses?.[status];
+    const description = statuses[status];
     // A reference may carry a description of its own in OpenAPI 3.1.
     responses[status] = { $ref, ...(description && { description }) };
   }
@@ -166,12 +168,12 @@ function responsesOf(named: NamedSchemas, route: ShownRoute, facts: Facts): Oper
 
 function success(
   named: NamedSchemas,
-  { method, path, query }: ShownRoute,
+  { method, path, query, words }: ShownRoute,
   { isV0, lists }: Facts,
   status: number,
   answer?: object,
 ): Answer {
-  const own = operationWords[`${method} ${path}`] ?? {};
+  const own = names[`${method} ${path}`] ?? {};
   const usual: Record<string, string> = {
     get: lists ? 'The list; `[]` when it is empty.' : 'The record.',
     patch: 'The complete record as it is now.',
@@ -184,7 +186,7 @@ function success(
   const schema: Schema = answer ? plain(answer) : {};
   const { contentMediaType: textType } = (answer ?? {}) as { contentMediaType?: string };
   const description =
-    own.statuses?.[status] ??
+    words.statuses?.[status] ??
     (textType && schema.description) ??
     general[status] ??
     usual[method] ??

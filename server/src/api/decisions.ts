@@ -13,6 +13,9 @@ export const ExitCheck = Strict(
   'A request that the node itself sent through the exit, to the echo of its health checks.',
 );
 
+/** The 503 of routes that ask a node. */
+export const noNodeAnswers = 'No node of the server is live, or none answered in time.';
+
 /** A connection, as a client asks a proxy for it. */
 export const asked = {
   port: Integer('Port of the proxy that it comes in on.', 1, 65_535),

@@ -6,8 +6,10 @@ import { sendCreated, sendJson, sendNothing } from './responses.ts';
 /** The method of a route and its path. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** What the API document says of a route, beside the schemas of its requests; the server itself does not read it. */
+/** The words of a route in the API document, and the shapes of its responses: the server itself reads none of it. */
 export interface Words {
+  /** The id of the operation, without its audience, where it does not follow from method and path. */
+  id?: string;
   summary: string;
   description?: string;
   /** The body of its response 200. Neither this nor `created`: 204. */
@@ -16,6 +18,8 @@ export interface Words {
   created?: TSchema;
   /** Statuses of errors, beyond those that every route of its audience may answer. */
   errors?: readonly number[];
+  /** Statuses with a meaning of their own here: those of errors are documented, too. */
+  statuses?: Readonly<Record<number, string | undefined>> | undefined;
   /** Whether it takes no credentials. */
   open?: true;
 }

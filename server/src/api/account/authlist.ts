@@ -22,7 +22,7 @@ import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
-import { listed, requireListMatch, requireMatch } from './responses.ts';
+import { listed, removesAll, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 import type { Variant } from './session.ts';
 
@@ -71,6 +71,9 @@ async function* presented(slices: AsyncIterable<EntrySlice>): AsyncGenerator<Par
   }
 }
 
+const addressIsTaken =
+  'The address is on the authlist already (one entry holds an address in the whole network of a port scheme), the user is not part of the account, or the list is full.';
+
 /** The settings of this list, with one count of conflicts for every way to it. */
 export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
   return {
@@ -99,7 +102,9 @@ function addRoutes(
   counterpart: string,
 ): void {
   const routes = new Routes(app, ctx);
-  const tag = variant === 'current' ? 'IP authlist' : 'IP whitelist (earlier variant)';
+  const isCurrent = variant === 'current';
+  const tag = isCurrent ? 'IP authlist' : 'IP whitelist (earlier variant)';
+  const noun = isCurrent ? 'authlist' : 'whitelist';
   const ofList = { variant, counterpart, tag };
   const ofEntry = {
     ...ofList,
@@ -122,10 +127,12 @@ function addRoutes(
 
   routes.read(`GET /v0${path}`, {
     ...ofList,
+    id: `list_${noun}_entries`,
     summary: 'List entries',
+    description:
+      'Entries that hold, by id; expired ones leave the list. `ip` matches a whole address in any spelling, anything else as a part of the address as it is shown. `user` restricts to those users.',
     query: ListQuery,
     answer: Type.Array(Entry),
-    errors: [404],
     handle: async (request) => {
       const { ip, user } = request.query;
       const filter = { ip, users: words('user', user) };
@@ -138,10 +145,13 @@ function addRoutes(
 
   routes.change(`POST /v0${path}`, {
     ...ofList,
+    id: `create_${noun}_entry`,
     summary: 'Add an entry',
+    description:
+      'Lists an address for a user. Without `ip` the address that the request comes from is listed. A user without the proxy permission may be listed, and gets no access by it.',
     body: NewEntry,
     created: Entry,
-    errors: [404, 409, 429],
+    statuses: { 409: addressIsTaken },
     handle: async (tx, request) => {
       const body = { ...request.body, ip: request.body.ip ?? ownAddress(request) };
       const entry = await createEntry(tx, accountOf(request), body, rules, knownAddress(request));
@@ -151,8 +161,9 @@ function addRoutes(
 
   routes.change(`DELETE /v0${path}`, {
     ...ofList,
+    id: `remove_all_${noun}_entries`,
     summary: 'Remove all entries of the account',
-    errors: [404, 412],
+    description: removesAll,
     handle: async (tx, request) => {
       await removeAllEntries(tx, accountOf(request), (all) =>
         requireListMatch(request, () => presented(all())),
@@ -165,9 +176,9 @@ function addRoutes(
     ...ofList,
     findFirst: true,
     params: IdPath,
+    id: `get_${noun}_entry`,
     summary: 'One entry',
     answer: Entry,
-    errors: [404],
     handle: async (request) => {
       const entry = await requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now());
       return { value: presentEntry(entry), valid_until: entry.expiry };
@@ -176,10 +187,12 @@ function addRoutes(
 
   routes.change(`PATCH /v0${path}/:id`, {
     ...ofEntry,
+    id: `change_${noun}_entry`,
     summary: 'Change an entry',
+    description: 'Changes any of `ip`, `user` and `expiry`; what is left out stays.',
     body: Changes,
     answer: Entry,
-    errors: [404, 409, 412, 429],
+    statuses: { 409: addressIsTaken },
     handle: async (tx, request) => {
       const { ip, user, expiry } = request.body;
       const entry = await changeEntry(
@@ -197,8 +210,8 @@ function addRoutes(
 
   routes.change(`DELETE /v0${path}/:id`, {
     ...ofEntry,
+    id: `remove_${noun}_entry`,
     summary: 'Remove an entry',
-    errors: [404, 412],
     handle: async (tx, request) => {
       await removeEntry(tx, accountOf(request), idIn(request), (before) =>
         requireMatch(request, () => presentEntry(before)),

@@ -50,6 +50,7 @@ const links = {
 export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);
   routes.read('GET /v0', {
+    id: 'get_index',
     summary: 'Check credentials; lists what there is',
     tag: 'Root',
     answer: Index,

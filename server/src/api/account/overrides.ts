@@ -19,7 +19,7 @@ import {
 import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
 import { earliest } from './response_cache.ts';
-import { listed, requireListMatch, requireMatch } from './responses.ts';
+import { listed, removesAll, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
 const Entry = Strict({
@@ -92,7 +92,9 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.read(`GET /v0${path}`, {
     tag,
+    id: 'list_overrides',
     summary: 'List entries, including expired and expiring ones',
+    description: '`ip` takes one whole address in any spelling; `server` names of servers.',
     query: ListQuery,
     answer: Type.Array(Entry),
     handle: async (request) => {
@@ -107,10 +109,13 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.change(`POST /v0${path}`, {
     tag,
+    id: 'create_override',
     summary: 'Add an entry',
     body: NewOverride,
     created: Entry,
-    errors: [409],
+    statuses: {
+      409: 'The hostname is overridden on that server already, the server is not on the account, or the list is full.',
+    },
     handle: async (tx, request) => {
       const override = await createOverride(tx, accountOf(request), request.body, ctx.config);
       return { status: 201, headers: { location: `${path}/${override.id}` }, ...shown(override) };
@@ -119,8 +124,9 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.change(`DELETE /v0${path}`, {
     tag,
+    id: 'remove_all_overrides',
     summary: 'Remove all entries of the account',
-    errors: [412],
+    description: removesAll,
     handle: async (tx, request) => {
       await removeAllOverrides(tx, accountOf(request), (all) =>
         requireListMatch(request, () => presented(all(), tx.now)),
@@ -133,9 +139,9 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     tag,
     findFirst: true,
     params: IdPath,
+    id: 'get_override',
     summary: 'One entry',
     answer: Entry,
-    errors: [404],
     handle: async (request) => {
       const now = ctx.clock.now();
       const override = await requireOverride(ctx.db, accountOf(request), idIn(request), now);
@@ -145,10 +151,15 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.change(`PATCH /v0${path}/:id`, {
     ...ofEntry,
+    id: 'change_override',
     summary: 'Change an entry',
+    description:
+      'Changes any of `server`, `hostname`, `ip` and `expiry`; what is left out stays. The entry is `pending` again. A new `expiry` revives an expired one.',
     body: Changes,
     answer: Entry,
-    errors: [404, 409, 412],
+    statuses: {
+      409: 'The hostname is overridden on that server already, the entry has expired and no new `expiry` was sent, or the server is not on the account: no changes were made.',
+    },
     handle: async (tx, request) => {
       const { server, hostname, ip, expiry } = request.body;
       const override = await changeOverride(
@@ -165,8 +176,8 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
 
   routes.change(`DELETE /v0${path}/:id`, {
     ...ofEntry,
+    id: 'remove_override',
     summary: 'Remove an entry',
-    errors: [404, 412],
     handle: async (tx, request) => {
       await removeOverride(tx, accountOf(request), idIn(request), (before) =>
         requireMatch(request, () => present(before)),

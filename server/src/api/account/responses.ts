@@ -20,6 +20,10 @@ declare module 'fastify' {
   }
 }
 
+/** The description of the removal of a whole list. */
+export const removesAll =
+  'Removes every entry of the account; takes no filters. The operator can undo it for seven days.';
+
 /** Responds to a GET with `value` as JSON: ETag, 304, and cached for the next time. */
 export function respond(
   ctx: AccountContext,

@@ -216,6 +216,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   routes.read('GET /v0/servers', {
     summary: 'Every server of the network',
+    description: '`title` is shown in the current variant only.',
     tag: 'Network servers',
     query: NetworkQuery,
     answer: Type.Array(NetworkServer),
@@ -232,6 +233,8 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   routes.read('GET /v0/contract/servers', {
     summary: 'The servers added to the contract',
+    description:
+      '`usage`, `location` and `geostatus` are there when `detail` asks for them; `title` in the current variant only. A name in `server` that is not on the contract matches nothing.',
     tag: 'Contract servers',
     query: ListQuery,
     answer: Type.Array(ContractServerRecord),
@@ -253,7 +256,7 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
     params: ServerPath,
     query: OneQuery,
     answer: ContractServerRecord,
-    errors: [403, 404],
+    statuses: { 403: 'The server is in the network, but not on the contract.' },
     handle: async (request) => {
       const detail = parseDetail(request.query.detail, ['location', 'geostatus', 'usage']);
       const { server } = request.params;

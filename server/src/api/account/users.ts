@@ -69,7 +69,6 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
     ...ofUsers,
     summary: 'The active users of the contract, with their permissions',
     answer: Type.Array(UserRecord),
-    errors: [404],
     handle: async (request) => {
       const account_id = accountOf(request);
       const read = (db: Reader) => activeUsers(db, account_id);
@@ -80,10 +79,16 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   routes.change('POST /v0/users/token', {
     ...ofUsers,
+    id: 'create_proxy_token',
     summary: 'Create a proxy access token',
+    description:
+      "The token is the password of the proxy's own authentication, with the user's name as username. A user may have many; raising the user's `token_version` ends them all. A string is a name or, failing that, an id in digits.",
     body: NewToken,
     answer: Strict({ token: Type.String({ description: 'Opaque proxy access token.' }) }),
-    errors: [404, 409],
+    statuses: {
+      200: 'The token, shown only here.',
+      409: 'The user is unknown, inactive or without the proxy permission.',
+    },
     handle: async (tx, request) => {
       const account = await requireWritable(tx, accountOf(request));
       const { user, expire } = request.body;

@@ -34,8 +34,10 @@ import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
 import { Undo } from './removals.ts';
-import { requireSelf, type Scope } from './scope.ts';
+import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
+export const addressIsTaken =
+  'The address is on the authlist already, the user is not part of the account, or the list is full.';
 export const Proof = Type.Union(
   [OneOf(['proven', 'unproven', 'waits'], 'How the entry stands.'), Type.Null()],
   {
@@ -181,10 +183,15 @@ export function authlistRoutes(mount: Mount): void {
   route('POST /authlist', {
     may: own,
     record: true,
+    id: 'create_authlist_entry',
     summary: 'Add an entry',
     body: NotedEntry,
     created: Entry,
-    errors: [409, 429],
+    errors: [429],
+    statuses: {
+      403: onlyOneself,
+      409: addressIsTaken,
+    },
     handle: async (request) => {
       const { ip = addressOf(request) } = request.body;
       const body = { ...request.body, ip };
@@ -200,6 +207,7 @@ export function authlistRoutes(mount: Mount): void {
   route('DELETE /authlist', {
     may: admins,
     record: true,
+    id: 'remove_all_authlist_entries',
     summary: 'Remove all entries; it can be undone for seven days',
     answer: Removed,
     handle: (request) =>
@@ -211,6 +219,7 @@ export function authlistRoutes(mount: Mount): void {
   route('POST /authlist/restore', {
     may: own,
     record: true,
+    id: 'restore_authlist',
     summary: 'Undo a removal of all entries, or of many',
     description:
       'All or nothing where the list has no room for all that would come back. A person without the admin flag undoes a removal of own entries alone.',
@@ -226,6 +235,7 @@ export function authlistRoutes(mount: Mount): void {
 
   route('GET /authlist/:id', {
     may: own,
+    id: 'get_authlist_entry',
     summary: 'One entry',
     params: IdPath,
     answer: Entry,
@@ -236,11 +246,16 @@ export function authlistRoutes(mount: Mount): void {
     may: own,
     record: true,
     find,
+    id: 'change_authlist_entry',
     summary: 'Change an entry',
     params: IdPath,
     body: audience.is_operator ? OperatorChanges : Changes,
     answer: Entry,
-    errors: [409, 429],
+    errors: [429],
+    statuses: {
+      403: onlyOneself,
+      409: addressIsTaken,
+    },
     handle: async (request) => {
       const { body, params } = request;
       requireChange(body);
@@ -259,6 +274,7 @@ export function authlistRoutes(mount: Mount): void {
     may: own,
     record: true,
     find,
+    id: 'remove_authlist_entry',
     summary: 'Remove an entry',
     params: IdPath,
     handle: (request) =>

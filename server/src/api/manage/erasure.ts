@@ -19,6 +19,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
   routesOf('users')('POST /users/:user/erase', {
     may: ['admin'],
     find: (scope, names) => userOf(ctx.db, scope, names),
+    id: 'erase_user',
     summary: 'Erase a person: a pseudonym takes the place of names and addresses; usage stays',
     description:
       'Ends all access first, then takes names and addresses out of the lists, what an undo would bring back, and the audit log. It cannot be undone; when it was interrupted, repeat it.',
@@ -26,7 +27,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
     answer: Strict({
       pseudonym: Type.String({ description: 'The name of the record from now on.' }),
     }),
-    errors: [409],
+    statuses: { 409: 'Another user of the account has the pseudonym as name.' },
     handle: async (request) => {
       const user = await write(request, async (tx, scope) => {
         const found = await userOf(tx, scope, request.params);

@@ -17,13 +17,14 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
 
   const usual = { tag: 'Console: live', config: { console: { may: [] } } };
   addRoute(app, 'GET /console/events', usual, {
+    id: 'events',
     summary: 'Hear when something has changed, as server-sent events',
     description:
       'The numbers say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response is less. It ends with the session.',
     answer: Events(
       '`{"account": REVISION, "network": REVISION}`, of any change and of servers, exit IPs and health; and by name `authlist`, `overrides`, `users`, `contract` (with servers and API tokens) and `usage`',
     ),
-    errors: [503],
+    statuses: { 503: 'Too many streams are open, of this session or of all.' },
     handle: async (request, reply) => {
       const { account_id, user_id, session_id } = request.person;
       return sendEvents(streams, request, reply, {

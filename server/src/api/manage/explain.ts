@@ -7,9 +7,9 @@ import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.
 import { claimsOfUser } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
-import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
+import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisions.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf, type Scope } from './scope.ts';
+import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
 const Connection = Strict({
   ...asked,
@@ -49,12 +49,17 @@ const ofOwn = ({ account_name: account, only_user }: Scope): Pick<Question, 'che
 export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
   routesOf('servers')('POST /servers/:server/explain', {
     may: ['admin', 'proxy'],
+    id: 'explain_connection',
     summary: 'What a node of the server would do with a connection of the account, and why',
     description: `A live node of the server decides, by what it has applied; within ${answer_seconds} seconds. Without the admin flag: for oneself alone.`,
     params: ServerPath,
     body: Connection,
     answer: Decision,
-    errors: [409, 503],
+    statuses: {
+      403: onlyOneself,
+      409: 'The account has no such user.',
+      503: noNodeAnswers,
+    },
     handle: async (request) => {
       const { user, token, from: given, ...rest } = request.body;
       if (token !== undefined && user === undefined) {

@@ -14,9 +14,10 @@ import { invalidField } from '../../errors.ts';
 import { ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
+import { addressIsTaken } from './authlist.ts';
 import type { Mount } from './mount.ts';
 import { Note } from './notes.ts';
-import { requireSelf, type Scope } from './scope.ts';
+import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
 export const mostAtOnce = 1000;
 const Id = Integer('Id of an entry.', 1);
@@ -36,6 +37,9 @@ const Expiries = Strict({
     maxItems: mostAtOnce,
   }),
 });
+/** The 404 of a request that names many records. */
+export const oneIsMissing = (records: string) =>
+  `One of the ${records} is not there, as \`field\` says; nothing was done.`;
 export const Changed = Strict({ changed: Integer('How many.') });
 /** The response to the revocation of many tokens. */
 export const Revoked = Strict({ revoked: Integer('How many tokens.') });
@@ -99,6 +103,7 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
     {
       path: 'authlist',
       may: ['admin', 'proxy'],
+      ids: ['remove_authlist_entries', 'change_authlist_expiries'],
       remove: (tx: Transaction, scope: Scope, ids: readonly number[]) =>
         removeEntries(tx, scope.account_id, ids, asking(scope)),
       change: (tx: Transaction, scope: Scope, entries: readonly Expiring[]) =>
@@ -107,20 +112,28 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
     {
       path: 'overrides',
       may: ['admin'],
+      ids: ['remove_overrides', 'change_override_expiries'],
       remove: (tx: Transaction, { account_id }: Scope, ids: readonly number[]) =>
         removeOverrides(tx, account_id, ids, any_contract),
       change: (tx: Transaction, { account_id }: Scope, entries: readonly Expiring[]) =>
         changeOverrideExpiries(tx, account_id, entries, any_contract),
     },
   ] as const;
-  for (const { path, may, remove, change } of lists) {
+  for (const {
+    path,
+    may,
+    ids: [removeId, changeId],
+    remove,
+    change,
+  } of lists) {
     route(`POST /${path}/remove`, {
       may,
       record: true,
+      id: removeId,
       summary: 'Remove entries, all or none; it can be undone for seven days',
       body: Ids,
       answer: Removed,
-      errors: [404],
+      statuses: { 404: oneIsMissing('entries') },
       handle: (request) => {
         const { ids } = request.body;
         return write(request, (tx, scope) => remove(tx, scope, ids), ids.length);
@@ -130,10 +143,14 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
     route(`PATCH /${path}`, {
       may,
       record: true,
+      id: changeId,
       summary: 'Give entries other expiries, all or none',
       body: Expiries,
       answer: Changed,
-      errors: [404, 409],
+      statuses: {
+        404: oneIsMissing('entries'),
+        409: 'The server of an entry is not on the contract, or an expired one has lost its hostname; nothing was done.',
+      },
       handle: async (request) => {
         const { entries } = request.body;
         rejectRepeated(
@@ -149,12 +166,17 @@ export function manyRoutes({ audience, routesOf, write }: Mount): void {
   route('POST /authlist/add', {
     may: ['admin', 'proxy'],
     record: true,
+    id: 'add_addresses',
     summary: 'Add the addresses of many lines, all or none',
     description:
       'With dry_run it says what would come of each line. An address that the user has already stays as it is.',
     body: Pasted,
     answer: PastedResult,
-    errors: [409, 429],
+    errors: [429],
+    statuses: {
+      403: onlyOneself,
+      409: addressIsTaken,
+    },
     handle: async (request) => {
       const { addresses, dry_run = false, ...body } = request.body;
       const pasted = { ...body, lines: pastedLines(addresses) };

@@ -6,11 +6,11 @@ import { invalidField } from '../../errors.ts';
 import { Integer, Strict } from '../../http/fields.ts';
 import { endSessionsOf } from '../../sign_in/sign_in.ts';
 import { requireUsers, type User } from '../../users/users.ts';
-import { Changed, Ids, mostAtOnce, rejectRepeated } from './many.ts';
+import { Changed, Ids, mostAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { GivenPassword } from './sign_in_fields.ts';
-import { changeAs, UserRights } from './users.ts';
+import { GivenPassword, passwordAsked } from './sign_in_fields.ts';
+import { changeAs, noAdminLeft, UserRights } from './users.ts';
 
 const Id = Integer('Id of a user.', 1);
 const many = { minItems: 1, maxItems: mostAtOnce };
@@ -42,11 +42,15 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
 
   route('PATCH /users', {
     may: ['admin'],
+    id: 'change_users',
     summary: 'Change users, all or none',
     description: 'Each as a change of it alone would; an error names the user by its place.',
     body: confirmPassword ? ConfirmedChanges : Changes,
     answer: Changed,
-    errors: audience.keeps_an_admin ? [404, 409] : [404],
+    statuses: {
+      404: oneIsMissing('users'),
+      ...(confirmPassword && passwordAsked(`${noAdminLeft} Nothing was done.`)),
+    },
     handle: async (request) => {
       const { users: changes, password } = request.body as Static<typeof ConfirmedChanges>;
       const ids = changes.map(({ id }) => id);
@@ -72,9 +76,10 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
 
   route('POST /users/end_sessions', {
     may: ['admin'],
+    id: 'end_sessions_of_users',
     summary: 'End all sessions of users',
     body: Ids,
-    errors: [404],
+    statuses: { 404: oneIsMissing('users') },
     handle: (request) => {
       const { ids } = request.body;
       const end = (tx: Transaction, scope: Scope) =>

@@ -190,6 +190,7 @@ export function overrideRoutes(mount: Mount): void {
   route('DELETE /overrides', {
     may,
     record: true,
+    id: 'remove_all_overrides',
     summary: 'Remove all entries; it can be undone for seven days',
     answer: Removed,
     handle: (request) =>
@@ -201,6 +202,7 @@ export function overrideRoutes(mount: Mount): void {
   route('POST /overrides/restore', {
     may,
     record: true,
+    id: 'restore_overrides',
     summary: 'Undo a removal of all entries, or of many',
     description: 'All or nothing where the list has no room for all that would come back.',
     body: Undo,

@@ -16,7 +16,13 @@ import {
 } from '../../sign_in/sign_in.ts';
 import { requirePassword, visitorOf } from './checks.ts';
 import type { Mount } from './mount.ts';
-import { Confirmation, FactorCode, GivenPassword, NewPassword } from './sign_in_fields.ts';
+import {
+  Confirmation,
+  FactorCode,
+  GivenPassword,
+  NewPassword,
+  tooManyAttempts,
+} from './sign_in_fields.ts';
 
 const OwnSession = Strict({
   id: Integer('Names it in paths.', 1),
@@ -43,6 +49,8 @@ const RecoveryCodes = Strict({
 });
 
 const may = [] as const;
+const wrongPassword =
+  'The password is wrong; or the request does not come from a page of this server.';
 
 export function ownSignInRoutes(mount: Mount): void {
   sessionsRoutes(mount);
@@ -67,6 +75,7 @@ function sessionsRoutes({ ctx, routesOf, write }: Mount): void {
 
   route('DELETE /sessions', {
     may,
+    id: 'end_other_sessions',
     summary: 'End all other sessions of oneself',
     handle: async (request) => {
       const { person } = request;
@@ -77,6 +86,7 @@ function sessionsRoutes({ ctx, routesOf, write }: Mount): void {
   route('DELETE /sessions/:id', {
     may,
     find: (_, { id }, { person }) => requireOwnSession(ctx.db, person, idOf(id)),
+    id: 'end_session',
     summary: 'End a session of oneself',
     params: IdPath,
     handle: (request) =>
@@ -88,9 +98,14 @@ function passwordRoute({ ctx, routesOf }: Mount): void {
   const route = routesOf('sign_in');
   route('PUT /password', {
     may,
+    id: 'change_password',
     summary: 'Set the password; other sessions end',
     body: PasswordChange,
-    errors: [409, 429],
+    errors: [409],
+    statuses: {
+      403: wrongPassword,
+      429: tooManyAttempts,
+    },
     handle: async (request, reply) => {
       const { body, person } = request;
       const device = await changePassword(ctx, visitorOf(ctx, request), person, body);
@@ -103,11 +118,17 @@ function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
   const route = routesOf('sign_in');
   route('POST /second-factor', {
     may,
+    id: 'begin_second_factor',
     summary: 'Begin to set up a second factor',
     description: 'It is in force when a code of it was sent back.',
     body: Confirmation,
     created: PendingFactor,
-    errors: [409, 429],
+    statuses: {
+      201: 'The secret, not yet in force.',
+      403: wrongPassword,
+      409: 'The person has no password yet.',
+      429: tooManyAttempts,
+    },
     handle: async (request) => {
       await requirePassword(ctx, request, request.body.password);
       const pending = await write(request, async (tx) =>
@@ -119,12 +140,17 @@ function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
 
   route('PUT /second-factor', {
     may,
+    id: 'confirm_second_factor',
     summary: 'Put the second factor into force',
     description:
       'Within 15 minutes of its beginning. A second factor and recovery codes that were there before end.',
     body: FirstCode,
     answer: RecoveryCodes,
-    errors: [409, 429],
+    errors: [429],
+    statuses: {
+      200: 'The second factor is in force; the recovery codes are shown only here.',
+      409: 'None was begun.',
+    },
     handle: async (request, reply) => {
       const { body, person } = request;
       const visitor = visitorOf(ctx, request);
@@ -136,9 +162,14 @@ function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
 
   route('POST /second-factor/remove', {
     may,
+    id: 'remove_second_factor',
     summary: 'Take the second factor away',
     body: Confirmation,
-    errors: [409, 429],
+    statuses: {
+      403: wrongPassword,
+      409: 'There is no second factor; or the person has no password yet.',
+      429: tooManyAttempts,
+    },
     handle: async (request) => {
       await requirePassword(ctx, request, request.body.password);
       await write(request, async (tx) =>

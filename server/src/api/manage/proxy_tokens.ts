@@ -6,7 +6,7 @@ import { created } from '../../http/route.ts';
 import { createProxyToken } from '../../users/users.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf } from './scope.ts';
+import { onlyOneself, requireSelf } from './scope.ts';
 
 const NewProxyToken = Strict({
   user: Text('User name. The user must have the proxy flag.'),
@@ -29,7 +29,11 @@ export function proxyTokenRoutes({ ctx, routesOf, write }: Mount): void {
     description: 'Without the admin flag: for oneself alone.',
     body: NewProxyToken,
     created: ProxyToken,
-    errors: [409],
+    statuses: {
+      201: 'The token, shown only here. `Location` is its user.',
+      403: onlyOneself,
+      409: 'The user is inactive or without the proxy permission.',
+    },
     handle: async (request) => {
       const { user, lifetime_seconds } = request.body;
       const token = await write(request, async (tx, scope) => {

@@ -119,6 +119,10 @@ async function scopeOfPath(db: Reader, { params }: FastifyRequest): Promise<Scop
   return { account_id: id, account_name: name, path: `/admin/accounts/${name}` };
 }
 
+/** The 403 of routes that ask `requireSelf`. */
+export const onlyOneself =
+  'Without the admin flag: a user other than oneself; or the contract takes no changes.';
+
 /** Errors: 403 when a person without the admin flag names somebody else, to do what `verb` says. */
 export function requireSelf(
   { only_user }: Scope,

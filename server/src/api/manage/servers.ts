@@ -194,6 +194,7 @@ export function contractServerRoutes(mount: Mount): void {
     may: admins,
     record: true,
     find,
+    ...(audience.is_operator ? {} : { id: 'add_server' }),
     summary: sets_limits
       ? 'Add a server to the contract, or change its own limit there'
       : 'Add a server of the network to the contract',
@@ -205,6 +206,10 @@ export function contractServerRoutes(mount: Mount): void {
     answer: OwnServer,
     created: OwnServer,
     errors: audience.is_operator ? [409] : [409, 429],
+    statuses: {
+      403: 'The person does not have the admin flag, the contract takes no changes, or the operator leaves contracts to nobody else.',
+      409: "The server does not listen on the account's port scheme.",
+    },
     handle: async (request) => {
       requireChoice();
       const { server: name } = request.params;
@@ -242,12 +247,16 @@ export function contractServerRoutes(mount: Mount): void {
   route('POST /servers/add', {
     may: admins,
     record: true,
+    id: 'add_servers',
     summary: 'Add servers of the network to the contract, all or none',
     description:
       'Those that are on it already stay as they are. One that was on it before has the own limit that it had then.',
     body: Servers,
     answer: Strict({ added: Integer('How many are new on the contract.') }),
-    errors: [409, 429],
+    errors: [429],
+    statuses: {
+      409: "One of them is not in the network, or does not listen on the account's port scheme.",
+    },
     handle: async (request) => {
       requireChoice();
       const { servers } = request.body;
@@ -264,10 +273,11 @@ export function contractServerRoutes(mount: Mount): void {
   route('POST /servers/remove', {
     may: admins,
     record: true,
+    id: 'remove_servers',
     summary: 'Take servers off the contract, all or none',
     body: Servers,
     answer: Strict({ removed: Integer('How many are off the contract.') }),
-    errors: [409],
+    statuses: { 409: 'One of them is not on the contract.' },
     handle: async (request) => {
       requireChoice();
       const { servers } = request.body;

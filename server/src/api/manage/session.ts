@@ -25,6 +25,7 @@ import {
   NameText,
   NewPassword,
   SessionRecord,
+  tooManyAttempts,
 } from './sign_in_fields.ts';
 
 const Facts = Strict({
@@ -64,6 +65,8 @@ const Acceptance = Strict({
   ),
 });
 
+const signedIn = 'Signed in; `Set-Cookie` holds the session.';
+
 /** Adds a route that anybody may call. */
 function openRoute<Body extends TSchema = TSchema>(
   app: FastifyInstance,
@@ -80,6 +83,7 @@ export function consoleFactsRoute(
   audiences: { account: boolean; operator: boolean },
 ): void {
   openRoute(app, 'GET /console', {
+    id: 'get_facts',
     summary: 'What this server is, and whom it serves here',
     answer: Facts,
     handle: async (_request, reply) => {
@@ -109,11 +113,19 @@ async function startedSession({ ctx }: Mount, reply: FastifyReply, session: Sign
 function signingInRoutes(app: FastifyInstance, mount: Mount): void {
   const { ctx } = mount;
   openRoute(app, 'POST /console/session', {
+    id: 'sign_in',
     summary: 'Sign in with a password and, where there is one, the second factor',
+    description:
+      'An unknown account or user, a user without password and an inactive one are refused as a wrong password is. Attempts are counted by user and by address; from some failures on each has to wait longer than the one before.',
     body: Credentials,
     answer: FactorWanted,
     created: SessionRecord,
-    errors: [429],
+    statuses: {
+      200: 'The password is right, and a second factor is needed. No cookie is set.',
+      201: signedIn,
+      401: 'Account, user, password or code is not right.',
+      429: tooManyAttempts,
+    },
     handle: async (request, reply) => {
       const session = await signIn(ctx, visitorOf(ctx, request), request.body);
       return session === 'totp'
@@ -123,9 +135,14 @@ function signingInRoutes(app: FastifyInstance, mount: Mount): void {
   });
 
   openRoute(app, 'POST /console/session/link', {
+    id: 'enter_by_link',
     summary: 'Sign in with a one-time link',
     body: Code,
     created: SessionRecord,
+    statuses: {
+      201: signedIn,
+      401: 'The link is unknown, used, replaced or over.',
+    },
     handle: async (request, reply) => {
       const session = await enterByLink(ctx, visitorOf(ctx, request), request.body.code);
       return startedSession(mount, reply, session);
@@ -136,9 +153,14 @@ function signingInRoutes(app: FastifyInstance, mount: Mount): void {
 function inviteRoutes(app: FastifyInstance, mount: Mount): void {
   const { ctx } = mount;
   openRoute(app, 'POST /console/invite', {
+    id: 'look_at_invite',
     summary: 'Look at an invitation without using it up',
     body: Code,
     answer: Invite,
+    statuses: {
+      200: 'Whom it invites.',
+      401: 'The invitation is unknown, used, replaced or over.',
+    },
     handle: async (request) => {
       const now = ctx.clock.now();
       const row = await requireCode(ctx.db, ctx.secrets, 'invite', request.body.code, now);
@@ -153,11 +175,16 @@ function inviteRoutes(app: FastifyInstance, mount: Mount): void {
   });
 
   openRoute(app, 'POST /console/invite/accept', {
+    id: 'accept_invite',
     summary: 'Accept an invitation: sets the password and signs in',
     description: "The user's other sessions end.",
     body: Acceptance,
     created: SessionRecord,
-    errors: [429],
+    statuses: {
+      201: signedIn,
+      401: 'The invitation is unknown, used, replaced or over; or the second factor is missing or wrong.',
+      429: tooManyAttempts,
+    },
     handle: async (request, reply) => {
       const session = await acceptInvite(ctx, visitorOf(ctx, request), request.body);
       return startedSession(mount, reply, session);
@@ -176,6 +203,7 @@ function ownSessionRoutes({ ctx, routesOf, write }: Mount): void {
 
   route('DELETE /session', {
     may: [],
+    id: 'sign_out',
     summary: 'Sign out',
     handle: async (request, reply) => {
       const { person } = request;

@@ -10,7 +10,7 @@ import {
 } from '../../sign_in/sign_in.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { Confirmation, OneTimeCodeRecord, presentCode } from './sign_in_fields.ts';
+import { Confirmation, OneTimeCodeRecord, passwordAsked, presentCode } from './sign_in_fields.ts';
 import { UserPath, userOf } from './users.ts';
 
 const NewLink = Strict({
@@ -31,11 +31,15 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
 
   route('POST /users/:user/invite', {
     ...facts,
+    id: 'invite_user',
     summary: 'Invite a user to set a password; the invitation before it ends',
     // Whoever holds the code signs in as the user, an admin perhaps.
     ...(confirmPassword ? { description: 'Asks for your password anew.', body: Confirmation } : {}),
     created: OneTimeCodeRecord,
-    errors: confirmPassword ? [409, 429] : [409],
+    errors: [409],
+    statuses:
+      confirmPassword &&
+      passwordAsked('The user is not active; or the person has no password yet.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const invite = await write(request, async (tx, scope) =>
@@ -51,6 +55,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
   if (audience.makes_sign_in_links) {
     route('POST /users/:user/sign-in-link', {
       ...facts,
+      id: 'create_sign_in_link',
       summary: 'Make a link that signs in to the console as the user, once',
       body: NewLink,
       created: OneTimeCodeRecord,
@@ -75,6 +80,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
 
   route('DELETE /users/:user/sign-in', {
     ...facts,
+    id: 'reset_user_sign_in',
     summary: 'Take password, second factor and codes of a user, and end the sessions',
     handle: (request) =>
       write(request, async (tx, scope) => resetSignIn(tx, await userOf(tx, scope, request.params))),
@@ -82,6 +88,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
 
   route('DELETE /users/:user/sessions', {
     ...facts,
+    id: 'end_user_sessions',
     summary: 'End all sessions of a user',
     handle: (request) =>
       write(request, async (tx, scope) =>

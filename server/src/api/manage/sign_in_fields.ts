@@ -15,6 +15,15 @@ export const GivenPassword = (description: string) => Text(description, 4 * max_
 
 export const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
 
+export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';
+
+/** The errors of a route that asks a person for the password anew. */
+export const passwordAsked = (conflict: string) => ({
+  403: 'The password is wrong; or the person does not have the admin flag.',
+  409: conflict,
+  429: tooManyAttempts,
+});
+
 export const NewPassword = Text(
   `${min_password_length} to ${max_password_length} characters, at least five of them different.`,
   4 * max_password_length,

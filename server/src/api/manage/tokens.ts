@@ -18,10 +18,10 @@ import { invalidField } from '../../errors.ts';
 import { Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
-import { Ids, Revoked } from './many.ts';
+import { Ids, oneIsMissing, Revoked } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { Confirmation, GivenPassword } from './sign_in_fields.ts';
+import { Confirmation, GivenPassword, passwordAsked } from './sign_in_fields.ts';
 
 const tokenFields = {
   id: Integer('Names it in paths.', 1),
@@ -103,7 +103,9 @@ export function tokenRoutes(mount: Mount): void {
       : {}),
     body: confirmPassword ? ConfirmedToken : NewToken,
     created: CreatedToken,
-    errors: confirmPassword ? [409, 429] : [409],
+    errors: [409],
+    statuses:
+      confirmPassword && passwordAsked('The name is taken; or the person has no password yet.'),
     handle: async (request) => {
       const { password, ...given } = request.body as Static<typeof ConfirmedToken>;
       if (confirmPassword && given.read_only !== true) {
@@ -137,10 +139,11 @@ export function tokenRoutes(mount: Mount): void {
 
   route('POST /tokens/remove', {
     may,
+    id: 'revoke_tokens',
     summary: 'Revoke API tokens, all or none',
     body: Ids,
     answer: Revoked,
-    errors: [404],
+    statuses: { 404: oneIsMissing('tokens') },
     handle: async (request) => {
       const { ids } = request.body;
       await write(
@@ -156,6 +159,7 @@ export function tokenRoutes(mount: Mount): void {
   route('POST /tokens/:id/view', {
     may,
     find,
+    id: 'view_token',
     summary: 'View the text of an API token',
     description: confirmPassword
       ? 'Asks for your password anew; the audit log keeps who looked.'
@@ -163,7 +167,10 @@ export function tokenRoutes(mount: Mount): void {
     params: TokenPath,
     ...(confirmPassword ? { body: Confirmation } : {}),
     answer: ViewedToken,
-    errors: confirmPassword ? [409, 429] : [409],
+    errors: [409],
+    statuses:
+      confirmPassword &&
+      passwordAsked('The person has no password yet; or the token was shown only once.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const api_token = await write(request, async (tx, { account_id }) =>

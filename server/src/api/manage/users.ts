@@ -31,7 +31,7 @@ import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
-import { GivenPassword } from './sign_in_fields.ts';
+import { GivenPassword, passwordAsked } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
@@ -89,6 +89,9 @@ export type UserPath = Static<typeof UserPath>;
 /** The user that a path names. Errors: 404. */
 export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
   requireUserNamed(db, account_id, user);
+
+export const noAdminLeft =
+  'Nobody active with the admin flag would be left; or the person who gives a password has none yet.';
 
 /**
  * Changes a user as far as the audience may. `isConfirmed`: the client gave the password. Errors: 400 where it is needed; 409 naming
@@ -187,7 +190,7 @@ export function userRoutes(mount: Mount): void {
     params: UserPath,
     body: confirmPassword ? ConfirmedChanges : Changes,
     answer: UserSigningIn,
-    errors: [...(audience.keeps_an_admin ? [409] : []), ...(confirmPassword ? [429] : [])],
+    statuses: confirmPassword && passwordAsked(noAdminLeft),
     handle: async (request) => {
       const { password, ...changes } = request.body as Static<typeof ConfirmedChanges>;
       requireChange(changes);
@@ -203,6 +206,7 @@ export function userRoutes(mount: Mount): void {
   route('POST /users/:user/token_version', {
     may: adminsAndSelf,
     find,
+    id: 'raise_token_version',
     summary: 'Raise token_version: ends all proxy access tokens of the user',
     description: 'For a person without the admin flag: of oneself alone.',
     params: UserPath,

@@ -7,7 +7,7 @@ import { created } from '../../http/route.ts';
 import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
-import { requireSelf } from './scope.ts';
+import { onlyOneself, requireSelf } from './scope.ts';
 import { UserPath, userOf } from './users.ts';
 
 const formats = ['apple', 'windows', 'android', 'networkmanager', 'strongswan'] as const;
@@ -75,12 +75,17 @@ export function vpnProfileRoutes({ ctx, routesOf, write }: Mount): void {
       return userOf(ctx.db, scope, names);
     },
     record: true,
+    id: 'create_vpn_profile',
     summary: 'Make a VPN profile of a user',
     description:
       'Nothing is stored: the passwords follow from the user, the servers and the token version. Without the admin flag: for oneself alone.',
     body: NewVpnProfile,
     created: VpnProfileRecord,
-    errors: [404, 409],
+    statuses: {
+      201: 'The profile, with the passwords. `Location` is its user.',
+      403: onlyOneself,
+      409: 'The user is unknown, inactive or without the proxy permission; the server is not on the contract, or has no VPN; or the exit is not one of its VPN.',
+    },
     handle: async (request) => {
       const { user } = request.params;
       const { body } = request;

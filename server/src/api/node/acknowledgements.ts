@@ -5,7 +5,7 @@ import { Integer, Strict, Text } from '../../http/fields.ts';
 import { acknowledge } from '../../nodes/nodes.ts';
 import { actorOf, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
-import { nodeRoute } from './route.ts';
+import { nodeRoute, tooOften } from './route.ts';
 
 const Ack = Strict({
   epoch: Text('The history that the revision belongs to.', 64),
@@ -14,9 +14,13 @@ const Ack = Strict({
 
 export function acknowledgementRoutes(app: FastifyInstance, ctx: Context, pace: Pace): void {
   nodeRoute(app)('POST /node/acks', {
+    id: 'acknowledge',
     summary: 'Acknowledge what is applied',
     body: Ack,
-    errors: [409, 429],
+    statuses: {
+      409: 'The epoch is not the one that runs: take a new snapshot.',
+      429: tooOften,
+    },
     handle: async (request) => {
       const { epoch, revision } = request.body;
       if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');

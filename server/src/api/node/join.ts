@@ -26,10 +26,14 @@ export function joinRoutes(app: FastifyInstance, ctx: Context): void {
 
   route('POST /node/join', {
     open: true,
+    id: 'join',
     summary: 'Join with a one-time code',
     body: Join,
     created: Joined,
-    errors: [401],
+    statuses: {
+      201: 'Joined. The token is shown only here.',
+      401: 'The code is unknown, used or too old.',
+    },
     handle: async (request, reply) => {
       const { node, server, token } = await ctx.db.write(actorOf(request), (tx) =>
         joinNode(tx, ctx.secrets, request.body),
@@ -40,6 +44,7 @@ export function joinRoutes(app: FastifyInstance, ctx: Context): void {
 
   route('GET /node/echo', {
     open: true,
+    id: 'echo',
     summary: 'The address that the request came from',
     description: 'Agents ask through their own ports: is this what the world sees of an exit?',
     answer: Echo,

@@ -18,7 +18,7 @@ import {
 import type { HealthStatus } from '../../servers/servers.ts';
 import { ExitCheck } from '../decisions.ts';
 import { actorOf } from './checks.ts';
-import { nodeRoute } from './route.ts';
+import { nodeRoute, tooOften } from './route.ts';
 
 const UsageBatch = Strict({
   boot: Text("One run of the agent's journal.", 64),
@@ -152,10 +152,14 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
 
   route('POST /node/usage', {
     bodyLimit: largeBodyLimit,
+    id: 'report_usage',
     summary: 'Report a batch of usage; sending it again counts nothing twice',
     body: UsageBatch,
     answer: UsageOutcome,
-    errors: [429, 503],
+    statuses: {
+      429: tooOften,
+      503: 'Too much of this node is held already (`held_usage_full`), or the server cannot take it now: keep the batch, and send it again.',
+    },
     handle: (request) =>
       ctx.db.write(actorOf(request), (tx) =>
         reportUsage(tx, request.node.id, request.body, ctx.config.node_max_bytes_per_second),
@@ -166,7 +170,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     bodyLimit: largeBodyLimit,
     summary: 'Report when authlist entries last let a connection in',
     body: LastUsed,
-    errors: [429],
+    statuses: { 429: tooOften },
     handle: async (request) => {
       const { uses } = request.body;
       const now = ctx.clock.now();
@@ -188,10 +192,11 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
 
   route('POST /node/health', {
     bodyLimit: healthBodyLimit,
+    id: 'report_health',
     summary: 'Report the health of exit IPs, and of the VPN services at each',
     body: Health,
     answer: HealthOutcome,
-    errors: [429],
+    statuses: { 429: tooOften },
     handle: async (request) => {
       const known = await ctx.db.write(actorOf(request), async (tx) => {
         const toReport = ({ ip, status, checked_at }: Static<typeof CheckedExit>) => ({
@@ -211,9 +216,10 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /node/faults', {
+    id: 'report_faults',
     summary: 'Report the whole list of what is wrong with the node now',
     body: Faults,
-    errors: [429],
+    statuses: { 429: tooOften },
     handle: async (request) => {
       const faults = request.body.faults.map(({ subject = null, ...fault }) => ({
         ...fault,
@@ -237,9 +243,13 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /node/answers', {
+    id: 'answer',
     summary: "Answer an operator's question; the first answer counts",
     body: Answered,
-    errors: [404, 429],
+    statuses: {
+      404: 'No question of this id waits for this node: it was answered, is over, or this node is not live.',
+      429: tooOften,
+    },
     handle: async (request) => {
       const { id, answer } = request.body;
       await ctx.db.write(actorOf(request), (tx) => answerQuestion(tx, request.node.id, id, answer));

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { TSchema } from 'typebox';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
 
+export const tooOften = 'This node reports too often; `Retry-After` says how long to wait.';
+
 export const nodeRoute =
   (app: FastifyInstance) =>
   <Body extends TSchema = TSchema, Query extends TSchema = TSchema>(

@@ -15,9 +15,10 @@ export function snapshotRoutes(app: FastifyInstance, ctx: Context): void {
   const snapshots = new Snapshots(ctx);
 
   nodeRoute(app)('GET /node/snapshot', {
+    id: 'snapshot',
     summary: 'Everything that this server needs, as of one revision: newline-delimited JSON',
     answer: Records,
-    errors: [503],
+    statuses: { 503: 'As many snapshots as may be are under way: try again after `Retry-After`.' },
     handle: async (request, reply) => {
       const lines = snapshots.open(request.node);
       return reply.type('application/x-ndjson').send(lines);

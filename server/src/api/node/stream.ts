@@ -8,7 +8,7 @@ import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
 import { actorOf, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
-import { nodeRoute } from './route.ts';
+import { nodeRoute, tooOften } from './route.ts';
 
 const FromQuery = Strict({
   since: Type.Optional(
@@ -27,10 +27,14 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
   app.addHook('preClose', async () => feed.close());
 
   nodeRoute(app)('GET /node/changes', {
+    id: 'changes',
     summary: 'The ordered stream of changes, as server-sent events',
     query: FromQuery,
     answer: Changes,
-    errors: [409, 429],
+    statuses: {
+      409: 'The log of changes no longer reaches back that far: take a new snapshot.',
+      429: tooOften,
+    },
     handle: async (request, reply) => {
       const from = String(request.headers['last-event-id'] ?? request.query.since ?? '');
       const match = /^([\w-]{1,64}):(\d{1,16})$/.exec(from);

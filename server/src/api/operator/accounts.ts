@@ -27,7 +27,7 @@ import { periodTotals } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
-import { Changed, rejectRepeated } from '../manage/many.ts';
+import { Changed, oneIsMissing, rejectRepeated } from '../manage/many.ts';
 import { AccountPath, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -200,11 +200,12 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('PATCH /admin/accounts', {
+    id: 'change_accounts',
     summary: 'Suspend accounts, lift that, or change when their contracts end; all or none',
     description: 'Each as a change of it alone would; an error names the account by its place.',
     body: ManyChanges,
     answer: Changed,
-    errors: [404],
+    statuses: { 404: oneIsMissing('accounts') },
     handle: async (request) => {
       const { accounts } = request.body;
       rejectRepeated(

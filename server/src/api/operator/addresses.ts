@@ -63,6 +63,7 @@ const order = (one: { ip: string }, other: { ip: string }) => {
 
 export function addressRoutes(app: FastifyInstance, ctx: Context): void {
   operatorRoute(app, 'Operator: authlist and custom DNS')('GET /admin/addresses', {
+    id: 'find_address',
     summary: 'Where an address or a network is used: on authlists, in custom DNS, as an exit IP',
     description: 'Of each at most as many as the limit, in the order of the addresses.',
     query: Query,

@@ -13,7 +13,7 @@ import {
 } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
-import { asked, claimsOf, decided, withDefaults } from '../decisions.ts';
+import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -61,23 +61,28 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
   const description = `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`;
   route('POST /admin/servers/:server/explain', {
     find: ({ server }) => requireServer(ctx.db, server),
+    id: 'explain',
     summary: 'What a node of the server would do with a connection, and by which rule',
     description,
     params: ServerPath,
     body: Connection,
     answer: Verdict,
-    errors: [503],
+    statuses: { 503: noNodeAnswers },
     handle: (request) => ask(request, request.params.server, questionOf(ctx, request.body)),
   });
   route('POST /admin/servers/:server/explain-login', {
     find: ({ server }) => requireServer(ctx.db, server),
+    id: 'explain_login',
     summary:
       'What a node of the server would do with a login to its VPN that has the right password',
     description,
     params: ServerPath,
     body: Login,
     answer: Verdict,
-    errors: [409, 503],
+    statuses: {
+      409: 'The server has no exit IP.',
+      503: noNodeAnswers,
+    },
     handle: async (request) => {
       const { server } = request.params;
       if (readLogin(request.body.login).length === 0) {

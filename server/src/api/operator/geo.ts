@@ -57,10 +57,10 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: geo-IP');
 
   route('GET /admin/geo', {
+    id: 'list_geo_statuses',
     summary: 'Where geo-IP providers see the exit IPs',
     query: ListQuery,
     answer: Type.Array(GeoStatus),
-    errors: [404],
     handle: async ({ query }, reply) => {
       const { server, status, after = '' } = query;
       const limit = limitIn(query.limit);
@@ -72,11 +72,12 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /admin/geo/check', {
+    id: 'check_geo',
     summary: 'Look all exit IPs up now',
     description:
       'This happens by itself when a file or the inventory changes. A file that has changed is taken first.',
     answer: Outcome,
-    errors: [409],
+    statuses: { 409: 'No geo-IP database is set.' },
     handle: async () => {
       if (ctx.geoip.providers.length === 0) {
         throw conflict('There is no geo-IP database to look them up in; set EXITWARD_GEOIP.');
@@ -87,6 +88,7 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('GET /admin/geofeed.csv', {
+    id: 'get_geofeed',
     summary: 'The geofeed of the network (RFC 8805)',
     answer: Geofeed,
     handle: async (_request, reply) =>

@@ -55,6 +55,7 @@ export function heldUsageRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /admin/held_usage/:id/accept', {
+    id: 'accept_held_usage',
     summary: 'Count a held batch after all, in the hours that it names; limits act at once',
     params: IdPath,
     answer: Accepted,

@@ -49,7 +49,6 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
       'Of the whole network, or of a server or node. Steps of five minutes are kept for two days, hours for 35 days, those of the network for 400.',
     query: HistoryQuery,
     answer: History,
-    errors: [404],
     handle: async ({ query }) => {
       const now = ctx.clock.now();
       const to = wholeIn('to', query.to, now);

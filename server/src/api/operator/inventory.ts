@@ -71,6 +71,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: servers');
 
   route('GET /admin/inventory', {
+    id: 'export_inventory',
     summary: 'The network as an inventory',
     description: 'Its import changes nothing, and makes the same network of an empty one.',
     answer: Strict({ servers: Type.Array(WrittenServer) }),
@@ -78,6 +79,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('GET /admin/inventory.csv', {
+    id: 'export_inventory_csv',
     summary: 'The network as an inventory in CSV',
     answer: Csv,
     handle: async (_request, reply) =>
@@ -97,6 +99,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
       schema: {
         ...schemaOf(
           {
+            id: 'import_inventory',
             summary: 'Import an inventory of servers and exit IPs',
             description:
               'A server that is named gets exactly these fields and exit IPs. It is checked whole: with any fault, all are listed and nothing changes.',

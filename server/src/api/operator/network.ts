@@ -160,13 +160,14 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
 
   const streams = streamsOf(app, ctx);
   route('GET /admin/events', {
+    id: 'events',
     summary: 'Hear when something has changed, as server-sent events',
     description:
       '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response is less.',
     answer: Events(
       '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
     ),
-    errors: [503],
+    statuses: { 503: 'Too many streams are open, with this token or of all.' },
     handle: async (request, reply) => {
       const { id } = request.operator;
       return sendEvents(streams, request, reply, {

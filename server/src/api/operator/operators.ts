@@ -17,7 +17,7 @@ import {
 } from '../../operators/operators.ts';
 import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
-import { Ids, Revoked } from '../manage/many.ts';
+import { Ids, oneIsMissing, Revoked } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -91,11 +91,15 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /admin/tokens/remove', {
+    id: 'revoke_tokens',
     summary: 'Revoke operator tokens, all or none',
     description: 'One has to be left.',
     body: Ids,
     answer: Revoked,
-    errors: [404, 409],
+    statuses: {
+      404: oneIsMissing('tokens'),
+      409: 'No operator token would be left.',
+    },
     handle: async (request) => {
       const { ids } = request.body;
       await operatorWrite(ctx, request, (tx) => removeOperatorTokens(tx, ids));

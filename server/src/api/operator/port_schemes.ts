@@ -74,7 +74,9 @@ export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
     params: SchemePath,
     body: Strict({ bases }),
     answer: Scheme,
-    errors: [409],
+    statuses: {
+      409: 'An account has the scheme and a base would go, or a server has these ports by another scheme.',
+    },
     handle: async (request) => {
       const { body, params } = request;
       const [scheme] = await operatorWrite(ctx, request, async (tx) =>
@@ -88,7 +90,7 @@ export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
     find,
     summary: 'Remove a port scheme that no account and no server has',
     params: SchemePath,
-    errors: [409],
+    statuses: { 409: 'An account or a server has it; the message says who.' },
     handle: (request) =>
       operatorWrite(ctx, request, (tx) => dropPortScheme(tx, request.params.name)),
   });

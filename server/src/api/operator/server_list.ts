@@ -205,10 +205,14 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('PATCH /admin/servers', {
+    id: 'change_servers',
     summary: 'Give servers other services or port schemes, all or none',
     body: ManyChanges,
     answer: Done,
-    errors: [404, 409],
+    statuses: {
+      404: 'There is no server of a name.',
+      409: 'No such port scheme, two share ports, or a contract uses one that would go.',
+    },
     handle: async (request) => {
       const { servers, ...changes } = request.body;
       if (!changes.services && !changes.port_schemes) {
@@ -220,11 +224,15 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
   });
 
   route('POST /admin/servers/remove', {
+    id: 'remove_servers',
     summary: 'Take servers out of the network, with their exit IPs and nodes, all or none',
     description: 'None of them may be on a contract.',
     body: ManyServers,
     answer: Done,
-    errors: [404, 409],
+    statuses: {
+      404: 'There is no server of a name.',
+      409: 'One is on a contract, or usage of its nodes is held.',
+    },
     handle: async (request) => {
       const { servers } = request.body;
       await operatorWrite(ctx, request, (tx) => removeServers(tx, servers));
