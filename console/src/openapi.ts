@@ -316,30 +316,7 @@ export interface CallerAddress {
   /** IP address. */
   ip: string;
   /** Its entry on the IP authlist, among those that the caller sees; null: none. */
-  entry: {
-    /** Id of the entry on this account. */
-    id: number;
-    /** IP address. */
-    ip: string;
-    /** User that its connections are assigned to. */
-    user: string;
-    /** Whether that user is an active proxy user. */
-    user_active: boolean;
-    /** When the entry expires. */
-    expiry: number;
-    /** proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF). */
-    proof: 'proven' | 'unproven' | 'waits' | null;
-    /** When it last let a connection in, to the minute; null: no node told of any. */
-    last_used_at: number | null;
-    /** What the entry is for; empty when nobody said. */
-    note: string;
-    /** Who added it: account (an API token), user or operator; null: not known. */
-    added_by_kind: string | null;
-    /** Its name, as in the audit log; null: not known. */
-    added_by: string | null;
-    /** When it was added; null: not known. */
-    added_at: number | null;
-  } | null;
+  entry: OperatorAuthlistEntry | null;
 }
 
 export interface ChangedEntries {
@@ -570,40 +547,7 @@ export interface ConsoleUsersChanges {
 }
 
 export interface CreatedAccount {
-  account: {
-    /** Account name. */
-    name: string;
-    /** Plan name. */
-    plan: string;
-    /** Contract start, epoch seconds; billing periods are counted from it. */
-    start: number;
-    /** When the contract ends, epoch seconds. */
-    expiry: number;
-    /** Bytes that the contract allows in a billing period. */
-    limit_bytes: number;
-    period: {
-      /** Start of the running billing period. */
-      start: number;
-      /** Its end. */
-      end: number;
-      /** Bytes of the whole network in it. */
-      usage: number;
-    };
-    /** Whether the limit is used up. */
-    over_limit: boolean;
-    /** What nodes do over the limit: refuse connections, or allow and bill them. */
-    on_limit: 'refuse' | 'allow';
-    /** Detailed server billing: limits of single servers count. */
-    detailed_billing: boolean;
-    /** Whether the operator has suspended it. */
-    suspended: boolean;
-    /** Port scheme, by name. */
-    port_scheme: string;
-    /** Lifetime of proxy access tokens when none is asked for. */
-    token_lifetime_seconds: number;
-    /** When it was created. */
-    created_at: number;
-  };
+  account: Account;
   /** The first API token (ewa_…) of the account. */
   api_token: string;
 }
@@ -1631,68 +1575,7 @@ export interface PastedLine {
   outcome: 'new' | 'listed' | 'repeated' | 'fault';
   /** Id of an entry. */
   id?: number;
-  /** What is wrong, for programs: one word, which stays as it is. */
-  code?:
-    | 'bad_request'
-    | 'invalid_field'
-    | 'body_too_large'
-    | 'headers_too_large'
-    | 'request_timeout'
-    | 'unauthorized'
-    | 'forbidden'
-    | 'not_found'
-    | 'method_not_allowed'
-    | 'conflict'
-    | 'precondition_failed'
-    | 'too_many_requests'
-    | 'internal_error'
-    | 'unavailable'
-    | 'other_session'
-    | 'session_ended'
-    | 'wrong_password'
-    | 'wrong_code'
-    | 'code_used_up'
-    | 'second_factor_required'
-    | 'password_needed'
-    | 'throttled'
-    | 'origin_rejected'
-    | 'flag_needed'
-    | 'contract_suspended'
-    | 'contract_expired'
-    | 'address_taken'
-    | 'hostname_taken'
-    | 'list_full'
-    | 'unknown_user'
-    | 'server_not_on_contract'
-    | 'removal_gone'
-    | 'name_taken'
-    | 'last_admin'
-    | 'port_taken'
-    | 'unknown_port_scheme'
-    | 'port_scheme_in_use'
-    | 'port_scheme_missing'
-    | 'unknown_server'
-    | 'server_in_use'
-    | 'not_viewable'
-    | 'last_token'
-    | 'inventory_invalid'
-    | 'inventory_conflict'
-    | 'invite_unknown'
-    | 'node_token_unknown'
-    | 'snapshot_needed'
-    | 'row_invalid'
-    | 'held_usage_full'
-    | 'question_over'
-    | 'no_live_node'
-    | 'token_missing'
-    | 'token_unknown'
-    | 'token_expired'
-    | 'token_read_only'
-    | 'other_variant'
-    | 'rate_limited'
-    | 'too_many_streams'
-    | 'maintenance'
-    | 'idempotency_mismatch';
+  code?: ErrorCode;
   /** Of a fault: what is wrong. */
   message?: string;
 }

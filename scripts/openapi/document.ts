@@ -4,13 +4,13 @@ import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
-import { ErrorBody, ErrorCodes, Message } from '../../server/src/http/fields.ts';
+import { ErrorBody, Message } from '../../server/src/http/fields.ts';
 import { Metrics } from '../../server/src/observed/metrics.ts';
 import { version } from '../../server/src/version.ts';
 import { components, type ErrorBodies } from './components.ts';
 import { audienceOf, audiences, operationOf, type ShownRoute } from './operations.ts';
-import { type Document, NamedSchemas, plain, sorted } from './shapes.ts';
-import { description, nested, tagGroups } from './words.ts';
+import { type Document, NamedSchemas, sorted } from './shapes.ts';
+import { description, tagGroups } from './words.ts';
 
 /** A route as the app has it; `{name}` in the path. */
 export interface RegisteredRoute {
@@ -65,13 +65,8 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Errors: an Error for a route whose tag has no words. */
 function documentOf(routes: ShownRoute[]): Document {
-  const named = new NamedSchemas(nested);
-  const code = named.name(plain(ErrorCodes), 'ErrorCode');
-  const error = plain(ErrorBody);
-  const bodies: ErrorBodies = {
-    v0: named.name(plain(Message), 'Message'),
-    others: named.name({ ...error, properties: { ...error.properties, code } }, 'Error'),
-  };
+  const named = new NamedSchemas();
+  const bodies: ErrorBodies = { v0: named.shown(Message), others: named.shown(ErrorBody) };
   const order = ({ path, method }: ShownRoute) =>
     `${audiences.indexOf(audienceOf(path))} ${path} ${methods.indexOf(method)}`;
   const paths: Document['paths'] = {};

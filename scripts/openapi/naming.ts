@@ -23,16 +23,6 @@ export function operationIdOf(method: string, path: string, lists: boolean, own?
   return [...(audience === 'v0' ? [] : [audience]), name ?? usual].join('_');
 }
 
-/** `/admin/accounts/{account}/tokens/{id}`: `AccountToken`. */
-export function recordOf(path: string): string {
-  return pascal(nounsOf(path).slice(1).map(singular).join('_'));
-}
-
-/** `admin_list_tokens` -> `AdminListTokens`. */
-export function pascal(words: string): string {
-  return words.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
 function nounsOf(path: string): string[] {
   return path
     .split('/')

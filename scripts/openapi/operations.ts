@@ -1,7 +1,6 @@
 // The operations of the OpenAPI document, from the declarations of their routes.
 import type { Words } from '../../server/src/http/route.ts';
-import { names } from './names.ts';
-import { operationIdOf, pascal, recordOf } from './naming.ts';
+import { operationIdOf } from './naming.ts';
 import { sample } from './samples.ts';
 import {
   type Answer,
@@ -9,7 +8,6 @@ import {
   type NamedSchemas,
   type Operation,
   type Parameter,
-  plain,
   type Reference,
   type Schema,
 } from './shapes.ts';
@@ -48,19 +46,18 @@ export const audienceOf = (path: string) => audiences.find((one) => path.startsW
 interface Facts {
   isV0: boolean;
   lists: boolean;
-  id: string;
 }
 
 /** Errors: an Error for a status without words. */
 export function operationOf(named: NamedSchemas, route: ShownRoute): Operation {
   const { method, path, variant, words } = route;
-  const lists = words.answer !== undefined && plain(words.answer).type === 'array';
+  const lists = (words.answer as Schema | undefined)?.type === 'array';
   const id = operationIdOf(method, path, lists, words.id);
-  const facts = { isV0: audienceOf(path) === '/v0', lists, id };
+  const facts = { isV0: audienceOf(path) === '/v0', lists };
   const only = variant && `**${variant === 'current' ? 'Current' : 'Earlier'} variant only.**`;
   const description = [only, words.description].filter(Boolean).join(' ');
   const parameters = parametersOf(named, route, facts);
-  const requestBody = bodyOf(named, route, facts);
+  const requestBody = bodyOf(named, route);
   return {
     operationId: id,
     summary: words.summary,
@@ -91,7 +88,7 @@ function parametersOf(
 }
 
 function parametersIn(named: NamedSchemas, where: 'path' | 'query', of: object = {}): Parameter[] {
-  const { properties = {}, required = [] } = plain(of);
+  const { properties = {}, required = [] } = named.shown(of);
   return Object.entries(properties).map(([name, { description = '', ...text }]) => {
     const bounds = numbers[name];
     const schema: Schema =
@@ -111,22 +108,14 @@ function parametersIn(named: NamedSchemas, where: 'path' | 'query', of: object =
   });
 }
 
-function bodyOf(
-  named: NamedSchemas,
-  { method, path, body, words: { id: own } }: ShownRoute,
-  { id }: Facts,
-): Operation['requestBody'] {
+function bodyOf(named: NamedSchemas, { method, path, body }: ShownRoute): Operation['requestBody'] {
   if (!body) return undefined;
-  const words = names[`${method} ${path}`] ?? {};
-  const record = words.record ?? recordOf(path);
-  const byMethod: Record<string, string> = { post: `New${record}`, patch: `${record}Changes` };
-  const name = words.body ?? (own ? pascal(id) : (byMethod[method] ?? `${record}Settings`));
   // Most take JSON alone.
   const { content = { 'application/json': { schema: body } } } = body as {
     content?: Record<string, { schema: object }>;
   };
   const shown = mapValues(content, (media) => {
-    const schema = named.nameRecord(plain(media.schema), name);
+    const schema = shapeOf(named, media.schema, `the body of ${method} ${path}`);
     return { schema, example: sample(named, schema) };
   });
   return { required: true, content: shown };
@@ -173,7 +162,6 @@ function success(
   status: number,
   answer?: object,
 ): Answer {
-  const own = names[`${method} ${path}`] ?? {};
   const usual: Record<string, string> = {
     get: lists ? 'The list; `[]` when it is empty.' : 'The record.',
     patch: 'The complete record as it is now.',
@@ -183,16 +171,17 @@ function success(
     201: 'Created. `Location` is its path from now on.',
     204: 'Done. The body is empty.',
   };
-  const schema: Schema = answer ? plain(answer) : {};
-  const { contentMediaType: textType } = (answer ?? {}) as { contentMediaType?: string };
+  const { contentMediaType: textType, description: ofText } = (answer ?? {}) as Partial<
+    Record<string, string>
+  >;
   const description =
     words.statuses?.[status] ??
-    (textType && schema.description) ??
+    (textType && ofText) ??
     general[status] ??
     usual[method] ??
     'Done; the body says what came of it.';
   // As `list_pages.ts` of the API reads them: with a Link, and with counts.
-  const isPaged = !isV0 && lists && plain(query ?? {}).properties?.sort !== undefined;
+  const isPaged = !isV0 && lists && (query as Schema | undefined)?.properties?.sort !== undefined;
   const changesList = /authlist|whitelist|overrides/.test(path) && /post|patch/.test(method);
   const headers = [
     ...(status === 201 && path !== '/node/join' ? ['Location'] : []),
@@ -210,9 +199,14 @@ function success(
   };
   if (!answer) return shown;
   if (textType) return { ...shown, content: { [textType]: { schema: { type: 'string' } } } };
-  const record = own.record ?? recordOf(path);
-  const usualName = status === 201 && !own.record ? `Created${record}` : record;
-  const body = named.nameRecord(schema, pascal(own.records?.[status] ?? usualName));
+  const body = shapeOf(named, answer, `the response ${status} of ${method} ${path}`);
   const content = { 'application/json': { schema: body, example: sample(named, body) } };
   return { ...shown, content };
+}
+
+/** Errors: an Error for an object that has no name. */
+function shapeOf(named: NamedSchemas, schema: object, place: string): Schema {
+  const shown = named.shown(schema);
+  if ((shown.items ?? shown).properties) throw new Error(`${place} has no name; see Named.`);
+  return shown;
 }

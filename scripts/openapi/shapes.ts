@@ -1,13 +1,17 @@
-// The parts of an OpenAPI document that we touch, and how its schemas are tidied.
+// The parts of an OpenAPI document that we touch, and how it shows the schemas of the server.
+import { isDeepStrictEqual } from 'node:util';
 
 export interface Schema {
   [keyword: string]: unknown;
   $ref?: string;
+  title?: string;
   type?: string;
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
+  additionalProperties?: Schema | boolean;
+  patternProperties?: Record<string, Schema>;
   anyOf?: Schema[];
   enum?: unknown[];
 }
@@ -62,31 +66,6 @@ export interface Document {
   };
 }
 
-/** A schema of ours as people would write it. */
-export const plain = (schema: object) => tidy(JSON.parse(JSON.stringify(schema)) as Schema);
-
-/** Without annotations of ours; alternatives of constants become an enumeration, a record of any names is said shorter. */
-function tidy(schema: Schema): Schema {
-  const { contentMediaType: _, patternProperties, anyOf, ...rest } = schema;
-  for (const keyword of ['items', 'additionalProperties']) {
-    const value = rest[keyword];
-    if (isSchema(value)) rest[keyword] = tidy(value);
-  }
-  if (rest.properties) rest.properties = mapValues(rest.properties, tidy);
-  if (patternProperties) {
-    rest.additionalProperties = tidy(Object.values(patternProperties)[0] as Schema);
-  }
-  if (!anyOf) return rest;
-  const constants = anyOf.map((one) => one.const);
-  return constants.every((constant) => typeof constant === 'string')
-    ? { ...rest, type: 'string', enum: constants }
-    : { ...rest, anyOf: anyOf.map(tidy) };
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null;
-}
-
 export function mapValues<T, R>(
   of: Record<string, T>,
   to: (value: T, key: string) => R,
@@ -104,42 +83,34 @@ export function sorted<T>(of: Record<string, T>): Record<string, T> {
 /** The schemas that the document names, and what stands in their place. */
 export class NamedSchemas {
   readonly byName: Record<string, Schema> = {};
-  readonly #nested: Record<string, Record<string, string>>;
 
-  constructor(nested: Record<string, Record<string, string>>) {
-    this.#nested = nested;
-  }
-
-  /** Names a schema and answers the reference to it. Errors: when the name stands for another shape. */
-  name(schema: Schema, name: string): Schema {
-    const whole = this.#withNested(schema, name);
-    const text = JSON.stringify(whole);
-    const known = Object.entries(this.byName).find(([, other]) => JSON.stringify(other) === text);
-    if (known) return { $ref: `#/components/schemas/${known[0]}` };
-    if (this.byName[name])
-      throw new Error(
-        `${name} names two different schemas, give one a name in words.ts:\n${text}\n${JSON.stringify(this.byName[name])}`,
-      );
-    this.byName[name] = whole;
-    return { $ref: `#/components/schemas/${name}` };
-  }
-
-  /** Names what the array holds, or the object itself. */
-  nameRecord(schema: Schema, name: string): Schema {
-    if (schema.type === 'array' && schema.items?.properties) {
-      return { ...schema, items: this.name(schema.items, name) };
+  /**
+   * A schema of ours as people would write it. Those that have a name are references to it; alternatives of constants become an
+   * enumeration, a record of any names is said shorter. Errors: when a name stands for two shapes.
+   */
+  shown(schema: object): Schema {
+    const { title, contentMediaType: _, patternProperties, anyOf, ...rest } = schema as Schema;
+    if (rest.properties) rest.properties = mapValues(rest.properties, (one) => this.shown(one));
+    if (rest.items) rest.items = this.shown(rest.items);
+    if (typeof rest.additionalProperties === 'object') {
+      rest.additionalProperties = this.shown(rest.additionalProperties);
     }
-    return schema.properties ? this.name(schema, name) : schema;
+    if (patternProperties) {
+      rest.additionalProperties = this.shown(Object.values(patternProperties)[0] ?? {});
+    }
+    if (title !== undefined) return this.#named(title, rest);
+    if (!anyOf) return rest;
+    const constants = anyOf.map((one) => one.const);
+    return constants.every((constant) => typeof constant === 'string')
+      ? { ...rest, type: 'string', enum: constants }
+      : { ...rest, anyOf: anyOf.map((one) => this.shown(one)) };
   }
 
-  #withNested(schema: Schema, name: string): Schema {
-    const names = this.#nested[name];
-    if (!names || !schema.properties) return schema;
-    const properties = mapValues(schema.properties, (property, field) => {
-      const own = names[field];
-      return own ? this.nameRecord(property, own) : property;
-    });
-    return { ...schema, properties };
+  #named(name: string, schema: Schema): Schema {
+    const { [name]: known = schema } = this.byName;
+    if (!isDeepStrictEqual(known, schema)) throw new Error(`${name} names two different schemas.`);
+    this.byName[name] = schema;
+    return { $ref: `#/components/schemas/${name}` };
   }
 
   /** The schema that a reference stands for. */

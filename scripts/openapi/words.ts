@@ -68,23 +68,6 @@ export const tagGroups: Record<string, Record<string, string>> = {
   },
 };
 
-/** Objects inside records that have a name of their own. */
-export const nested: Record<string, Record<string, string>> = {
-  NetworkServer: { location: 'Location' },
-  ContractServer: { location: 'Location', usage: 'Usage', ips: 'ExitIp' },
-  NodeAnswer: { answer: 'NodeVerdict' },
-  FaultReport: { faults: 'ReportedFault' },
-  Node: { faults: 'NodeFault' },
-
-  OwnServer: { location: 'Location', usage: 'Usage', ips: 'OwnExitIp' },
-  AnyServer: { location: 'Location' },
-  UserSigningIn: { sign_in: 'SignInFacts' },
-  AddedAddresses: { lines: 'PastedLine' },
-  ConsoleOverride: { nodes: 'NodeOfEntry' },
-  EntryExpiries: { entries: 'EntryExpiry' },
-  OverrideOnNodes: { nodes: 'EntryNode' },
-};
-
 /** Query parameters that are numbers on a wire that knows only text. */
 export const numbers: Record<string, { minimum: number; maximum?: number }> = {
   limit: { minimum: 1, maximum: 1000 },

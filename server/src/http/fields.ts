@@ -22,23 +22,37 @@ export const OneOf = <T extends string[]>(words: readonly [...T], description: s
 export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
   Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
 
+/** An object that the API document knows by a name. */
+export const Named = <T extends Record<string, TSchema>>(
+  title: string,
+  properties: T,
+  description?: string,
+) =>
+  Type.Object(properties, {
+    title,
+    additionalProperties: false,
+    ...(description ? { description } : {}),
+  });
+
 const message = Type.String({
   description: 'What is wrong, for a person. It may be improved on any day.',
 });
 
 /** The body of an error under /v0; its code is in the header `exitward-error`. */
-export const Message = Strict({ message }, 'An error under `/v0`.');
+export const Message = Named('Message', { message }, 'An error under `/v0`.');
 
-export const ErrorCodes = OneOf(
-  [...errorCodes],
-  'What is wrong, for programs: one word, which stays as it is.',
-);
+export const ErrorCode = Type.Enum([...errorCodes], {
+  title: 'ErrorCode',
+  type: 'string',
+  description: 'What is wrong, for programs: one word, which stays as it is.',
+});
 
 /** The body of an error everywhere else. */
-export const ErrorBody = Strict(
+export const ErrorBody = Named(
+  'Error',
   {
     message,
-    code: ErrorCodes,
+    code: ErrorCode,
     field: Type.Optional(
       Type.String({ description: 'The field of the request at fault: `expiry`, `rows.3.at`.' }),
     ),
@@ -46,7 +60,7 @@ export const ErrorBody = Strict(
   'An error.',
 );
 
-export const Location = Strict({
+export const Location = Named('Location', {
   city: Type.String({ description: 'City that houses the server.' }),
   country: Type.String({ description: 'ISO-3166-1 alpha-2 country code.' }),
   latitude: Type.Number({ description: 'Latitude.' }),
@@ -59,7 +73,7 @@ export const largeBodyLimit = 8 * 1024 * 1024;
 export const EmptyQuery = Strict({});
 
 /** The response of a "remove all" to a principal that may undo it. */
-export const Removed = Strict({
+export const Removed = Named('RemovedEntries', {
   removal_id: Type.Union([Integer('Undoes it, for seven days.', 1), Type.Null()], {
     description: 'Null where there was nothing to remove.',
   }),

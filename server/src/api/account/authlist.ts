@@ -17,7 +17,7 @@ import {
 import { conflictCap } from '../../authlist/conflicts.ts';
 import { restoredCap } from '../../bounds/hourly.ts';
 import type { Reader } from '../../db/database.ts';
-import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { IdPath, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
@@ -26,7 +26,7 @@ import { listed, removesAll, requireListMatch, requireMatch } from './responses.
 import { accountOf, idIn, Routes } from './route.ts';
 import type { Variant } from './session.ts';
 
-const Entry = Strict({
+const Entry = Named('AuthlistEntry', {
   id: Integer('Unique identifier used to manage the entry.', 1),
   ip: Type.String({ description: 'IP address.' }),
   user: Type.String({ description: 'Username that connections from `ip` are assigned to.' }),
@@ -42,12 +42,12 @@ export const Expiry = Integer(
   'When the entry expires, epoch seconds; at most 10 years from now.',
   0,
 );
-export const NewEntry = Strict({
+export const NewEntry = Named('NewAuthlistEntry', {
   ip: Type.Optional(Text('IP address; the one that the request comes from when omitted.', 64)),
   user: User,
   expiry: Expiry,
 });
-const Changes = Strict({
+const Changes = Named('AuthlistEntryChanges', {
   ip: Type.Optional(Ip),
   user: Type.Optional(User),
   expiry: Type.Optional(Expiry),

@@ -2,13 +2,13 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
 import type { AccountContext } from './context.ts';
 import { accountOf, Routes } from './route.ts';
 
-const Index = Strict({
+const Index = Named('Index', {
   name: Type.String({ description: 'Contract/account name.' }),
   variant: Type.Union([Type.Literal('current'), Type.Literal('earlier')], {
     description: 'The variant of the interface that this request speaks.',
@@ -19,7 +19,7 @@ const Index = Strict({
   }),
 });
 
-const Contract = Strict({
+const Contract = Named('Contract', {
   name: Type.String({ description: 'Contract/account name.' }),
   plan: Type.String({ description: 'Plan name.' }),
   period: Strict({

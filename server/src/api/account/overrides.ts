@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Reader } from '../../db/database.ts';
-import { IdPath, Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { IdPath, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import {
   changeOverride,
   createOverride,
@@ -22,7 +22,7 @@ import { earliest } from './response_cache.ts';
 import { listed, removesAll, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
-const Entry = Strict({
+const Entry = Named('Override', {
   id: Integer('Unique identifier used to manage the entry.', 1),
   server: Type.String({
     description: 'Short name of the proxy server where the entry is active.',
@@ -35,13 +35,13 @@ const Entry = Strict({
   ),
 });
 
-export const NewOverride = Strict({
+export const NewOverride = Named('NewOverride', {
   server: Text('Short name of a server that is on the contract.'),
   hostname: Text('Hostname to override.', 512),
   ip: Text('IP address the hostname resolves to.', 64),
   expiry: Integer('When the entry expires, epoch seconds; at most 10 years from now.', 0),
 });
-const Changes = Strict({
+const Changes = Named('OverrideChanges', {
   ...Type.Partial(NewOverride).properties,
   id: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
   status: Type.Optional(Type.Unknown({ description: 'Ignored.' })),

@@ -9,7 +9,7 @@ import {
   requireContractServer,
 } from '../../contract_servers/contract_servers.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Location, Strict, Timestamp, words } from '../../http/fields.ts';
+import { Integer, Location, Named, Strict, Timestamp, words } from '../../http/fields.ts';
 import { type ExitIpRow, listServers, type Server, servicesOf } from '../../servers/servers.ts';
 import type { AccountContext } from './context.ts';
 import { earliest, never } from './response_cache.ts';
@@ -27,7 +27,7 @@ const Services = Type.Array(Type.String(), {
     'Services available. Current variant: proxy, proxy-https, vpn-ikev1, vpn-ikev2, vpn-l2tp. Earlier variant: proxy, vpn.',
 });
 
-export const NetworkServer = Strict({
+export const NetworkServer = Named('NetworkServer', {
   hostname: Hostname,
   title: Title,
   ip_count: Integer('Number of exit IP addresses available.'),
@@ -35,7 +35,7 @@ export const NetworkServer = Strict({
   location: Type.Optional(Location),
 });
 
-export const Usage = Strict({
+export const Usage = Named('Usage', {
   limit: Integer(
     'Bytes. Current variant: the limit of this server if detailed server billing applies, otherwise the network limit. Earlier variant: the server limit for the account.',
   ),
@@ -52,7 +52,7 @@ export const Geostatus = Type.Record(Type.String(), Checked, {
   description: 'By third-party geo-IP provider.',
 });
 
-export const ExitIp = Strict({
+export const ExitIp = Named('ExitIp', {
   ip: Type.String({ description: 'Exit IP address.' }),
   port_base: Integer('Value added to the account port scheme to reach this IP.', 0, 499),
   status: Type.Union(
@@ -63,7 +63,7 @@ export const ExitIp = Strict({
   geostatus: Type.Optional(Geostatus),
 });
 
-const ContractServerRecord = Strict({
+const ContractServerRecord = Named('ContractServer', {
   server: Type.String({ description: 'Short server name.' }),
   hostname: Hostname,
   title: Title,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, Strict } from '../../http/fields.ts';
+import { Integer, Named, Strict } from '../../http/fields.ts';
 import { createProxyToken, type User, userSlices } from '../../users/users.ts';
 import type { Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
@@ -11,7 +11,7 @@ import { never } from './response_cache.ts';
 import { listed } from './responses.ts';
 import { accountOf, Routes } from './route.ts';
 
-export const UserRecord = Strict({
+export const UserRecord = Named('User', {
   id: Integer('Numeric user id.', 1),
   name: Type.String({ description: 'Username the user authenticates with.' }),
   display_name: Type.String({ description: 'Descriptive name.' }),
@@ -24,7 +24,7 @@ export const UserRecord = Strict({
 });
 
 export const ten_years_seconds = 10 * 365.25 * 86_400;
-const NewToken = Strict({
+const NewToken = Named('NewProxyToken', {
   user: Type.Union([Integer('User id.', 1), Type.String({ minLength: 1, maxLength: 255 })], {
     description: 'A user name or user id. The user must have the proxy flag.',
   }),
@@ -84,7 +84,9 @@ export function userRoutes(app: FastifyInstance, ctx: AccountContext): void {
     description:
       "The token is the password of the proxy's own authentication, with the user's name as username. A user may have many; raising the user's `token_version` ends them all. A string is a name or, failing that, an id in digits.",
     body: NewToken,
-    answer: Strict({ token: Type.String({ description: 'Opaque proxy access token.' }) }),
+    answer: Named('ProxyToken', {
+      token: Type.String({ description: 'Opaque proxy access token.' }),
+    }),
     statuses: {
       200: 'The token, shown only here.',
       409: 'The user is unknown, inactive or without the proxy permission.',

@@ -23,7 +23,16 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { IdPath, Integer, idOf, OneOf, Removed, Strict, Timestamp } from '../../http/fields.ts';
+import {
+  IdPath,
+  Integer,
+  idOf,
+  Named,
+  OneOf,
+  Removed,
+  Strict,
+  Timestamp,
+} from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -45,7 +54,7 @@ export const Proof = Type.Union(
       'proven: the address asked for it, or an operator says so; unproven: it holds until another account proves the address to be its own; waits: unproven, and nodes let nobody in by it yet; null: no proof is asked for (EXITWARD_AUTHLIST_PROOF).',
   },
 );
-const Entry = Strict({
+const Entry = Named('OperatorAuthlistEntry', {
   id: Integer('Id of the entry on this account.', 1),
   ip: Type.String({ description: 'IP address.' }),
   user: Type.String({ description: 'User that its connections are assigned to.' }),
@@ -57,13 +66,16 @@ const Entry = Strict({
   }),
   ...noteFields,
 });
-const OwnAddress = Strict({
+const OwnAddress = Named('CallerAddress', {
   ip: Type.String({ description: 'IP address.' }),
   entry: Type.Union([Entry, Type.Null()], {
     description: 'Its entry on the IP authlist, among those that the caller sees; null: none.',
   }),
 });
-const NotedEntry = Strict({ ...NewEntry.properties, note: Type.Optional(Note) });
+const NotedEntry = Named('NewNotedAuthlistEntry', {
+  ...NewEntry.properties,
+  note: Type.Optional(Note),
+});
 const Query = Strict(
   listQuery(entrySorts, {
     ...EndsBefore,
@@ -82,14 +94,14 @@ const changeable = {
   expiry: Type.Optional(Expiry),
   note: Type.Optional(Note),
 };
-const Changes = Strict(changeable);
-const OperatorChanges = Strict({
+const Changes = Named('ConsoleAuthlistEntryChanges', changeable);
+const OperatorChanges = Named('OperatorAuthlistEntryChanges', {
   ...changeable,
   proven: Type.Optional(
     Type.Boolean({ description: 'Whether the entry is proven, by your word.' }),
   ),
 });
-const Restored = Strict({
+const Restored = Named('RestoreOutcome', {
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer('Entries that have expired since, or whose address is taken.'),
 });

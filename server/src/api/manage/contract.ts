@@ -2,13 +2,13 @@
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { earlierPeriods, periodAt } from '../../values/periods.ts';
 import type { Mount } from './mount.ts';
 
-const Contract = Strict({
+const Contract = Named('ConsoleContract', {
   name: Type.String({ description: 'Contract/account name.' }),
   plan: Type.String({ description: 'Plan name.' }),
   start: Timestamp('Contract start; billing periods are counted from it.'),

@@ -1,12 +1,12 @@
 // …/entries: a few entries of the authlist and of custom DNS by a part of them, for who knows what it is, and not where.
 import { Type } from 'typebox';
 import { entrySlices } from '../../authlist/authlist.ts';
-import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import { overrideSlices } from '../../overrides/overrides.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 
-const Entry = Strict({
+const Entry = Named('FoundEntry', {
   list: OneOf(['authlist', 'overrides'], 'Which list it is on.'),
   id: Integer('Id of the entry on this account.', 1),
   name: Type.String({ description: 'The listed address, or the hostname that is overridden.' }),

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { forgetEntriesOf } from '../../authlist/authlist.ts';
 import { pseudonymise } from '../../changes/audit.ts';
 import type { Transaction } from '../../db/database.ts';
-import { Strict } from '../../http/fields.ts';
+import { Named } from '../../http/fields.ts';
 import { forgetAdder } from '../../overrides/overrides.ts';
 import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
 import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';
@@ -24,7 +24,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
     description:
       'Ends all access first, then takes names and addresses out of the lists, what an undo would bring back, and the audit log. It cannot be undone; when it was interrupted, repeat it.',
     params: UserPath,
-    answer: Strict({
+    answer: Named('ErasedUser', {
       pseudonym: Type.String({ description: 'The name of the record from now on.' }),
     }),
     statuses: { 409: 'Another user of the account has the pseudonym as name.' },

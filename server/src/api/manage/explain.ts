@@ -1,7 +1,7 @@
 // …/servers/{server}/explain: why a connection of the account is let through or rejected, as a node of the server decides.
 import { type Static, Type } from 'typebox';
 import { invalidField } from '../../errors.ts';
-import { Strict, Text } from '../../http/fields.ts';
+import { Named, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
 import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.ts';
 import { claimsOfUser } from '../../users/users.ts';
@@ -11,7 +11,7 @@ import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisi
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
-const Connection = Strict({
+const Connection = Named('OwnConnection', {
   ...asked,
   from: Type.Optional(
     Text('IP address that the connection comes from; your own when omitted.', 64),
@@ -19,7 +19,7 @@ const Connection = Strict({
   user: Type.Optional(Text('User who presents a proxy access token; omitted: known by address.')),
   token: Type.Optional(Text('That token; a valid one of the user when omitted.', 1024)),
 });
-const Decision = Strict(decided);
+const Decision = Named('ConnectionDecision', decided);
 type Decision = Static<typeof Decision>;
 
 /** The sentences of nodes for what nobody has: the same ones, whichever node answers. */

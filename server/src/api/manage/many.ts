@@ -11,7 +11,7 @@ import {
 } from '../../authlist/authlist.ts';
 import type { Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { ErrorCodes, Integer, OneOf, Removed, Strict } from '../../http/fields.ts';
+import { ErrorCode, Integer, Named, OneOf, Removed } from '../../http/fields.ts';
 import { changeOverrideExpiries, removeOverrides } from '../../overrides/overrides.ts';
 import { Expiry, User } from '../account/authlist.ts';
 import { addressIsTaken } from './authlist.ts';
@@ -22,7 +22,7 @@ import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 export const mostAtOnce = 1000;
 const Id = Integer('Id of an entry.', 1);
 
-export const Ids = Strict({
+export const Ids = Named('ChosenEntries', {
   ids: Type.Array(Id, {
     description: `Which entries, each once: at most ${mostAtOnce}.`,
     minItems: 1,
@@ -30,8 +30,8 @@ export const Ids = Strict({
     uniqueItems: true,
   }),
 });
-const Expiries = Strict({
-  entries: Type.Array(Strict({ id: Id, expiry: Expiry }), {
+const Expiries = Named('EntryExpiries', {
+  entries: Type.Array(Named('EntryExpiry', { id: Id, expiry: Expiry }), {
     description: `Which entries, each once, and when each is to expire: at most ${mostAtOnce}.`,
     minItems: 1,
     maxItems: mostAtOnce,
@@ -40,11 +40,11 @@ const Expiries = Strict({
 /** The 404 of a request that names many records. */
 export const oneIsMissing = (records: string) =>
   `One of the ${records} is not there, as \`field\` says; nothing was done.`;
-export const Changed = Strict({ changed: Integer('How many.') });
+export const Changed = Named('ChangedEntries', { changed: Integer('How many.') });
 /** The response to the revocation of many tokens. */
-export const Revoked = Strict({ revoked: Integer('How many tokens.') });
+export const Revoked = Named('RevokedTokens', { revoked: Integer('How many tokens.') });
 
-const Pasted = Strict({
+const Pasted = Named('PastedAddresses', {
   addresses: Type.String({
     description: `One address on each line, at most ${mostAtOnce}. Blank lines do not count; what stands behind # is the note of the entry.`,
     maxLength: 60_000,
@@ -56,10 +56,10 @@ const Pasted = Strict({
     Type.Boolean({ description: 'Only says what would come of each line, and adds nothing.' }),
   ),
 });
-const PastedResult = Strict({
+const PastedResult = Named('AddedAddresses', {
   added: Integer('Entries that were added; of a dry run: that would be.'),
   lines: Type.Array(
-    Strict({
+    Named('PastedLine', {
       line: Integer('Number of the line.', 1),
       ip: Type.String({ description: 'The address; as it was written, where it is none.' }),
       outcome: OneOf(
@@ -67,7 +67,7 @@ const PastedResult = Strict({
         'new: it is added; listed: the user has it already; repeated: a line before says the same; fault: it cannot be added, and so none is.',
       ),
       id: Type.Optional(Id),
-      code: Type.Optional(ErrorCodes),
+      code: Type.Optional(ErrorCode),
       message: Type.Optional(Type.String({ description: 'Of a fault: what is wrong.' })),
     }),
     { description: 'What came, or would come, of each line that holds an address.' },

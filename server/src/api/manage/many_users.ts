@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Strict } from '../../http/fields.ts';
+import { Integer, Named, Strict } from '../../http/fields.ts';
 import { endSessionsOf } from '../../sign_in/sign_in.ts';
 import { requireUsers, type User } from '../../users/users.ts';
 import { Changed, Ids, mostAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
@@ -14,13 +14,13 @@ import { changeAs, noAdminLeft, UserRights } from './users.ts';
 
 const Id = Integer('Id of a user.', 1);
 const many = { minItems: 1, maxItems: mostAtOnce };
-const Changes = Strict({
+const Changes = Named('AccountUsersChanges', {
   users: Type.Array(Strict({ id: Id, ...UserRights }), {
     description: `Which users, each once, and what changes of each: at most ${mostAtOnce}.`,
     ...many,
   }),
 });
-const ConfirmedChanges = Strict({
+const ConfirmedChanges = Named('ConsoleUsersChanges', {
   ...Changes.properties,
   password: Type.Optional(GivenPassword('Your password: needed to make somebody an active admin.')),
 });

@@ -12,7 +12,7 @@ import {
   serverViews,
 } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, Location, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Location, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import type { PageAsked } from '../../lists/list_pages.ts';
 import { listServers, serversOnScheme, services } from '../../servers/servers.ts';
 import { firstHour } from '../../usage/usage.ts';
@@ -57,7 +57,7 @@ const Bytes = Type.Union([Integer('Bytes in a billing period.'), Type.Null()]);
 const Exits = Integer('Exit IPs in this state.');
 const Server = Type.String({ description: 'Server short name.' });
 const { hostname, services: Services, ip_count } = NetworkServer.properties;
-const AnyServer = Strict({
+const AnyServer = Named('AnyServer', {
   server: Server,
   hostname,
   title: Type.String({ description: 'Server title, usually the closest metro area.' }),
@@ -94,7 +94,7 @@ const AnyServer = Strict({
   ),
 });
 
-const Place = Strict({
+const Place = Named('AccountServerPlace', {
   ...Location.properties,
   servers: Integer('Servers there.', 1),
   states: Strict({

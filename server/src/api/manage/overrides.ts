@@ -6,6 +6,7 @@ import {
   IdPath,
   Integer,
   idOf,
+  Named,
   OneOf,
   Removed,
   Strict,
@@ -62,17 +63,17 @@ const nodeFields = {
   }),
   applied: Type.Boolean({ description: "Whether it has applied the entry's last change." }),
 };
-const Entry = Strict({
+const Entry = Named('ConsoleOverride', {
   ...entryFields,
-  nodes: Type.Array(Strict(nodeFields), {
+  nodes: Type.Array(Named('NodeOfEntry', nodeFields), {
     description:
       'The nodes of its server while the entry waits for them: pending, or expiring. Else none.',
   }),
 });
-const EntryOnNodes = Strict({
+const EntryOnNodes = Named('OverrideOnNodes', {
   ...entryFields,
   nodes: Type.Array(
-    Strict({
+    Named('EntryNode', {
       id: Integer('Id of the node.', 1),
       ...nodeFields,
       applied_revision: Integer('Every change up to it is applied.'),
@@ -80,8 +81,11 @@ const EntryOnNodes = Strict({
     { description: 'The nodes of its server.' },
   ),
 });
-const NotedOverride = Strict({ ...NewOverride.properties, note: Type.Optional(Note) });
-const Changes = Strict(Type.Partial(NotedOverride).properties);
+const NotedOverride = Named('NewNotedOverride', {
+  ...NewOverride.properties,
+  note: Type.Optional(Note),
+});
+const Changes = Named('ConsoleOverrideChanges', Type.Partial(NotedOverride).properties);
 const Query = Strict(
   listQuery(overrideSorts, {
     ...EndsBefore,
@@ -91,7 +95,7 @@ const Query = Strict(
     ),
   }),
 );
-const Restored = Strict({
+const Restored = Named('OverridesRestoreOutcome', {
   restored: Integer('Entries that are back, under their old ids.'),
   left_out: Integer(
     'Entries that have expired since, whose server is gone, or whose hostname is overridden anew.',

@@ -1,7 +1,7 @@
 // /console/sessions, /console/password, /console/second-factor: how a person's own sign-in is changed.
 import { Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
-import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
+import { IdPath, Integer, idOf, Named, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   beginSecondFactor,
@@ -24,7 +24,7 @@ import {
   tooManyAttempts,
 } from './sign_in_fields.ts';
 
-const OwnSession = Strict({
+const OwnSession = Named('OwnSession', {
   id: Integer('Names it in paths.', 1),
   current: Type.Boolean({ description: 'Whether it is the one that asks.' }),
   created_at: Timestamp('When it began.'),
@@ -33,16 +33,16 @@ const OwnSession = Strict({
   address: Type.String({ description: 'Where it began.' }),
   browser: Type.String({ description: 'What the browser called itself.' }),
 });
-const PasswordChange = Strict({
+const PasswordChange = Named('PasswordChange', {
   current_password: Type.Optional(GivenPassword('Needed where there is one.')),
   password: NewPassword,
 });
-const PendingFactor = Strict({
+const PendingFactor = Named('PendingSecondFactor', {
   secret: Type.String({ description: 'For the authenticator app, in base 32; shown only here.' }),
   url: Type.String({ description: 'The same as otpauth URL, for a QR code.' }),
 });
-const FirstCode = Strict({ code: FactorCode('Six digits of the app.') });
-const RecoveryCodes = Strict({
+const FirstCode = Named('SecondFactorCode', { code: FactorCode('Six digits of the app.') });
+const RecoveryCodes = Named('RecoveryCodes', {
   recovery_codes: Type.Array(Type.String(), {
     description: 'Each signs in once in place of a code of the app; shown only here.',
   }),

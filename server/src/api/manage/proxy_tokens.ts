@@ -1,20 +1,20 @@
 // /console/proxy-tokens: proxy access tokens, made by people for themselves, and by admins for others.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
-import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { createProxyToken } from '../../users/users.ts';
 import { ten_years_seconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf } from './scope.ts';
 
-const NewProxyToken = Strict({
+const NewProxyToken = Named('NewConsoleProxyToken', {
   user: Text('User name. The user must have the proxy flag.'),
   lifetime_seconds: Type.Optional(
     Integer('Token lifetime; the contract default when omitted.', 1, ten_years_seconds),
   ),
 });
-const ProxyToken = Strict({
+const ProxyToken = Named('CreatedProxyToken', {
   token: Type.String({ description: 'Proxy access token (ewt_…), shown only here.' }),
   user: Type.String({ description: 'Its user: the username that goes with it.' }),
   expiry: Timestamp('When it ends.'),

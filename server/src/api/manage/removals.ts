@@ -1,10 +1,10 @@
 // …/removals: the entries that were removed at once and that can be put back.
 import { Type } from 'typebox';
-import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Timestamp } from '../../http/fields.ts';
 import { listRemovals } from '../../lists/removals.ts';
 import type { Mount } from './mount.ts';
 
-const Removal = Strict({
+const Removal = Named('Removal', {
   removal_id: Integer('Names it when it is undone.', 1),
   list: OneOf(['authlist', 'overrides'], 'Which list.'),
   entries: Integer('How many entries it took away.'),
@@ -13,7 +13,7 @@ const Removal = Strict({
 });
 
 /** The body of an undo, for either list. */
-export const Undo = Strict({
+export const Undo = Named('Restore', {
   removal_id: Integer('Which removal, from the list of removals.', 1),
 });
 

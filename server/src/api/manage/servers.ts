@@ -12,7 +12,7 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { forbidden, notFound } from '../../errors.ts';
-import { Integer, Location, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Location, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';
 import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
@@ -47,7 +47,7 @@ const Limit = Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
   description: 'Own limit of the server on this contract; null: the network limit.',
 });
 
-const OwnServer = Strict({
+const OwnServer = Named('OwnServer', {
   server: Server,
   hostname,
   title: Title,
@@ -62,16 +62,16 @@ const OwnServer = Strict({
     live: Integer('Those heard of lately.'),
   }),
   ips: Type.Array(
-    Strict({
+    Named('OwnExitIp', {
       ...{ ip, port_base, status, status_time },
       ...{ geostatus: Geostatus, ports: Ports, vpn: ExitVpn },
     }),
     { description: 'Exit IP addresses of the server.' },
   ),
 });
-const Settings = Strict({ limit_bytes: Type.Optional(Limit) });
+const Settings = Named('AccountServerSettings', { limit_bytes: Type.Optional(Limit) });
 const mostAtOnce = 1000;
-const Servers = Strict({
+const Servers = Named('ChosenServers', {
   servers: Type.Array(Server, {
     description: `Short names of the servers, each once: at most ${mostAtOnce}.`,
     minItems: 1,
@@ -252,7 +252,7 @@ export function contractServerRoutes(mount: Mount): void {
     description:
       'Those that are on it already stay as they are. One that was on it before has the own limit that it had then.',
     body: Servers,
-    answer: Strict({ added: Integer('How many are new on the contract.') }),
+    answer: Named('AddedServers', { added: Integer('How many are new on the contract.') }),
     errors: [429],
     statuses: {
       409: "One of them is not in the network, or does not listen on the account's port scheme.",
@@ -276,7 +276,7 @@ export function contractServerRoutes(mount: Mount): void {
     id: 'remove_servers',
     summary: 'Take servers off the contract, all or none',
     body: Servers,
-    answer: Strict({ removed: Integer('How many are off the contract.') }),
+    answer: Named('RemovedServers', { removed: Integer('How many are off the contract.') }),
     statuses: { 409: 'One of them is not on the contract.' },
     handle: async (request) => {
       requireChoice();

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
-import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { addRoute, created, type Endpoint, type Route } from '../../http/route.ts';
 import {
   acceptInvite,
@@ -28,7 +28,7 @@ import {
   tooManyAttempts,
 } from './sign_in_fields.ts';
 
-const Facts = Strict({
+const Facts = Named('ConsoleFacts', {
   version: Type.String({ description: 'Version of this server.' }),
   audiences: Strict({
     account: Type.Boolean({ description: 'Whether people of accounts sign in here.' }),
@@ -37,7 +37,7 @@ const Facts = Strict({
   min_password_length: Integer('The fewest characters of a password.', 1),
 });
 
-const Credentials = Strict({
+const Credentials = Named('Credentials', {
   account: NameText('Account name.'),
   user: NameText('User name.'),
   password: GivenPassword('Password.'),
@@ -45,19 +45,20 @@ const Credentials = Strict({
     FactorCode('Second factor: six digits of the authenticator app, or a recovery code.'),
   ),
 });
-const FactorWanted = Strict(
+const FactorWanted = Named(
+  'SecondFactorWanted',
   { second_factor: Type.Literal('totp', { description: 'What `code` is expected to be of.' }) },
   'The password is right; send it again with `code`.',
 );
-const Code = Strict({ code: CodeText });
-const Invite = Strict({
+const Code = Named('OneTimeCode', { code: CodeText });
+const Invite = Named('ConsoleInvite', {
   account: Type.String({ description: 'Account name.' }),
   user: Type.String({ description: 'Name of the invited user.' }),
   display_name: Type.String({ description: 'Descriptive name.' }),
   expiry: Timestamp('Until when the invitation can be accepted.'),
   second_factor: Type.Boolean({ description: 'Whether the user must show a second factor.' }),
 });
-const Acceptance = Strict({
+const Acceptance = Named('InviteAcceptance', {
   code: CodeText,
   password: NewPassword,
   second_factor_code: Type.Optional(

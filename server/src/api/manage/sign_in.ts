@@ -1,6 +1,6 @@
 // …/users/{user}: how admins and operators let users sign in to the console, and take it back.
 import { type Static, Type } from 'typebox';
-import { Integer, Strict } from '../../http/fields.ts';
+import { Integer, Named } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createInvite,
@@ -13,7 +13,7 @@ import type { Scope } from './scope.ts';
 import { Confirmation, OneTimeCodeRecord, passwordAsked, presentCode } from './sign_in_fields.ts';
 import { UserPath, userOf } from './users.ts';
 
-const NewLink = Strict({
+const NewLink = Named('NewSignInLink', {
   lifetime_seconds: Type.Optional(
     Integer('How long the link can be used; 900 when omitted.', 1, 86_400),
   ),

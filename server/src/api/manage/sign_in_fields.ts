@@ -1,6 +1,6 @@
 // The fields of signing in, as /console and /admin send and take them.
 import { Type } from 'typebox';
-import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import {
   max_password_length,
   min_password_length,
@@ -13,7 +13,9 @@ export const NameText = (description: string) => Text(description, 63);
 /** A password that is asked for. Its length says nothing of whether it is right. */
 export const GivenPassword = (description: string) => Text(description, 4 * max_password_length);
 
-export const Confirmation = Strict({ password: GivenPassword('The password, asked anew.') });
+export const Confirmation = Named('PasswordAnew', {
+  password: GivenPassword('The password, asked anew.'),
+});
 
 export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';
 
@@ -33,7 +35,7 @@ export const FactorCode = (description: string) => Text(description, 64);
 
 export const CodeText = Text('The one-time code (ewl_…).', 64);
 
-export const SessionRecord = Strict({
+export const SessionRecord = Named('Session', {
   account: Type.String({ description: 'Account name.' }),
   user: Strict({
     id: Integer('Numeric user id.', 1),
@@ -57,7 +59,7 @@ export const SessionRecord = Strict({
   now: Timestamp("The server's time."),
 });
 
-export const OneTimeCodeRecord = Strict({
+export const OneTimeCodeRecord = Named('HandedCode', {
   code: Type.String({ description: 'The one-time code (ewl_…), shown only here.' }),
   path: Type.String({ description: 'Where the console takes it.' }),
   url: Type.String({ description: 'The same with the address of the console, to be handed on.' }),

@@ -15,7 +15,7 @@ import {
 } from '../../api_tokens/api_tokens.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, idOf, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { Ids, oneIsMissing, Revoked } from './many.ts';
@@ -34,18 +34,18 @@ const tokenFields = {
     description: 'Its last use; null before the first.',
   }),
 };
-const Token = Strict(tokenFields);
+const Token = Named('AccountToken', tokenFields);
 const Shown = Type.String({ description: 'The API token (ewa_…).' });
-const CreatedToken = Strict({ ...tokenFields, api_token: Shown });
-const ViewedToken = Strict({ api_token: Shown });
-const NewToken = Strict({
+const CreatedToken = Named('CreatedAccountToken', { ...tokenFields, api_token: Shown });
+const ViewedToken = Named('ViewedToken', { api_token: Shown });
+const NewToken = Named('NewAccountToken', {
   name: Text('Name of the token.', 64),
   read_only: Type.Optional(
     Type.Boolean({ description: 'Whether it only reads; full by default.' }),
   ),
   expiry: Type.Optional(Integer('When it ends, epoch seconds; at most 10 years from now.')),
 });
-const ConfirmedToken = Strict({
+const ConfirmedToken = Named('NewOwnToken', {
   ...NewToken.properties,
   password: Type.Optional(
     GivenPassword('Your password: needed for a token that is not read-only.'),

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { type Account, requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
 import { addUp, nextHour, safeBytes, sumSlices } from '../../usage/usage.ts';
 import { hourOf, periodAt } from '../../values/periods.ts';
@@ -15,7 +15,7 @@ const bytes = {
   down: Integer('Bytes to the client.'),
   total: Integer('Both together.'),
 };
-const Report = Strict({
+const Report = Named('UsageReport', {
   from: Timestamp('Hours from here on are counted.'),
   to: Timestamp('Hours before here are counted.'),
   by: Type.String({ description: 'What the rows are.' }),

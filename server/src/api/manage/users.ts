@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import {
@@ -35,9 +35,10 @@ import { GivenPassword, passwordAsked } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
-const UserSigningIn = Strict({
+const UserSigningIn = Named('UserSigningIn', {
   ...UserRecord.properties,
-  sign_in: Strict(
+  sign_in: Named(
+    'SignInFacts',
     {
       has_password: Type.Boolean({ description: 'Whether a password is set.' }),
       second_factor: Type.Boolean({ description: 'Whether a second factor is in force.' }),
@@ -68,7 +69,7 @@ const Flags = Strict(
   },
   'Permissions; those left out are off for a new user, and stay as they are on a change.',
 );
-export const NewUser = Strict({
+export const NewUser = Named('NewAccountUser', {
   name: Name('Username the user authenticates with; it stays.'),
   display_name: Type.Optional(DisplayName),
   flags: Type.Optional(Flags),
@@ -77,8 +78,11 @@ export const UserRights = {
   active: Type.Optional(Type.Boolean({ description: 'Whether the user is enabled.' })),
   flags: Type.Optional(Flags),
 };
-const Changes = Strict({ display_name: Type.Optional(DisplayName), ...UserRights });
-const ConfirmedChanges = Strict({
+const Changes = Named('AccountUserChanges', {
+  display_name: Type.Optional(DisplayName),
+  ...UserRights,
+});
+const ConfirmedChanges = Named('ConsoleUserChanges', {
   ...Changes.properties,
   password: Type.Optional(GivenPassword('Your password: needed to make somebody an active admin.')),
 });

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
 import { ten_years_seconds } from '../account/users.ts';
@@ -13,7 +13,7 @@ import { UserPath, userOf } from './users.ts';
 const formats = ['apple', 'windows', 'android', 'networkmanager', 'strongswan'] as const;
 const encodings = ['utf-8', 'base64'] as const;
 
-const NewVpnProfile = Strict({
+const NewVpnProfile = Named('NewVpnProfile', {
   server: Type.Optional(
     Text('Server name; all servers of the contract that have a VPN service when omitted.'),
   ),
@@ -42,7 +42,7 @@ const ServerProfile = Strict({
       'Shared key (PSK) of vpn-ikev1 and vpn-l2tp; null where the server has neither of them.',
   }),
 });
-const VpnProfileRecord = Strict({
+const VpnProfileRecord = Named('VpnProfile', {
   login: Type.String({ description: 'User name to log in with, the same at all servers.' }),
   expiry: Type.Union([Timestamp('When it ends.'), Type.Null()], {
     description: 'When the passwords end, in epoch seconds; null: with the token version.',

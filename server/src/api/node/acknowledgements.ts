@@ -1,13 +1,13 @@
 // POST /node/acks: the revision up to which a node has applied every change.
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
-import { Integer, Strict, Text } from '../../http/fields.ts';
+import { Integer, Named, Text } from '../../http/fields.ts';
 import { acknowledge } from '../../nodes/nodes.ts';
 import { actorOf, toldByAgent } from './checks.ts';
 import type { Pace } from './pace.ts';
 import { nodeRoute, tooOften } from './route.ts';
 
-const Ack = Strict({
+const Ack = Named('NodeAcknowledgement', {
   epoch: Text('The history that the revision belongs to.', 64),
   revision: Integer('Every change up to it is applied by all workers of the engine.'),
 });

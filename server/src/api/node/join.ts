@@ -3,23 +3,29 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
 import type { Context } from '../../context.ts';
-import { Integer, Strict, Text } from '../../http/fields.ts';
+import { Integer, Named, Text } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { joinNode } from '../../nodes/nodes.ts';
 import { actorOf } from './checks.ts';
 import { nodeRoute } from './route.ts';
 
-const Join = Strict({
+const Join = Named('NodeJoin', {
   code: Text('The one-time code of an invitation.', 64),
   name: Text("What the operator sees: usually the machine's name.", 128),
   version: Text('Version of the agent.', 64),
 });
-const Joined = Type.Object({
-  node: Integer('Node id.'),
-  server: Type.String(),
-  token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
-});
-const Echo = Type.Object({ address: Type.String({ description: 'IPv4 or IPv6 address.' }) });
+const Joined = Type.Object(
+  {
+    node: Integer('Node id.'),
+    server: Type.String(),
+    token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
+  },
+  { title: 'JoinedNode' },
+);
+const Echo = Type.Object(
+  { address: Type.String({ description: 'IPv4 or IPv6 address.' }) },
+  { title: 'SeenAddress' },
+);
 
 export function joinRoutes(app: FastifyInstance, ctx: Context): void {
   const route = nodeRoute(app);

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
-import { Integer, largeBodyLimit, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, largeBodyLimit, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import {
   answerQuestion,
   most_rows_of_batch,
@@ -20,7 +20,7 @@ import { ExitCheck } from '../decisions.ts';
 import { actorOf } from './checks.ts';
 import { nodeRoute, tooOften } from './route.ts';
 
-const UsageBatch = Strict({
+const UsageBatch = Named('UsageBatch', {
   boot: Text("One run of the agent's journal.", 64),
   seq: Integer('Number of the batch in that run; above that of the one before.'),
   rows: Type.Array(
@@ -34,25 +34,31 @@ const UsageBatch = Strict({
     { maxItems: most_rows_of_batch },
   ),
 });
-const UsageOutcome = Type.Object({
-  counted: Type.Boolean({
-    description:
-      'False when this batch, or a later one of its run, was counted before, or is held.',
-  }),
-  held: Type.Boolean({
-    description: 'It is more than the node can have carried: kept until an operator has judged it.',
-  }),
-  left_out: Type.Array(Integer('Index of a row whose account or user this server does not serve.')),
-  limits: Type.Array(
-    Type.Object({
-      account: Integer('Account id.'),
-      left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
-      until: Integer('When its next billing period begins, epoch seconds.'),
+const UsageOutcome = Type.Object(
+  {
+    counted: Type.Boolean({
+      description:
+        'False when this batch, or a later one of its run, was counted before, or is held.',
     }),
-    { description: 'What the limits leave to each account of the batch that has one.' },
-  ),
-});
-const LastUsed = Strict({
+    held: Type.Boolean({
+      description:
+        'It is more than the node can have carried: kept until an operator has judged it.',
+    }),
+    left_out: Type.Array(
+      Integer('Index of a row whose account or user this server does not serve.'),
+    ),
+    limits: Type.Array(
+      Type.Object({
+        account: Integer('Account id.'),
+        left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
+        until: Integer('When its next billing period begins, epoch seconds.'),
+      }),
+      { description: 'What the limits leave to each account of the batch that has one.' },
+    ),
+  },
+  { title: 'UsageOutcome' },
+);
+const LastUsed = Named('NewLastUsed', {
   uses: Type.Array(
     Strict({
       account: Integer('Account id.', 1),
@@ -76,7 +82,7 @@ const CheckedVpn = Strict({
 });
 /** Each exit IP, and each VPN service at it. */
 const healthBodyLimit = 512 * 1024;
-const Health = Strict({
+const Health = Named('HealthReport', {
   exit_ips: Type.Array(CheckedExit, { maxItems: 1000 }),
   vpn: Type.Optional(
     Strict(
@@ -93,12 +99,13 @@ const Health = Strict({
     ),
   ),
 });
-const HealthOutcome = Type.Object({
-  known: Integer("How many of the exit IPs are this server's."),
-});
-const Faults = Strict({
+const HealthOutcome = Type.Object(
+  { known: Integer("How many of the exit IPs are this server's.") },
+  { title: 'HealthOutcome' },
+);
+const Faults = Named('FaultReport', {
   faults: Type.Array(
-    Strict({
+    Named('ReportedFault', {
       kind: Type.String({
         pattern: '^[a-z][a-z0-9_]{0,31}$',
         description: 'One word for programs: `disk`, `port`, `certificate`, …',
@@ -112,7 +119,7 @@ const Faults = Strict({
 });
 /** Of each report: as many as agents of several versions could know. */
 const most_reasons = 64;
-const Rejections = Strict({
+const Rejections = Named('NewRejection', {
   boot: Text('One run of the agent.', 64),
   reasons: Type.Record(
     Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }),
@@ -124,9 +131,9 @@ const Rejections = Strict({
     },
   ),
 });
-const Answered = Strict({
+const Answered = Named('NodeAnswer', {
   id: Integer('Id of the question, from its record.', 1),
-  answer: Strict({
+  answer: Named('NodeVerdict', {
     verdict: OneOf(
       ['allow', 'challenge', 'deny'],
       'Let through, asked for credentials, or turned away.',

@@ -18,7 +18,7 @@ import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
 import { invalidField, notFound } from '../../errors.ts';
-import { Integer, Name, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
@@ -51,7 +51,7 @@ const Lifetime = Integer(
   ten_years_seconds,
 );
 
-const AccountRecord = Strict({
+const AccountRecord = Named('Account', {
   name: Type.String({ description: 'Account name.' }),
   plan: Plan,
   start: Start,
@@ -70,7 +70,7 @@ const AccountRecord = Strict({
   token_lifetime_seconds: Lifetime,
   created_at: Timestamp('When it was created.'),
 });
-export const NewAccount = Strict({
+export const NewAccount = Named('NewAccount', {
   name: Name('Account name; it stays.'),
   plan: Plan,
   start: Type.Optional(Start),
@@ -96,11 +96,11 @@ const Query = Strict({
     OneOf([...accountSorts], 'What the accounts are sorted by; usage: of the running period.'),
   ),
 });
-const CreatedAccount = Strict({
+const CreatedAccount = Named('CreatedAccount', {
   account: AccountRecord,
   api_token: Type.String({ description: 'The first API token (ewa_…) of the account.' }),
 });
-const AccountChanges = Strict({
+const AccountChanges = Named('AccountChanges', {
   plan: Type.Optional(Plan),
   start: Type.Optional(Start),
   expiry: Type.Optional(Expiry),
@@ -113,7 +113,7 @@ const AccountChanges = Strict({
 });
 
 const mostAtOnce = 500;
-const ManyChanges = Strict({
+const ManyChanges = Named('AccountsChanges', {
   accounts: Type.Array(
     Strict({
       account: Name('Account name.'),

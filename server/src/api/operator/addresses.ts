@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { findClaims, proofState } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
 import { ipOrder } from '../../db/ip_order.ts';
-import { Integer, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery } from '../../http/paging.ts';
 import { findPointing } from '../../overrides/overrides.ts';
 import { findExits } from '../../servers/servers.ts';
@@ -37,7 +37,7 @@ const Exit = Strict({
   port_base: Integer('Port base of the exit IP.'),
 });
 const parts = ['authlist', 'overrides', 'exits'] as const;
-const Uses = Strict({
+const Uses = Named('AddressUses', {
   network: Type.String({ description: 'The address, or the network in CIDR notation.' }),
   authlist: Type.Array(Claim, { description: 'Authlist entries that hold.' }),
   overrides: Type.Array(Pointing, { description: 'Custom DNS entries in force that point there.' }),

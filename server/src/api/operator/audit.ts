@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { limitIn, linkNext, PageQuery, wholeIn } from '../../http/paging.ts';
 import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
 import type { NamedAuditRecord } from '../../operators/operators.ts';
 import { turnOf } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
-export const AuditEntry = Strict({
+export const AuditEntry = Named('AuditEntry', {
   id: Integer('Number of the entry.', 1),
   at: Timestamp('When.'),
   actor_kind: Type.String({

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { runChecks } from '../../../../kit/src/doctor/check.ts';
 import type { Context } from '../../context.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
-import { OneOf, Strict } from '../../http/fields.ts';
+import { Named, OneOf, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
 import { version } from '../../version.ts';
 import { operatorRoute } from './route.ts';
@@ -17,7 +17,7 @@ const Finding = Strict({
     description: 'The command that mends it; null when all is well.',
   }),
 });
-const Report = Strict({
+const Report = Named('Doctor', {
   version: Type.String({ description: 'Version of this server.' }),
   findings: Type.Array(Finding, { description: 'One or more of each check.' }),
 });

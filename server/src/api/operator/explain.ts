@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { readLogin, vpnServices } from '../../../../kit/src/vpn_password.ts';
 import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
-import { Integer, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Text } from '../../http/fields.ts';
 import {
   answer_seconds,
   answerOfNodes,
@@ -17,20 +17,20 @@ import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisi
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
-const Connection = Strict({
+const Connection = Named('Connection', {
   ...asked,
   from: Text('IP address that the connection comes from.', 64),
   user: Type.Optional(Text('Username that the client presents, together with a token.')),
   token: Type.Optional(Text('Proxy access token that it presents as password.', 1024)),
 });
 
-const Login = Strict({
+const Login = Named('VpnLogin', {
   service: OneOf(vpnServices, 'VPN service that the client logs in to.'),
   login: Text('User name of the VPN: user@account.', 200),
   exit_ip: Type.Optional(Text('Address that it dials; the first exit when omitted.', 64)),
 });
 
-const Verdict = Strict({
+const Verdict = Named('Verdict', {
   ...decided,
   node: Type.String({ description: 'The node that answered.' }),
   revision: Integer('What the node had applied when it answered.'),

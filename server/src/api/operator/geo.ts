@@ -5,12 +5,12 @@ import type { Context } from '../../context.ts';
 import { conflict } from '../../errors.ts';
 import { checkGeo, geoStatuses, listGeoStatuses } from '../../geo/geo.ts';
 import { geofeedType, writeGeofeed } from '../../geofeed/geofeed.ts';
-import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';
 
-const GeoStatus = Strict({
+const GeoStatus = Named('GeoStatus', {
   server: Type.String({ description: 'Server short name.' }),
   ip: Type.String({ description: 'Exit IP address.' }),
   provider: Type.String({ description: 'Third-party geo-IP provider.' }),
@@ -34,7 +34,7 @@ const ListQuery = Strict({
   ),
   limit: PageQuery.limit,
 });
-const Outcome = Strict({
+const Outcome = Named('GeoCheck', {
   exit_ips: Integer('How many were looked up.'),
   written: Integer('Statuses that were written or taken away.'),
   providers: Type.Array(

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
-import { IdPath, Integer, idOf, Strict, Timestamp } from '../../http/fields.ts';
+import { IdPath, Integer, idOf, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { acceptHeldUsage, discardHeldUsage, listHeld } from '../../nodes/nodes.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
-const HeldBatch = Strict({
+const HeldBatch = Named('HeldUsage', {
   id: Integer('Names it in paths.', 1),
   node_id: Integer('The node that reported it.', 1),
   node: Type.String({ description: 'What its machine calls itself.' }),
@@ -31,7 +31,9 @@ const HeldBatch = Strict({
     { description: 'The accounts with the most bytes, ten at most.' },
   ),
 });
-const Accepted = Strict({ counted_bytes: Integer('Bytes that were counted, both ways.') });
+const Accepted = Named('AcceptedUsage', {
+  counted_bytes: Integer('Bytes that were counted, both ways.'),
+});
 
 /** Errors: 404 for a text that is no id. */
 function batchId(text: string): number {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, idOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
 import { history, longest_history_seconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
@@ -21,7 +21,7 @@ const HistoryQuery = Strict({
 });
 const seen = (schema: TSchema, description: string) =>
   Type.Union([schema, Type.Null()], { description: `${description}; null: no look in the step.` });
-const History = Strict({
+const History = Named('History', {
   from: Timestamp('Steps from here on.'),
   to: Timestamp('Steps before here.'),
   step: Integer('Width of a step in seconds: 300, 3600 or, from midnight UTC on, 86400.'),

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { badRequest, invalidField } from '../../errors.ts';
-import { Integer, OneOf, Strict } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { schemaOf } from '../../http/route.ts';
 import { faultsIn } from '../../http/validation.ts';
@@ -19,7 +19,7 @@ const bodyLimit = 8 * 1024 * 1024;
 
 const exit_ips = Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' });
 const WrittenServer = Strict({ ...serverFields, exit_ips });
-const Inventory = Strict({
+const Inventory = Named('Inventory', {
   servers: Type.Array(
     Strict({ ...serverFields, port_schemes: Type.Optional(serverFields.port_schemes), exit_ips }),
   ),
@@ -42,7 +42,7 @@ const Query = Strict({
     ),
   ),
 });
-const Summary = Strict({
+const Summary = Named('InventoryOutcome', {
   dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
   added: Type.Array(Type.String(), { description: 'New servers.' }),
   changed: Type.Array(Strict({ name: Type.String(), fields: Type.Array(Type.String()) }), {
@@ -74,7 +74,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
     id: 'export_inventory',
     summary: 'The network as an inventory',
     description: 'Its import changes nothing, and makes the same network of an empty one.',
-    answer: Strict({ servers: Type.Array(WrittenServer) }),
+    answer: Named('InventoryDocument', { servers: Type.Array(WrittenServer) }),
     handle: async () => ({ servers: await ctx.db.snapshot(writtenInventory) }),
   });
 

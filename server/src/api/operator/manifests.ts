@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { preconditionFailed } from '../../errors.ts';
-import { Integer, Name, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import { carryOut, type Planned, planManifest } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';
@@ -40,7 +40,7 @@ const Account = Strict({
     ),
   ),
 });
-const Document = Strict({
+const Document = Named('ManifestSettings', {
   servers: Type.Optional(Type.Array(Server)),
   accounts: Type.Optional(Type.Array(Account)),
 });
@@ -51,7 +51,7 @@ const Query = Strict({
     Text('Of the plan that was shown: with any other plan by now, 412 and nothing is changed.', 64),
   ),
 });
-const Plan = Strict({
+const Plan = Named('Manifest', {
   dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
   version: Type.String({ description: 'Of this plan: the same changes have the same one.' }),
   changes: Type.Array(

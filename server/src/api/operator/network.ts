@@ -6,7 +6,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
-import { Integer, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import {
   findToken,
@@ -70,7 +70,7 @@ const Backups = Strict({
   }),
 });
 
-const Status = Strict({
+const Status = Named('NetworkStatus', {
   version: Type.String({ description: 'Version of this server.' }),
   now: Timestamp('The time of this server.'),
   maintenance: Type.Boolean({ description: 'Whether /v0 answers 503 for maintenance.' }),
@@ -113,7 +113,9 @@ const Status = Strict({
   backups: orNull(Backups, 'The backups that this server makes by itself; null: it makes none.'),
 });
 
-const Maintenance = Strict({ on: Type.Boolean({ description: 'Whether /v0 answers 503.' }) });
+const Maintenance = Named('Maintenance', {
+  on: Type.Boolean({ description: 'Whether /v0 answers 503.' }),
+});
 
 export function networkRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: network');

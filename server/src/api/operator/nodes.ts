@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
-import { Integer, idOf, Name, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Name, Named, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   changeNode,
@@ -23,7 +23,7 @@ import { operatorRoute } from './route.ts';
 /** Counting stops here: a node that is farther behind takes a while in any case. */
 const mostLagCounted = 10_000;
 
-const FaultRecord = Strict({
+const FaultRecord = Named('NodeFault', {
   kind: Type.String({ description: 'A word for programs, see the list in docs/faults.md.' }),
   subject: Type.Union([Type.String(), Type.Null()], {
     description: 'Which of several: an address, a port, a file.',
@@ -31,7 +31,7 @@ const FaultRecord = Strict({
   message: Type.String({ description: 'A sentence for people.' }),
   since: Timestamp('Since when, by the clock of the node.'),
 });
-const NodeRecord = Strict({
+const NodeRecord = Named('Node', {
   id: Integer('Names it in paths.', 1),
   server: Type.String({ description: 'The server that it serves.' }),
   name: Type.String({ description: 'What the machine calls itself.' }),
@@ -64,7 +64,7 @@ const NodeRecord = Strict({
 });
 
 const most_bytes_per_second = 1e13;
-const NodeChanges = Strict({
+const NodeChanges = Named('NodeChanges', {
   max_bytes_per_second: Type.Optional(
     Type.Union([Integer('Bytes.', 1, most_bytes_per_second), Type.Null()], {
       description: 'The most that its machine carries, both ways; null: as the setting says.',
@@ -78,13 +78,13 @@ const NodeChanges = Strict({
 });
 
 const invite_days = 30;
-const NewInvite = Strict({
+const NewInvite = Named('NewInvite', {
   server: Name('The server that the node will serve.'),
   lifetime_seconds: Type.Optional(
     Integer('How long the code can be used; a day when omitted.', 60, invite_days * 86_400),
   ),
 });
-const Invite = Strict({
+const Invite = Named('Invite', {
   code: Type.String({ description: 'The one-time code (ewi_…), shown only here.' }),
   expiry: Timestamp('Until when it can be used.'),
   line: Type.String({
@@ -96,7 +96,7 @@ const Invite = Strict({
       'Those that this server has a package of the agent for; on others it must be there.',
   }),
 });
-const OpenInvite = Strict({
+const OpenInvite = Named('OpenInvite', {
   id: Type.String({ description: 'Names the invitation; it is not the code.' }),
   server: Type.String({ description: 'Short name of its server.' }),
   expiry: Timestamp('Until when its code can be used.'),

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, idOf, Name, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, idOf, Name, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createOperatorToken,
@@ -29,12 +29,12 @@ const tokenFields = {
     description: 'Its last use, to the minute; null before the first.',
   }),
 };
-const Token = Strict(tokenFields);
-const CreatedToken = Strict({
+const Token = Named('OperatorToken', tokenFields);
+const CreatedToken = Named('CreatedOperatorToken', {
   ...tokenFields,
   admin_token: Type.String({ description: 'The token (ewo_…), shown only here.' }),
 });
-const NewToken = Strict({ name: Name('Who will hold it.') });
+const NewToken = Named('NewOperatorToken', { name: Name('Who will hold it.') });
 
 const Query = Strict(
   listQuery(operatorTokenSorts, {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, Name, OneOf, Strict } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, Strict } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createPortScheme,
@@ -27,8 +27,8 @@ const bases = Type.Array(
   }),
   { minItems: 1, maxItems: 64, description: 'At least 1000 apart from one another.' },
 );
-const NewScheme = Strict({ name: Name('Name of the scheme; it stays.'), bases });
-const Scheme = Strict({
+const NewScheme = Named('NewPortScheme', { name: Name('Name of the scheme; it stays.'), bases });
+const Scheme = Named('PortScheme', {
   ...NewScheme.properties,
   accounts: Integer('How many accounts have it.'),
   servers: Integer('How many servers listen on it.'),
@@ -72,7 +72,7 @@ export function portSchemeRoutes(app: FastifyInstance, ctx: Context): void {
     summary: 'Change the ports of a port scheme',
     description: 'The nodes of its servers are told. A base stays while an account has the scheme.',
     params: SchemePath,
-    body: Strict({ bases }),
+    body: Named('PortSchemeChanges', { bases }),
     answer: Scheme,
     statuses: {
       409: 'An account has the scheme and a base would go, or a server has these ports by another scheme.',

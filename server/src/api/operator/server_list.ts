@@ -5,7 +5,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Location, Name, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Location, Name, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { nodeCounts, nodeLag } from '../../nodes/nodes.ts';
 import {
   changeServers,
@@ -75,7 +75,7 @@ const paging = listQuery(serverSorts, {
 });
 const Query = Strict(paging);
 
-const PlaceRecord = Strict({
+const PlaceRecord = Named('ServerPlace', {
   ...Location.properties,
   servers: Integer('How many servers are there.'),
   states: Strict(
@@ -99,13 +99,13 @@ const servers = Type.Array(Type.String({ description: 'Short name of a server.' 
   maxItems: mostAtOnce,
   uniqueItems: true,
 });
-const ManyServers = Strict({ servers });
-const ManyChanges = Strict({
+const ManyServers = Named('ServerNames', { servers });
+const ManyChanges = Named('ManyServerChanges', {
   servers,
   services: Type.Optional(serverFields.services),
   port_schemes: Type.Optional(serverFields.port_schemes),
 });
-const Done = Strict({ servers: Integer('How many servers.') });
+const Done = Named('ManyServers', { servers: Integer('How many servers.') });
 
 interface Standing {
   exits: ExitCounts;
@@ -181,7 +181,7 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
     summary: 'List the servers of the network',
     description: 'With a limit: a page of them, sorted and filtered; else all of them, by name.',
     query: Query,
-    answer: Type.Array(Strict(listedFields)),
+    answer: Type.Array(Named('Server', listedFields)),
     handle: async ({ query }, reply) => {
       const page = pageAsked(query);
       if (!page) return presentServers(ctx, await listServers(ctx.db));

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { accountsOfServer } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { geoStatusesOfServer } from '../../geo/geo.ts';
-import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { vpnHealth } from '../../nodes/nodes.ts';
@@ -28,13 +28,13 @@ import { exitFields, serverFields } from './server_fields.ts';
 import { listedFields, presentServer, serverListRoutes, standingOf } from './server_list.ts';
 
 const { name: _, ...changeable } = serverFields;
-const NewServerBody = Strict({
+const NewServerBody = Named('NewServer', {
   ...serverFields,
   port_schemes: Type.Optional(serverFields.port_schemes),
 });
-const ServerChangesBody = Type.Partial(Type.Object(changeable), { additionalProperties: false });
+const ServerChangesBody = Named('ServerChanges', Type.Partial(Type.Object(changeable)).properties);
 
-const OneServer = Strict({
+const OneServer = Named('ServerDetail', {
   ...listedFields,
   contracts: Integer('How many contracts it is on.'),
   certificate_expiry: Type.Union([Timestamp('By what the nodes say.'), Type.Null()], {
@@ -65,7 +65,7 @@ const ExitPath = Type.Object({
   ...ServerPath.properties,
   ip: Type.String({ description: 'Exit IP address.' }),
 });
-const ExitBody = Strict({ port_base: exitFields.port_base });
+const ExitBody = Named('ExitIpSettings', { port_base: exitFields.port_base });
 
 /** A server with all that is known of it. */
 async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {

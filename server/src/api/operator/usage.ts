@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageOfAccounts } from '../../accounts/accounts.ts';
 import type { Context } from '../../context.ts';
-import { Integer, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { limitIn, PageQuery, pageOf } from '../../http/paging.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
 import { operatorRoute } from './route.ts';
 
-const AccountUsage = Strict({
+const AccountUsage = Named('AccountUsage', {
   account: Type.String({ description: 'Account name.' }),
   period: Strict({
     start: Timestamp('Start of the running billing period.'),
