@@ -1,71 +1,67 @@
 // The components that operations of the OpenAPI document share: headers, errors, ways to authenticate.
 import { sample } from './samples.ts';
-import type { Answer, Document, NamedSchemas, Parameter, Reference, Schema } from './shapes.ts';
-import { errorWords } from './words.ts';
+import {
+  type Answer,
+  type Document,
+  type NamedSchemas,
+  type Parameter,
+  referencesTo,
+  type Schema,
+} from './shapes.ts';
 
 const text: Schema = { type: 'string' };
+const number: Schema = { type: 'integer' };
+const header = (description: string, schema: Schema, example?: unknown) => ({
+  description,
+  schema,
+  ...(example === undefined ? {} : { example }),
+});
 
 const headers: Document['components']['headers'] = {
-  Allow: { description: 'The methods that this path knows.', schema: text, example: 'GET, HEAD' },
-  ETag: {
-    description: 'The version of this response, for If-None-Match and If-Match.',
-    schema: text,
-    example: '"V3Ck0CQ7OqyHzUGi5AKDKzl1Iu0"',
-  },
-  'Exitward-Error': {
-    description: 'The code of the error, for programs: one of `ErrorCode`.',
-    schema: { $ref: '#/components/schemas/ErrorCode' },
-    example: 'not_found',
-  },
-  'Exitward-Found': {
-    description: 'Of a first page: how many entries fit what is asked for.',
-    schema: { type: 'integer' },
-    example: 63,
-  },
-  'Exitward-Total': {
-    description: 'Of a first page: how many entries the list has.',
-    schema: { type: 'integer' },
-    example: 100_000,
-  },
-  Link: {
-    description: 'Where the next page is, when there is more.',
-    schema: text,
-    example: '</admin/accounts?limit=100&after=acme>; rel="next"',
-  },
-  Location: {
-    description: 'Relative path of the new record. Under `/v0` it goes behind `{base_url}/v0`.',
-    schema: text,
-    example: '/contract/ip-authlist/1',
-  },
-  'Preference-Applied': {
-    description: 'The `Prefer: wait=N` that was honoured.',
-    schema: text,
-    example: 'wait=10',
-  },
-  RateLimit: {
-    description: 'Requests left, and seconds until the limit begins anew.',
-    schema: text,
-    example: '"token";r=0;t=42',
-  },
-  'RateLimit-Policy': {
-    description: 'Requests allowed in so many seconds.',
-    schema: text,
-    example: '"token";q=600;w=60',
-  },
-  'RateLimit-Limit': { description: 'Requests allowed in a minute.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'Requests left in it.', schema: { type: 'integer' } },
-  'RateLimit-Reset': { description: 'Seconds until it ends.', schema: { type: 'integer' } },
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' }, example: 60 },
-  'WWW-Authenticate': {
-    description: 'How to authenticate.',
-    schema: text,
-    example: 'Basic realm="Exitward", charset="UTF-8"',
-  },
-  'X-Request-Id': {
-    description: 'Names this request in the log and in the audit log.',
-    schema: text,
-    example: 'k3v9x2ab-1f',
-  },
+  Allow: header('The methods that this path knows.', text, 'GET, HEAD'),
+  ETag: header(
+    'The version of this response, for If-None-Match and If-Match.',
+    text,
+    '"V3Ck0CQ7OqyHzUGi5AKDKzl1Iu0"',
+  ),
+  'Exitward-Error': header(
+    'The code of the error, for programs: one of `ErrorCode`.',
+    { $ref: '#/components/schemas/ErrorCode' },
+    'not_found',
+  ),
+  'Exitward-Found': header('Of a first page: how many entries fit what is asked for.', number, 63),
+  'Exitward-Total': header('Of a first page: how many entries the list has.', number, 100_000),
+  Link: header(
+    'Where the next page is, when there is more.',
+    text,
+    '</admin/accounts?limit=100&after=acme>; rel="next"',
+  ),
+  Location: header(
+    'Relative path of the new record. Under `/v0` it goes behind `{base_url}/v0`.',
+    text,
+    '/contract/ip-authlist/1',
+  ),
+  'Preference-Applied': header('The `Prefer: wait=N` that was honoured.', text, 'wait=10'),
+  RateLimit: header(
+    'Requests left, and seconds until the limit begins anew.',
+    text,
+    '"token";r=0;t=42',
+  ),
+  'RateLimit-Policy': header('Requests allowed in so many seconds.', text, '"token";q=600;w=60'),
+  'RateLimit-Limit': header('Requests allowed in a minute.', number),
+  'RateLimit-Remaining': header('Requests left in it.', number),
+  'RateLimit-Reset': header('Seconds until it ends.', number),
+  'Retry-After': header('Seconds to wait.', number, 60),
+  'WWW-Authenticate': header(
+    'How to authenticate.',
+    text,
+    'Basic realm="Exitward", charset="UTF-8"',
+  ),
+  'X-Request-Id': header(
+    'Names this request in the log and in the audit log.',
+    text,
+    'k3v9x2ab-1f',
+  ),
 };
 
 const parameters: Record<string, Parameter> = {
@@ -104,41 +100,44 @@ const parameters: Record<string, Parameter> = {
   },
 };
 
-/** The schema of an error's body: under `/v0`, and everywhere else. */
-export interface ErrorBodies {
-  v0: Schema;
-  others: Schema;
-}
-
-/** Everything below `components`. */
-export function components(
-  bodies: ErrorBodies,
-  schemas: Record<string, Schema>,
-  named: NamedSchemas,
-): Document['components'] {
-  const response = (description: string, ...headerNames: string[]): Answer => ({
-    description,
-    headers: Object.fromEntries(
-      [...headerNames, 'X-Request-Id'].map((name): [string, Reference] => [
-        name,
-        { $ref: `#/components/headers/${name}` },
-      ]),
-    ),
-  });
-  const error = (description: string, ...headerNames: string[]): Answer => {
-    const schema = bodies.others;
-    const content = { 'application/json': { schema, example: sample(named, schema) } };
-    return { ...response(description, ...headerNames), content };
-  };
-  const errorOfV0 = (description: string, ...headerNames: string[]): Answer => {
-    const schema = bodies.v0;
-    const content = { 'application/json': { schema, example: sample(named, schema) } };
-    return { ...response(description, 'Exitward-Error', ...headerNames), content };
-  };
-  const more: Record<number, string[]> = {
-    401: ['WWW-Authenticate'],
-    405: ['Allow'],
-    429: [
+/** The errors that every operation may answer, by status. */
+export const errors: Record<number, { name: string; description: string; headers?: string[] }> = {
+  400: {
+    name: 'BadRequest',
+    description:
+      'The request was not understood; the message names the field and what was expected.',
+  },
+  401: {
+    name: 'Unauthorized',
+    description: 'The token was not recognised; the message says where to obtain one.',
+    headers: ['WWW-Authenticate'],
+  },
+  403: {
+    name: 'Forbidden',
+    description:
+      'The principal is known and may not do this: a read-only API token, a user without the flag, a suspended or expired contract, a web page of another site.',
+  },
+  404: {
+    name: 'NotFound',
+    description:
+      'There is nothing at this path for this principal, or no such record on this account.',
+  },
+  405: {
+    name: 'MethodNotAllowed',
+    description: 'The path exists and knows other methods; `Allow` lists them.',
+    headers: ['Allow'],
+  },
+  409: {
+    name: 'Conflict',
+    description:
+      'Well formed, and it does not fit the records; or an Idempotency-Key that stood for another request.',
+  },
+  412: { name: 'PreconditionFailed', description: '`If-Match` does not name the current version.' },
+  429: {
+    name: 'TooManyRequests',
+    description:
+      'More than may be done within a time, such as changes of the account on a day, or requests with this API token in a minute where the operator sets a limit; nothing was done. Go on after `Retry-After` seconds.',
+    headers: [
       'RateLimit',
       'RateLimit-Policy',
       'RateLimit-Limit',
@@ -146,17 +145,38 @@ export function components(
       'RateLimit-Reset',
       'Retry-After',
     ],
-    503: ['Retry-After'],
+  },
+  500: {
+    name: 'InternalError',
+    description: 'Something went wrong on our side; it has been logged under the `x-request-id`.',
+  },
+  503: {
+    name: 'Unavailable',
+    description:
+      'Down for maintenance, overloaded, or the database does not answer; try again after `Retry-After` seconds.',
+    headers: ['Retry-After'],
+  },
+};
+
+/** Everything below `components`. `bodies`: of an error under `/v0`, and everywhere else. */
+export function components(
+  bodies: { v0: Schema; others: Schema },
+  schemas: Record<string, Schema>,
+  named: NamedSchemas,
+): Document['components'] {
+  const response = (description: string, ...headerNames: string[]): Answer => ({
+    description,
+    headers: referencesTo('headers', [...headerNames, 'X-Request-Id']),
+  });
+  const error = (schema: Schema, description: string, ...headerNames: string[]): Answer => {
+    const content = { 'application/json': { schema, example: sample(named, schema) } };
+    return { ...response(description, ...headerNames), content };
   };
-  const responses = Object.fromEntries(
-    Object.entries(errorWords).flatMap(([status, { name, description }]) => {
-      const headerNames = more[Number(status)] ?? [];
-      return [
-        [`V0${name}`, errorOfV0(description, ...headerNames)],
-        ...(status === '401' ? [] : [[name, error(description, ...headerNames)]]),
-      ];
-    }),
-  ) as Record<string, Answer>;
+  const responses: Record<string, Answer> = {};
+  for (const { name, description, headers = [] } of Object.values(errors)) {
+    responses[`V0${name}`] = error(bodies.v0, description, 'Exitward-Error', ...headers);
+    if (name !== 'Unauthorized') responses[name] = error(bodies.others, description, ...headers);
+  }
   return {
     securitySchemes: {
       api_token: {
@@ -190,10 +210,11 @@ export function components(
       ...responses,
       NotModified: response('Nothing has changed; the body is empty.', 'ETag'),
       UnauthorizedCookie: error(
+        bodies.others,
         'No session: no person is signed in, or the session has ended.',
         'WWW-Authenticate',
       ),
-      UnauthorizedBearer: error('The token was not recognised.', 'WWW-Authenticate'),
+      UnauthorizedBearer: error(bodies.others, 'The token was not recognised.', 'WWW-Authenticate'),
     },
   };
 }

@@ -1,5 +1,10 @@
 // Makes the OpenAPI document from the declarations of the routes; nothing is listened on, no database is opened.
+import { readFileSync } from 'node:fs';
+import { accountTags } from '../../server/src/api/account/route.ts';
 import type { ConsoleAccess } from '../../server/src/api/manage/checks.ts';
+import { consoleTags } from '../../server/src/api/manage/scope.ts';
+import { nodeTags } from '../../server/src/api/node/route.ts';
+import { operatorTags } from '../../server/src/api/operator/route.ts';
 import { createApp } from '../../server/src/app.ts';
 import { systemClock } from '../../server/src/clock.ts';
 import { readConfig } from '../../server/src/config.ts';
@@ -7,10 +12,9 @@ import type { Context } from '../../server/src/context.ts';
 import { ErrorBody, Message } from '../../server/src/http/fields.ts';
 import { Metrics } from '../../server/src/observed/metrics.ts';
 import { version } from '../../server/src/version.ts';
-import { components, type ErrorBodies } from './components.ts';
-import { audienceOf, audiences, operationOf, type ShownRoute } from './operations.ts';
+import { components } from './components.ts';
+import { audiences, operationOf, type ShownRoute } from './operations.ts';
 import { type Document, NamedSchemas, sorted } from './shapes.ts';
-import { description, tagGroups } from './words.ts';
 
 /** A route as the app has it; `{name}` in the path. */
 export interface RegisteredRoute {
@@ -61,14 +65,23 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
   return { document: documentOf(shown), routes };
 }
 
+const introduction = new URL('introduction.md', import.meta.url);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
+
+const tagGroups: Record<string, Record<string, string>> = {
+  'Account API': accountTags,
+  Console: consoleTags,
+  'Operator API': operatorTags,
+  'Node interface': nodeTags,
+};
 
 /** Errors: an Error for a route whose tag has no words. */
 function documentOf(routes: ShownRoute[]): Document {
   const named = new NamedSchemas();
-  const bodies: ErrorBodies = { v0: named.shown(Message), others: named.shown(ErrorBody) };
+  const bodies = { v0: named.shown(Message), others: named.shown(ErrorBody) };
+  const prefixes = Object.keys(audiences);
   const order = ({ path, method }: ShownRoute) =>
-    `${audiences.indexOf(audienceOf(path))} ${path} ${methods.indexOf(method)}`;
+    `${prefixes.findIndex((one) => path.startsWith(one))} ${path} ${methods.indexOf(method)}`;
   const paths: Document['paths'] = {};
   for (const route of routes.sort((one, other) => (order(one) < order(other) ? -1 : 1))) {
     const operation = operationOf(named, route);
@@ -77,8 +90,7 @@ function documentOf(routes: ShownRoute[]): Document {
   const used = new Set(routes.map(({ words }) => words.tag));
   const known = Object.values(tagGroups).flatMap((tags) => Object.entries(tags));
   for (const tag of used) {
-    if (!known.some(([name]) => name === tag))
-      throw new Error(`the tag ${tag} has no words; see words.ts`);
+    if (!known.some(([name]) => name === tag)) throw new Error(`the tag ${tag} has no words.`);
   }
   return {
     openapi: '3.1.0',
@@ -86,7 +98,7 @@ function documentOf(routes: ShownRoute[]): Document {
       title: 'Exitward',
       version,
       summary: 'The control plane of a proxy and VPN network.',
-      description,
+      description: readFileSync(introduction, 'utf8').trimEnd(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [],

@@ -1,5 +1,6 @@
 // The operations of the OpenAPI document, from the declarations of their routes.
 import type { Words } from '../../server/src/http/route.ts';
+import { errors } from './components.ts';
 import { operationIdOf } from './naming.ts';
 import { sample } from './samples.ts';
 import {
@@ -9,9 +10,9 @@ import {
   type Operation,
   type Parameter,
   type Reference,
+  referencesTo,
   type Schema,
 } from './shapes.ts';
-import { errorWords, numbers } from './words.ts';
 
 /** A route that the document shows. */
 export interface ShownRoute {
@@ -24,88 +25,63 @@ export interface ShownRoute {
   body?: object;
 }
 
-export const audiences = ['/v0', '/console', '/admin', '/node'];
-const securityOf: Record<string, string> = {
-  '/v0': 'api_token',
-  '/console': 'console_session',
-  '/admin': 'operator_token',
-  '/node': 'node_token',
+/** By audience, in the order of the document: how it authenticates, and its 401. */
+export const audiences: Record<string, { security: string; unauthorized: string }> = {
+  '/v0': { security: 'api_token', unauthorized: 'V0Unauthorized' },
+  '/console': { security: 'console_session', unauthorized: 'UnauthorizedCookie' },
+  '/admin': { security: 'operator_token', unauthorized: 'UnauthorizedBearer' },
+  '/node': { security: 'node_token', unauthorized: 'UnauthorizedBearer' },
 };
 
-/** The component of the 401 of an audience: its suffix. */
-const unauthorizedOf: Record<string, string> = {
-  '/v0': '',
-  '/console': 'Cookie',
-  '/admin': 'Bearer',
-  '/node': 'Bearer',
-};
-
-export const audienceOf = (path: string) => audiences.find((one) => path.startsWith(one)) ?? '';
-
-/** What is said of a route beyond its words. */
-interface Facts {
-  isV0: boolean;
-  lists: boolean;
-}
+const audienceOf = ({ path }: ShownRoute) => audiences[/^\/\w+/.exec(path)?.[0] ?? ''];
+/** Whether it may wait until the nodes have applied its change. */
+const waitsForNodes = ({ method, path }: ShownRoute) =>
+  /^\/v0.*\/(ip-authlist|whitelist|overrides)/.test(path) && /post|patch/.test(method);
+const isV0 = ({ path }: ShownRoute) => path.startsWith('/v0');
+const isList = ({ words }: ShownRoute) => (words.answer as Schema | undefined)?.type === 'array';
 
 /** Errors: an Error for a status without words. */
 export function operationOf(named: NamedSchemas, route: ShownRoute): Operation {
   const { method, path, variant, words } = route;
-  const lists = (words.answer as Schema | undefined)?.type === 'array';
-  const id = operationIdOf(method, path, lists, words.id);
-  const facts = { isV0: audienceOf(path) === '/v0', lists };
   const only = variant && `**${variant === 'current' ? 'Current' : 'Earlier'} variant only.**`;
   const description = [only, words.description].filter(Boolean).join(' ');
-  const parameters = parametersOf(named, route, facts);
+  const parameters = parametersOf(named, route);
   const requestBody = bodyOf(named, route);
   return {
-    operationId: id,
+    operationId: operationIdOf(method, path, isList(route), words.id),
     summary: words.summary,
     ...(description && { description }),
     tags: [words.tag],
-    security: words.open ? [] : [{ [securityOf[audienceOf(path)] ?? '']: [] }],
+    security: words.open ? [] : [{ [audienceOf(route)?.security ?? '']: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: responsesOf(named, route, facts),
+    responses: responsesOf(named, route),
   };
 }
 
-function parametersOf(
-  named: NamedSchemas,
-  { method, path, params, query }: ShownRoute,
-  { isV0 }: Facts,
-): Array<Parameter | Reference> {
+function parametersOf(named: NamedSchemas, route: ShownRoute): Array<Parameter | Reference> {
+  const { method, path, params, query } = route;
   const own = [...parametersIn(named, 'query', query), ...parametersIn(named, 'path', params)];
-  const isList = /\/(ip-authlist|whitelist|overrides)/.test(path) && isV0;
   const headers = [
-    ...(isV0 && method === 'get' ? ['IfNoneMatch'] : []),
-    ...(isV0 && method !== 'post' ? ['IfMatch'] : []),
-    ...(isV0 && method === 'post' ? ['IdempotencyKey'] : []),
-    ...(isList && (method === 'post' || method === 'patch') ? ['Prefer'] : []),
+    ...(isV0(route) && method === 'get' ? ['IfNoneMatch'] : []),
+    ...(isV0(route) && method !== 'post' ? ['IfMatch'] : []),
+    ...(isV0(route) && method === 'post' ? ['IdempotencyKey'] : []),
+    ...(waitsForNodes(route) ? ['Prefer'] : []),
     ...(path === '/node/changes' ? ['LastEventId'] : []),
   ];
-  return [...own, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+  return [...own, ...Object.values(referencesTo('parameters', headers))];
 }
 
 function parametersIn(named: NamedSchemas, where: 'path' | 'query', of: object = {}): Parameter[] {
   const { properties = {}, required = [] } = named.shown(of);
-  return Object.entries(properties).map(([name, { description = '', ...text }]) => {
-    const bounds = numbers[name];
-    const schema: Schema =
-      where === 'path' && name === 'id'
-        ? { type: 'integer', minimum: 1 }
-        : where === 'query' && bounds
-          ? { type: 'integer', ...bounds }
-          : text;
-    return {
-      name,
-      in: where,
-      ...(required.includes(name) && { required: true }),
-      description,
-      schema,
-      ...(where === 'path' && { example: sample(named, schema, name) }),
-    };
-  });
+  return Object.entries(properties).map(([name, { description = '', ...schema }]) => ({
+    name,
+    in: where,
+    ...(required.includes(name) && { required: true }),
+    description,
+    schema,
+    ...(where === 'path' && { example: sample(named, schema, name) }),
+  }));
 }
 
 function bodyOf(named: NamedSchemas, { method, path, body }: ShownRoute): Operation['requestBody'] {
@@ -121,33 +97,32 @@ function bodyOf(named: NamedSchemas, { method, path, body }: ShownRoute): Operat
   return { required: true, content: shown };
 }
 
-function responsesOf(named: NamedSchemas, route: ShownRoute, facts: Facts): Operation['responses'] {
+function responsesOf(named: NamedSchemas, route: ShownRoute): Operation['responses'] {
   const { method, path, words } = route;
-  const { isV0 } = facts;
   const { answer, created, statuses = {} } = words;
   const responses: Operation['responses'] = {
-    ...(answer && { 200: success(named, route, facts, 200, answer) }),
-    ...(created && { 201: success(named, route, facts, 201, created) }),
-    ...(!answer && !created && { 204: success(named, route, facts, 204) }),
-    ...(isV0 && method === 'get' && { 304: { $ref: '#/components/responses/NotModified' } }),
+    ...(answer && { 200: success(named, route, 200, answer) }),
+    ...(created && { 201: success(named, route, 201, created) }),
+    ...(!answer && !created && { 204: success(named, route, 204) }),
+    ...(isV0(route) && method === 'get' && { 304: { $ref: '#/components/responses/NotModified' } }),
   };
-  const errors = new Set([
+  const documented = new Set([
     ...[400, 401, 404, 405, 500, 503],
     ...(method === 'get' ? [] : [403]),
-    ...(isV0 ? [429] : []),
-    ...(isV0 && method !== 'post' ? [412] : []),
+    ...(isV0(route) ? [429] : []),
+    ...(isV0(route) && method !== 'post' ? [412] : []),
     // A key that stood for another request.
-    ...(isV0 && method === 'post' ? [409] : []),
+    ...(isV0(route) && method === 'post' ? [409] : []),
     ...(words.errors ?? []),
     ...Object.keys(statuses)
       .map(Number)
       .filter((status) => status >= 400),
   ]);
-  for (const status of errors) {
-    const { name } = errorWords[status] ?? {};
+  for (const status of documented) {
+    const { name } = errors[status] ?? {};
     if (!name) throw new Error(`${method} ${path} answers ${status}, which has no words.`);
-    const suffix = status === 401 ? unauthorizedOf[audienceOf(path)] : '';
-    const $ref = `#/components/responses/${isV0 ? 'V0' : ''}${name}${suffix}`;
+    const ofAudience = isV0(route) ? `V0${name}` : name;
+    const $ref = `#/components/responses/${status === 401 ? audienceOf(route)?.unauthorized : ofAudience}`;
     const description = statuses[status];
     // A reference may carry a description of its own in OpenAPI 3.1.
     responses[status] = { $ref, ...(description && { description }) };
@@ -155,15 +130,10 @@ function responsesOf(named: NamedSchemas, route: ShownRoute, facts: Facts): Oper
   return responses;
 }
 
-function success(
-  named: NamedSchemas,
-  { method, path, query, words }: ShownRoute,
-  { isV0, lists }: Facts,
-  status: number,
-  answer?: object,
-): Answer {
+function success(named: NamedSchemas, route: ShownRoute, status: number, answer?: object): Answer {
+  const { method, path, query, words } = route;
   const usual: Record<string, string> = {
-    get: lists ? 'The list; `[]` when it is empty.' : 'The record.',
+    get: isList(route) ? 'The list; `[]` when it is empty.' : 'The record.',
     patch: 'The complete record as it is now.',
     put: 'The record as it is now.',
   };
@@ -181,22 +151,17 @@ function success(
     usual[method] ??
     'Done; the body says what came of it.';
   // As `list_pages.ts` of the API reads them: with a Link, and with counts.
-  const isPaged = !isV0 && lists && (query as Schema | undefined)?.properties?.sort !== undefined;
-  const changesList = /authlist|whitelist|overrides/.test(path) && /post|patch/.test(method);
+  const hasPages = !isV0(route) && isList(route);
+  const hasCounts = hasPages && (query as Schema | undefined)?.properties?.sort !== undefined;
   const headers = [
     ...(status === 201 && path !== '/node/join' ? ['Location'] : []),
-    ...(isV0 && status !== 204 ? ['ETag'] : []),
-    ...(isV0 && changesList ? ['Preference-Applied'] : []),
-    ...(!isV0 && lists && method === 'get' ? ['Link'] : []),
-    ...(isPaged ? ['Exitward-Total', 'Exitward-Found'] : []),
+    ...(isV0(route) && status !== 204 ? ['ETag'] : []),
+    ...(waitsForNodes(route) ? ['Preference-Applied'] : []),
+    ...(hasPages && method === 'get' ? ['Link'] : []),
+    ...(hasCounts ? ['Exitward-Total', 'Exitward-Found'] : []),
     'X-Request-Id',
   ];
-  const shown: Answer = {
-    description,
-    headers: Object.fromEntries(
-      headers.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-    ),
-  };
+  const shown: Answer = { description, headers: referencesTo('headers', headers) };
   if (!answer) return shown;
   if (textType) return { ...shown, content: { [textType]: { schema: { type: 'string' } } } };
   const body = shapeOf(named, answer, `the response ${status} of ${method} ${path}`);

@@ -2,7 +2,7 @@
 import { examples } from './examples.ts';
 import { mapValues, type NamedSchemas, type Schema } from './shapes.ts';
 
-/** An example value. `field` and `record` name what it is of; optional fields are left out when `sparse`. */
+/** An example value. `field` and `record` name what it is of. */
 export function sample(named: NamedSchemas, of: Schema, field = '', record = ''): unknown {
   const { schema, name } = named.resolve(of);
   const within = name || record;

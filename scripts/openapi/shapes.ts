@@ -11,6 +11,7 @@ export interface Schema {
   required?: string[];
   items?: Schema;
   additionalProperties?: Schema | boolean;
+  contentSchema?: Schema;
   patternProperties?: Record<string, Schema>;
   anyOf?: Schema[];
   enum?: unknown[];
@@ -73,6 +74,14 @@ export function mapValues<T, R>(
   return Object.fromEntries(Object.entries(of).map(([key, value]) => [key, to(value, key)]));
 }
 
+/** References to these components, each under its own name. */
+export function referencesTo(
+  kind: keyof Document['components'],
+  names: readonly string[],
+): Record<string, Reference> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/${kind}/${name}` }]));
+}
+
 /** Sorted by key. */
 export function sorted<T>(of: Record<string, T>): Record<string, T> {
   return Object.fromEntries(
@@ -89,7 +98,15 @@ export class NamedSchemas {
    * enumeration, a record of any names is said shorter. Errors: when a name stands for two shapes.
    */
   shown(schema: object): Schema {
-    const { title, contentMediaType: _, patternProperties, anyOf, ...rest } = schema as Schema;
+    const {
+      title,
+      contentMediaType: _,
+      contentSchema,
+      patternProperties,
+      anyOf,
+      ...rest
+    } = schema as Schema;
+    if (contentSchema) return { ...contentSchema, description: rest.description };
     if (rest.properties) rest.properties = mapValues(rest.properties, (one) => this.shown(one));
     if (rest.items) rest.items = this.shown(rest.items);
     if (typeof rest.additionalProperties === 'object') {

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { invalidField } from '../errors.ts';
-import { OneOf, Text } from '../http/fields.ts';
+import { Digits, OneOf, Text } from '../http/fields.ts';
 import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
 import {
   type ListPage,
@@ -21,9 +21,11 @@ export function listQuery<S extends string, F extends Record<string, TSchema>>(
 ) {
   return {
     limit: Type.Optional(
-      Type.String({
-        description: 'Entries in a page: 1 to 1000. Without it the whole list is answered, by id.',
-      }),
+      Digits(
+        'Entries in a page: 1 to 1000. Without it the whole list is answered, by id.',
+        1,
+        1000,
+      ),
     ),
     after: Type.Optional(
       Type.String({ description: 'Where the page begins; the Link of a response has it.' }),

@@ -11,6 +11,13 @@ export const Timestamp = (description: string) =>
 export const Text = (description: string, maxLength = 255, minLength = 1) =>
   Type.String({ description, minLength, maxLength });
 
+/** A whole number in a path or a query, where all is text; the API document shows the number. */
+export const Digits = (description: string, minimum = 0, maximum?: number) =>
+  Type.String({
+    description,
+    contentSchema: { type: 'integer', minimum, ...(maximum ? { maximum } : {}) },
+  });
+
 /** A short name that stands in paths and filters. */
 export const Name = (description: string) => Type.String({ description, pattern: namePattern });
 const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$';
@@ -80,9 +87,7 @@ export const Removed = Named('RemovedEntries', {
   entries: Integer('How many entries are gone.'),
 });
 
-export const IdPath = Type.Object({
-  id: Type.String({ description: 'Integer entry id from the list.' }),
-});
+export const IdPath = Type.Object({ id: Digits('Integer entry id from the list.', 1) });
 export type IdPath = Static<typeof IdPath>;
 
 /** The integer of an `{id}` path, or undefined when it is none: then no record has it. */

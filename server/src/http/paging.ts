@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { invalidField } from '../errors.ts';
+import { Digits } from './fields.ts';
 
 const usual = '100';
 const most = 1000;
@@ -11,9 +12,7 @@ export const PageQuery = {
   after: Type.Optional(
     Type.String({ description: 'Only what comes after this name; the Link of a response has it.' }),
   ),
-  limit: Type.Optional(
-    Type.String({ description: `Entries in a page: 1 to ${most}, ${usual} when omitted.` }),
-  ),
+  limit: Type.Optional(Digits(`Entries in a page: 1 to ${most}, ${usual} when omitted.`, 1, most)),
 };
 
 /**

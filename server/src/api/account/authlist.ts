@@ -105,7 +105,7 @@ function addRoutes(
   const isCurrent = variant === 'current';
   const tag = isCurrent ? 'IP authlist' : 'IP whitelist (earlier variant)';
   const noun = isCurrent ? 'authlist' : 'whitelist';
-  const ofList = { variant, counterpart, tag };
+  const ofList = { variant, counterpart, tag } as const;
   const ofEntry = {
     ...ofList,
     params: IdPath,

@@ -52,7 +52,7 @@ const ListQuery = Strict({
 });
 
 const path = '/contract/overrides';
-const tag = 'Custom DNS entries';
+const tag = 'Custom DNS entries' as const;
 
 export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void {
   const routes = new Routes(app, ctx);

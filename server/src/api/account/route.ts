@@ -11,11 +11,26 @@ import type { AccountContext } from './context.ts';
 import type { Freshness } from './response_cache.ts';
 import { type Changed, change, respond } from './responses.ts';
 
+/** The nouns of /v0 in the API document, in the order in which it shows them. */
+export const accountTags = {
+  Root: 'Where to start.',
+  Contract: 'The contract of the account, and its usage of the whole network.',
+  'Network servers': 'Every server of the network, on the contract or not.',
+  'Contract servers': 'The servers added to the contract, with their exit IPs and health.',
+  'Users and tokens':
+    'The users of the contract, and proxy access tokens for them. Current variant only.',
+  'IP authlist':
+    'Addresses whose connections count as a user, without a password. Current variant; the earlier one knows the same list as the whitelist. One account at a time may list an address on a port scheme.',
+  'IP whitelist (earlier variant)': 'The IP authlist under the path of the earlier variant.',
+  'Custom DNS entries':
+    'Hostname overrides: on the override port (the normal port plus 500) a server resolves a hostname to an address of your choice. `pending`: wanted, and not yet on every node of the server; `active`: wanted and applied; `expiring`: expired, and still applied somewhere; `expired`: neither. Expired entries stay in the list for 30 days.',
+};
+
 /** A route of /v0, but for its handler. */
 interface V0Route<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends V0Config,
     Omit<Route<Params, Body, Query>, 'handle'> {
-  tag: string;
+  tag: keyof typeof accountTags;
   /** Throws when the record that the path names is not there; runs before the body is read. */
   find?: (request: FastifyRequest) => Promise<unknown>;
 }

@@ -8,7 +8,20 @@ import { forbidden } from '../../errors.ts';
 import type { OverrideRules } from '../../overrides/overrides.ts';
 import type { Person } from '../../sign_in/sign_in.ts';
 import { operatorWrite } from '../operator/checks.ts';
+import type { operatorTags } from '../operator/route.ts';
 import { consoleWrite, requirePassword } from './checks.ts';
+
+/** The nouns of /console in the API document, in the order in which it shows them. */
+export const consoleTags = {
+  'Console: sign-in':
+    'Signing in with a password and a second factor, by invitation, or by a link; sessions.',
+  'Console: account': 'The contract, its usage, and what was changed.',
+  'Console: servers': 'The servers of the contract and of the whole network.',
+  'Console: users': 'The users of the account, their proxy access tokens, and how they sign in.',
+  'Console: API tokens': 'The API tokens of the account.',
+  'Console: authlist and custom DNS': "The account's lists, and undoing a removal of all entries.",
+  'Console: live': 'Hearing of changes.',
+};
 
 /** The account that a request is about, and how much of it its client may see and change. */
 export interface Scope {
@@ -27,7 +40,7 @@ export type Noun = 'account' | 'servers' | 'users' | 'sign_in' | 'tokens' | 'lis
 export interface Audience {
   prefix: '/console' | '/admin/accounts/:account';
   is_operator: boolean;
-  tags: Record<Noun, string>;
+  tags: Record<Noun, keyof typeof consoleTags | keyof typeof operatorTags>;
   /** Limits and addresses of the lists; and whether a suspended or expired contract is changed too. */
   rules: AuthlistRules & OverrideRules & { any_contract: boolean };
   /** Whether it is theirs to say which servers are on the contract, and how much each may carry. */

@@ -15,7 +15,7 @@ import {
 } from '../../api_tokens/api_tokens.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, idOf, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, idOf, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import { Ids, oneIsMissing, Revoked } from './many.ts';
@@ -62,7 +62,7 @@ const Query = Strict(
     ),
   }),
 );
-const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the API token.' }) });
+const TokenPath = Type.Object({ id: Digits('Id of the API token.', 1) });
 
 function presentToken(token: ApiToken) {
   const { id, name, read_only, expiry, sealed, created_at, last_used_at } = token;

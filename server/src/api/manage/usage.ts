@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { type Account, requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
 import { addUp, nextHour, safeBytes, sumSlices } from '../../usage/usage.ts';
 import { hourOf, periodAt } from '../../values/periods.ts';
@@ -36,11 +36,9 @@ const Report = Named('UsageReport', {
 });
 const ReportQuery = Strict({
   from: Type.Optional(
-    Type.String({
-      description: 'Epoch seconds, counted from its full hour on; the billing period when omitted.',
-    }),
+    Digits('Epoch seconds, counted from its full hour on; the billing period when omitted.'),
   ),
-  to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
+  to: Type.Optional(Digits('Epoch seconds; now when omitted.')),
   by: Type.Optional(
     OneOf(
       ['hour', 'day', 'server', 'user'],

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { Digits, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { limitIn, linkNext, PageQuery, wholeIn } from '../../http/paging.ts';
 import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
 import type { NamedAuditRecord } from '../../operators/operators.ts';
@@ -46,7 +46,7 @@ export const AccountAuditQuery = Strict({
   ),
   since: time('Only entries of this time or later, epoch seconds.'),
   until: time('Only entries of before this time, epoch seconds.'),
-  before: Type.Optional(Type.String({ description: 'Only entries with a lower id.' })),
+  before: Type.Optional(Digits('Only entries with a lower id.', 1)),
   limit: PageQuery.limit,
 });
 const AuditQuery = Strict({

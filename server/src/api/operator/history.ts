@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
 import { history, longest_history_seconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
@@ -12,10 +12,8 @@ import { operatorRoute } from './route.ts';
 const day_seconds = 86_400;
 
 const HistoryQuery = Strict({
-  from: Type.Optional(
-    Type.String({ description: 'Epoch seconds; a day before `to` when omitted.' }),
-  ),
-  to: Type.Optional(Type.String({ description: 'Epoch seconds; now when omitted.' })),
+  from: Type.Optional(Digits('Epoch seconds; a day before `to` when omitted.')),
+  to: Type.Optional(Digits('Epoch seconds; now when omitted.')),
   server: Type.Optional(Text('Only the nodes of this server.')),
   node: Type.Optional(Text('Only this node, by its id.')),
 });

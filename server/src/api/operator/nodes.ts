@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { notFound } from '../../errors.ts';
-import { Integer, idOf, Name, Named, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, idOf, Name, Named, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   changeNode,
@@ -102,7 +102,7 @@ const OpenInvite = Named('OpenInvite', {
   expiry: Timestamp('Until when its code can be used.'),
 });
 
-const NodePath = Type.Object({ id: Type.String({ description: 'Id of the node.' }) });
+const NodePath = Type.Object({ id: Digits('Id of the node.', 1) });
 const InvitePath = Type.Object({ invite: Type.String({ description: 'Id of the invitation.' }) });
 
 export function nodeRoutes(app: FastifyInstance, ctx: Context): void {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Reader } from '../../db/database.ts';
-import { Integer, idOf, Name, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { Digits, Integer, idOf, Name, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import {
   createOperatorToken,
@@ -48,7 +48,7 @@ function presentToken({ id, name, created_at, last_used_at }: Operator) {
   return { id, name, created_at, last_used_at };
 }
 
-const TokenPath = Type.Object({ id: Type.String({ description: 'Id of the operator token.' }) });
+const TokenPath = Type.Object({ id: Digits('Id of the operator token.', 1) });
 
 export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: operator tokens');

@@ -3,6 +3,24 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
 
+/** The nouns of /admin in the API document, in the order in which it shows them. */
+export const operatorTags = {
+  'Operator: network': 'How the network stands, maintenance, and the audit log.',
+  'Operator: accounts': 'Accounts and their contracts.',
+  'Operator: API tokens': 'The API tokens of an account.',
+  'Operator: users': 'The users of an account.',
+  'Operator: servers': 'Servers of the network and their exit IPs.',
+  'Operator: manifests': 'Parts of the network as one document declares them.',
+  'Operator: geo-IP': 'Where geo-IP providers see the exit IPs, and the feed that tells them.',
+  'Operator: contract servers': 'Which servers are on which contract.',
+  'Operator: port schemes': 'Which ports lead to the exit IPs, and with which service.',
+  'Operator: authlist and custom DNS': "An account's lists, and undoing a removal of all entries.",
+  'Operator: usage': 'Traffic by account, hour, day, server and user.',
+  'Operator: nodes':
+    'Agents on servers: invitations, lag, revocation, and what one would do with a connection.',
+  'Operator: operator tokens': 'Who may use this interface.',
+};
+
 interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends Route<Params, Body, Query> {
   /** Throws 404 when the record that the path names is not there; before the body is read. */
@@ -10,7 +28,7 @@ interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query exte
 }
 
 /** Answers a function that adds a route under this tag of the API document. */
-export function operatorRoute(app: FastifyInstance, tag: string) {
+export function operatorRoute(app: FastifyInstance, tag: keyof typeof operatorTags) {
   return <
     Params extends TSchema = TSchema,
     Body extends TSchema = TSchema,
