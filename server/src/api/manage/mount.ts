@@ -95,8 +95,8 @@ function forOperators<Params extends TSchema, Body extends TSchema, Query extend
 ): ManageRoute<Params, Body, Query> {
   const names = (route.params as unknown as TObject | undefined)?.properties ?? {};
   const params = Type.Object({ ...AccountPath.properties, ...names }) as unknown as Params;
-  const { 409: conflict } = route.statuses ?? {};
-  const statuses = conflict === undefined ? undefined : { 409: conflict };
+  // An operator has no flags.
+  const { 403: _, ...statuses } = route.statuses ?? {};
   if (!route.record) return { ...route, params, statuses };
   const ownLine = route.description === undefined ? '' : `${route.description} `;
   const description = `${ownLine}Works on a suspended or expired contract too.`;

@@ -240,7 +240,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     summary:
       'Report how many connections were rejected, by reason; sending it again counts nothing twice',
     body: Rejections,
-    errors: [429],
+    statuses: { 429: tooOften },
     handle: async (request) => {
       const { boot, reasons } = request.body;
       await ctx.db.write(actorOf(request), (tx) =>
