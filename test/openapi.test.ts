@@ -9,7 +9,7 @@ import {
   makeDocument,
   type RegisteredRoute,
 } from '../scripts/openapi/document.ts';
-import type { Answer, Document, Operation, Parameter } from '../scripts/openapi/shapes.ts';
+import type { Answer, Document, Operation, Parameter, Schema } from '../scripts/openapi/shapes.ts';
 import { followReferences } from './contract_checker.ts';
 
 let document: Document;
@@ -92,6 +92,25 @@ describe('docs/openapi.json', () => {
         expect(description, place).toMatch(/\S/);
       }
     }
+  });
+
+  test('describes every field in words: an object or a list by those that are in it', () => {
+    const without: string[] = [];
+    const look = (schema: Schema, place: string) => {
+      const { $ref, description, type = '', properties = {}, items, additionalProperties } = schema;
+      if (!$ref && !description && !/^(object|array)$/.test(type)) without.push(place);
+      for (const [name, one] of Object.entries(properties)) look(one, `${place}.${name}`);
+      for (const one of [items, additionalProperties]) {
+        if (typeof one === 'object') {
+          look({ description: 'Told by the list.', ...one }, `${place}[]`);
+        }
+      }
+      for (const one of schema.anyOf ?? []) {
+        look({ description: 'Told by the field.', ...one }, place);
+      }
+    };
+    for (const [name, one] of Object.entries(document.components.schemas)) look(one, name);
+    expect(without).toEqual([]);
   });
 
   test('marks the paths of one variant, and how each audience authenticates', () => {

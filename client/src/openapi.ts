@@ -85,6 +85,7 @@ export interface Index {
   name: string;
   /** The variant of the interface that this request speaks. */
   variant: 'current' | 'earlier';
+  /** The version of the interface. */
   version: 'v0';
   /** Paths of this variant, by what they list. */
   links: {
@@ -153,6 +154,7 @@ export interface Override {
   ip: string;
   /** When the entry expires. */
   expiry: number;
+  /** Whether it is wanted, and applied by the nodes of the server. */
   status: 'pending' | 'active' | 'expiring' | 'expired';
 }
 
@@ -196,8 +198,11 @@ export interface User {
   active: boolean;
   /** Permissions. */
   flags: {
+    /** May use the proxy network. */
     proxy: boolean;
+    /** May see billing. */
     billing: boolean;
+    /** May administer the account. */
     admin: boolean;
   };
   /** Increasing it invalidates all earlier tokens of that user. */

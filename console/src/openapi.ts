@@ -856,7 +856,9 @@ export interface InventoryOutcome {
   added: string[];
   /** Servers that changed, and in what. */
   changed: {
+    /** Name of the server. */
     name: string;
+    /** The fields that change. */
     fields: string[];
   }[];
   /** Servers that went. */
@@ -991,6 +993,7 @@ export interface ManifestSettings {
     servers?: {
       /** Server on the contract. */
       name: string;
+      /** Own limit of the server; null: none. */
       limit_bytes?: number | null;
     }[];
   }[];
@@ -1860,9 +1863,12 @@ export interface Session {
     display_name: string;
     /** Permissions. */
     flags: {
-      admin: boolean;
-      billing: boolean;
+      /** May use the proxy network. */
       proxy: boolean;
+      /** May see billing. */
+      billing: boolean;
+      /** May administer the account. */
+      admin: boolean;
     };
   };
   /** Names the session in paths. */
@@ -1952,8 +1958,11 @@ export interface UserSigningIn {
   active: boolean;
   /** Permissions. */
   flags: {
+    /** May use the proxy network. */
     proxy: boolean;
+    /** May see billing. */
     billing: boolean;
+    /** May administer the account. */
     admin: boolean;
   };
   /** Increasing it invalidates all earlier tokens of that user. */
@@ -2033,6 +2042,7 @@ export interface VpnProfile {
   }[];
   /** Files by which devices take the profile of vpn-ikev2, or of vpn-l2tp where a server has only that. Each holds all servers, but android: one file for each. */
   files: {
+    /** For which devices it is. */
     format: 'apple' | 'windows' | 'android' | 'networkmanager' | 'strongswan';
     /** File name. */
     name: string;

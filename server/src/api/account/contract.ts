@@ -13,7 +13,7 @@ const Index = Named('Index', {
   variant: Type.Union([Type.Literal('current'), Type.Literal('earlier')], {
     description: 'The variant of the interface that this request speaks.',
   }),
-  version: Type.Literal('v0'),
+  version: Type.Literal('v0', { description: 'The version of the interface.' }),
   links: Type.Record(Type.String(), Type.String(), {
     description: 'Paths of this variant, by what they list.',
   }),

@@ -2,7 +2,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Reader } from '../../db/database.ts';
-import { IdPath, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import {
+  IdPath,
+  Integer,
+  Named,
+  OneOf,
+  Strict,
+  Text,
+  Timestamp,
+  words,
+} from '../../http/fields.ts';
 import {
   changeOverride,
   createOverride,
@@ -30,8 +39,9 @@ const Entry = Named('Override', {
   hostname: Type.String({ description: 'Hostname that is overridden.' }),
   ip: Type.String({ description: 'IP address the hostname resolves to.' }),
   expiry: Timestamp('When the entry expires.'),
-  status: Type.Union(
-    ['pending', 'active', 'expiring', 'expired'].map((status) => Type.Literal(status)),
+  status: OneOf(
+    ['pending', 'active', 'expiring', 'expired'],
+    'Whether it is wanted, and applied by the nodes of the server.',
   ),
 });
 

@@ -11,15 +11,17 @@ import { never } from './response_cache.ts';
 import { listed } from './responses.ts';
 import { accountOf, Routes } from './route.ts';
 
+export const flagFields = {
+  proxy: Type.Boolean({ description: 'May use the proxy network.' }),
+  billing: Type.Boolean({ description: 'May see billing.' }),
+  admin: Type.Boolean({ description: 'May administer the account.' }),
+};
 export const UserRecord = Named('User', {
   id: Integer('Numeric user id.', 1),
   name: Type.String({ description: 'Username the user authenticates with.' }),
   display_name: Type.String({ description: 'Descriptive name.' }),
   active: Type.Boolean({ description: 'Whether the user is enabled.' }),
-  flags: Strict(
-    { proxy: Type.Boolean(), billing: Type.Boolean(), admin: Type.Boolean() },
-    'Permissions.',
-  ),
+  flags: Strict(flagFields, 'Permissions.'),
   token_version: Integer('Increasing it invalidates all earlier tokens of that user.'),
 });
 

@@ -6,6 +6,7 @@ import {
   min_password_length,
   type OneTimeCode,
 } from '../../sign_in/sign_in.ts';
+import { flagFields } from '../account/users.ts';
 
 /** Longer than any of our names; what is no name is refused like an unknown one. */
 export const NameText = (description: string) => Text(description, 63);
@@ -41,10 +42,7 @@ export const SessionRecord = Named('Session', {
     id: Integer('Numeric user id.', 1),
     name: Type.String({ description: 'User name.' }),
     display_name: Type.String({ description: 'Descriptive name.' }),
-    flags: Strict(
-      { admin: Type.Boolean(), billing: Type.Boolean(), proxy: Type.Boolean() },
-      'Permissions.',
-    ),
+    flags: Strict(flagFields, 'Permissions.'),
   }),
   session_id: Integer('Names the session in paths.', 1),
   created_at: Timestamp('When it began.'),

@@ -26,7 +26,7 @@ import {
   userSlices,
 } from '../../users/users.ts';
 import { never } from '../account/response_cache.ts';
-import { presentUser, UserRecord } from '../account/users.ts';
+import { flagFields, presentUser, UserRecord } from '../account/users.ts';
 import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
@@ -62,11 +62,7 @@ const Query = Strict(
 );
 const DisplayName = Text('Descriptive name.', 128);
 const Flags = Strict(
-  {
-    proxy: Type.Optional(Type.Boolean({ description: 'May use the proxy network.' })),
-    billing: Type.Optional(Type.Boolean({ description: 'May see billing.' })),
-    admin: Type.Optional(Type.Boolean({ description: 'May administer the account.' })),
-  },
+  Type.Partial(Type.Object(flagFields)).properties,
   'Permissions; those left out are off for a new user, and stay as they are on a change.',
 );
 export const NewUser = Named('NewAccountUser', {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
 import { ten_years_seconds } from '../account/users.ts';
@@ -50,7 +50,7 @@ const VpnProfileRecord = Named('VpnProfile', {
   servers: Type.Array(ServerProfile, { description: 'Values to type, by server.' }),
   files: Type.Array(
     Strict({
-      format: Type.Union(formats.map((format) => Type.Literal(format))),
+      format: OneOf([...formats], 'For which devices it is.'),
       name: Type.String({ description: 'File name.' }),
       encoding: Type.Union(
         encodings.map((encoding) => Type.Literal(encoding)),

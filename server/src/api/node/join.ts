@@ -17,7 +17,7 @@ const Join = Named('NodeJoin', {
 const Joined = Type.Object(
   {
     node: Integer('Node id.'),
-    server: Type.String(),
+    server: Type.String({ description: 'Short name of the server that it serves.' }),
     token: Type.String({ description: 'Bearer token of this node; shown only here.' }),
   },
   { title: 'JoinedNode' },

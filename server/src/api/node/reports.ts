@@ -70,7 +70,10 @@ const LastUsed = Named('NewLastUsed', {
 });
 const CheckedExit = Strict({
   ip: Text('Exit IP address of this server.', 64),
-  status: Type.Union(['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status))),
+  status: Type.Union(
+    ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
+    { description: 'The result of the check.' },
+  ),
   checked_at: Integer('Epoch seconds of the check.', 1),
 });
 const CheckedVpn = Strict({

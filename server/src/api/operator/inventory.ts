@@ -45,9 +45,13 @@ const Query = Strict({
 const Summary = Named('InventoryOutcome', {
   dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
   added: Type.Array(Type.String(), { description: 'New servers.' }),
-  changed: Type.Array(Strict({ name: Type.String(), fields: Type.Array(Type.String()) }), {
-    description: 'Servers that changed, and in what.',
-  }),
+  changed: Type.Array(
+    Strict({
+      name: Type.String({ description: 'Name of the server.' }),
+      fields: Type.Array(Type.String(), { description: 'The fields that change.' }),
+    }),
+    { description: 'Servers that changed, and in what.' },
+  ),
   removed: Type.Array(Type.String(), { description: 'Servers that went.' }),
   unchanged: Integer('Servers that were as the inventory says.'),
   exit_ips_added: Integer('Exit IPs that a server got.'),

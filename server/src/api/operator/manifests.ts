@@ -34,7 +34,9 @@ const Account = Strict({
       Strict({
         name: Name('Server on the contract.'),
         limit_bytes: Type.Optional(
-          Type.Union([Integer('Own limit, bytes in a billing period.'), Type.Null()]),
+          Type.Union([Integer('Bytes in a billing period.'), Type.Null()], {
+            description: 'Own limit of the server; null: none.',
+          }),
         ),
       }),
     ),
