@@ -75,13 +75,11 @@ describe('docs/openapi.json', () => {
   });
 
   test('describes every tag, answer and parameter in words', () => {
-    const tags = new Set(document.tags.map(({ name }) => name));
-    for (const { tags: used, summary, responses, parameters = [], path, method } of operations) {
+    expect(new Set(document.tags.map(({ name }) => name))).toEqual(
+      new Set(operations.flatMap(({ tags }) => tags)),
+    );
+    for (const { summary, responses, parameters = [], path, method } of operations) {
       const place = `${method} ${path}`;
-      expect(
-        used.filter((tag) => !tags.has(tag)),
-        place,
-      ).toEqual([]);
       expect(summary, place).toMatch(/\S/);
       for (const answer of Object.values(responses)) {
         const { description } = followReferences(document, answer) as Answer;

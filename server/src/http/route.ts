@@ -18,9 +18,9 @@ export interface Words {
   created?: TSchema;
   /** Statuses of errors, beyond those that every route of its audience may answer. */
   errors?: readonly number[];
-  /** Statuses with a meaning of their own here: those of errors are documented, too. */
+  /** The meaning of a status, where the usual words say too little; an error that has one need not be in `errors`. */
   statuses?: Readonly<Record<number, string | undefined>> | undefined;
-  /** Whether it takes no credentials. */
+  /** Whether it takes no credentials; the checks of its audience decide. */
   open?: true;
 }
 
@@ -73,7 +73,7 @@ interface Usual {
   errors?: readonly number[];
 }
 
-/** The schema of a route: of its requests, of its responses, and for the OpenAPI document. */
+/** The schema of a route: of its requests, and its words. */
 export function schemaOf<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   route: Omit<Route<Params, Body, Query>, 'handle'>,
   usual: Usual,
