@@ -202,8 +202,13 @@ describe('the stream', () => {
 });
 
 describe('an answer', () => {
+  const ofTokens = { 'www-authenticate': 'Bearer', 'x-request-id': 'r1' };
+
   test.each([
+    [401, '{"message":"gone"}', ofTokens, { status: 401, isOurs: true, message: 'gone' }],
     [401, '{"message":"gone"}', {}, { status: 401, isOurs: false }],
+    [401, '{"message":"gone"}', { ...ofTokens, 'x-request-id': [] }, { isOurs: false }],
+    [401, '{"message":"gone"}', { ...ofTokens, 'www-authenticate': 'Basic' }, { isOurs: false }],
     [409, '{"message":"gone"}', {}, { status: 409, isOurs: true, code: undefined }],
     [409, '<html>', {}, { status: 409, isOurs: false }],
     [401, '{"message":"gone","code":"unauthorized"}', {}, { isOurs: false, code: undefined }],
@@ -215,7 +220,7 @@ describe('an answer', () => {
     [400, '{"message":"x","code":"invalid_field","field":"rows.3.at"}', {}, { field: 'rows.3.at' }],
     [400, '{"message":"x","code":7,"field":[]}', {}, { code: undefined, field: undefined }],
     [404, '{"error":"x","code":"not_found"}', {}, { isOurs: false, code: undefined }],
-    [401, '<html>', {}, { status: 401, isOurs: false }],
+    [401, '<html>', ofTokens, { status: 401, isOurs: false }],
     [401, '{"error":"x"}', {}, { status: 401, isOurs: false }],
     [503, '{"message":"later"}', { 'retry-after': '7' }, { status: 503, retry_after_seconds: 7 }],
     [400, '{}', { date: 'Fri, 15 Jan 2027 12:00:00 GMT' }, { answered_at: 1_800_014_400 }],

@@ -74,8 +74,9 @@ async function errorOf(
 ): Promise<ControlError> {
   const body = await readJson(response, response_seconds).catch(() => undefined);
   const { message, code, field } = (body ?? {}) as Record<string, unknown>;
-  // Gateways reject in JSON too, and their 401 must not cost a node its policy.
-  const isOurs = typeof message === 'string' && (status !== 401 || code === 'node_token_unknown');
+  const isOurs =
+    typeof message === 'string' &&
+    (status !== 401 || code === 'node_token_unknown' || isOfTokens(response));
   const wait = Number(response.headers['retry-after']);
   const date = Date.parse(response.headers.date ?? '');
   const said = isOurs ? message : `the answer was ${status}, and not one of a control plane`;
@@ -87,6 +88,11 @@ async function errorOf(
     retry_after_seconds: wait > 0 ? Math.min(wait, most_retry_seconds) : undefined,
     answered_at: Number.isNaN(date) ? undefined : date / 1000,
   });
+}
+
+/** Gateways reject in JSON too, and their 401 must not cost a node its policy. */
+function isOfTokens({ headers }: IncomingMessage): boolean {
+  return headers['www-authenticate'] === 'Bearer' && headers['x-request-id'] !== undefined;
 }
 
 /** Breaks a response off when it was not renewed for so long. */
