@@ -16,14 +16,14 @@ export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
 export function canonicalAddress(text: string): Address | undefined {
   // isIPv4 takes four decimal octets without leading zeros: such a text is its own canonical form.
   if (isIPv4(text)) return text as Address;
-  // How a socket that serves both kinds shows every client of IPv4.
+  // A socket that serves both families shows IPv4 clients this way.
   if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7) as Address;
   if (!isIPv6(text) || text.includes('%')) return undefined;
   const address = ipaddr.IPv6.parse(withoutDottedTail(text));
   return (address.isIPv4MappedAddress() ? address.toIPv4Address() : address).toString() as Address;
 }
 
-/** ipaddr.js reads `::1.2.3.4` as the IPv4-mapped `::ffff:1.2.3.4`, so it gets to see hex groups only. */
+/** ipaddr.js is given hex groups only: it takes `::1.2.3.4` for IPv4-mapped `::ffff:1.2.3.4`. */
 function withoutDottedTail(ip: string): string {
   return ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
     const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
@@ -43,7 +43,7 @@ export function isInside(
 
 /**
  * Reads a comma-separated list of networks in CIDR notation; a bare address is a network of one.
- * Errors: a plain Error that names the part which is not a network.
+ * Errors: a plain Error that names the part that is not a network.
  */
 export function parseNetworks(text: string): Network[] {
   if (text.trim() === '') return [];
@@ -58,12 +58,14 @@ export function parseNetwork(part: string): Network {
     throw new Error(`${quoted(part)} is not a network; expected CIDR such as 10.0.0.0/8`);
   }
   const base = ipaddr.parse(canonical);
-  const most = base instanceof ipaddr.IPv4 ? 32 : 128;
-  const bits = Number(length ?? most);
-  if (bits > most) {
-    throw new Error(`${quoted(part)} is not a network; expected a prefix of at most ${most} bits`);
+  const maxBits = base instanceof ipaddr.IPv4 ? 32 : 128;
+  const bits = Number(length ?? maxBits);
+  if (bits > maxBits) {
+    throw new Error(
+      `${quoted(part)} is not a network; expected a prefix of at most ${maxBits} bits`,
+    );
   }
-  // A host with a short prefix is more likely a slip than the wish for the network around it.
+  // A host with a short prefix is more likely a mistake than the network around it.
   const family = base instanceof ipaddr.IPv4 ? ipaddr.IPv4 : ipaddr.IPv6;
   const network = family.networkAddressFromCIDR(`${canonical}/${bits}`).toString();
   if (network !== canonical) {

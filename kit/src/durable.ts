@@ -1,4 +1,4 @@
-// Durable files: written whole or not at all, at whatever moment the power fails.
+// Durable files: written whole or not at all, whenever the power fails.
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** Ends the names of files that are of no use until they have another. */
+/** The end of a file's name until it is complete. */
 const ending = '.unfinished';
 
 /**
@@ -34,14 +34,20 @@ export function createDurably(path: string, text: string): boolean {
   }
 }
 
-/** Makes an empty file that only its owner reads, to be filled and named `path`: never a link that another user put there. */
+/**
+ * Creates an empty file that only its owner can read, to be filled and then named `path`.
+ * It follows no link that another user put there.
+ */
 export function createUnfinished(path: string): string {
   const unfinished = `${path}.${randomBytes(6).toString('hex')}${ending}`;
   closeSync(openSync(unfinished, 'wx', 0o600));
   return unfinished;
 }
 
-/** Gives a file that is written its name, once its content is on the disk. False when another has that name: it stays. */
+/**
+ * Gives a written file its name once its content is on the disk.
+ * False when another file has that name: it stays.
+ */
 export function nameDurably(unfinished: string, path: string): boolean {
   syncPath(unfinished);
   const isOurs = giveName(unfinished, path);
@@ -63,7 +69,7 @@ function giveName(unfinished: string, path: string): boolean {
   return true;
 }
 
-/** Removes what a power cut left of `createDurably`; the file itself is there. */
+/** Removes the unfinished files that a power cut left; the file itself is there. */
 export function removeUnfinished(path: string): void {
   const start = `${basename(path)}.`;
   for (const name of readdirSync(dirname(path))) {
@@ -74,7 +80,7 @@ export function removeUnfinished(path: string): void {
 }
 
 /**
- * Writes a file in place of the one that is there. Its owner reads it, and the group does that is named.
+ * Replaces a file. Its owner can read it, and so can the group, if one is given.
  * Errors: those of the disk.
  */
 export function replaceDurably(path: string, text: string | Buffer, group?: number): void {
@@ -93,14 +99,14 @@ export function replaceDurably(path: string, text: string | Buffer, group?: numb
   removeUnfinished(path);
 }
 
-/** Gives a file that is written another name in its folder; it has its content before it has the name. */
+/** Renames a written file within its folder; its content is on the disk before it has the name. */
 export function renameDurably(from: string, to: string): void {
   syncPath(from);
   renameSync(from, to);
   syncPath(dirname(to));
 }
 
-/** Makes a folder for its owner alone, and those above it; a power cut does not take away what is written into it. */
+/** Makes a folder and its parents, for their owner alone. It stays after a power cut. */
 export function makeFolderDurably(path: string): void {
   const first = mkdirSync(path, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -111,7 +117,7 @@ export function makeFolderDurably(path: string): void {
   }
 }
 
-/** Brings a file's content, or a folder's names, to the disk. */
+/** Flushes a file's content, or a folder's names, to the disk. */
 export function syncPath(path: string): void {
   const handle = openSync(path, 'r');
   try {

@@ -1,4 +1,4 @@
-// The log: JSON lines on standard output, and for the journal of systemd with their priority.
+// The log: JSON lines on standard output, with a priority for the journal of systemd.
 import { fstatSync } from 'node:fs';
 import { destination, type Logger, pino } from 'pino';
 import type { Environment } from './settings.ts';
@@ -11,12 +11,12 @@ function priorityOf(level: number): number {
   return level >= 30 ? 6 : 7;
 }
 
-/** A line as journald reads it: it takes `<PRIORITY>` away, and stores it as a field (SyslogLevelPrefix= of systemd.exec). */
+/** A line for journald, which makes `<PRIORITY>` a field (SyslogLevelPrefix= of systemd.exec). */
 export function journalLine(level: number, line: string): string {
   return `<${priorityOf(level)}>${line}`;
 }
 
-/** Sentences on why it does not start, for standard error. */
+/** The lines for standard error that say why the program does not start. */
 export function startFaults(
   { JOURNAL_STREAM }: Environment,
   sentences: readonly string[],
@@ -26,7 +26,7 @@ export function startFaults(
   return sentences.map((sentence) => journalLine(error, sentence));
 }
 
-/** Whether a descriptor of this process is the stream of the journal, which systemd names by device and inode. */
+/** Whether a descriptor is the journal's stream, which systemd names by device and inode. */
 export function isJournal(journal_stream: string | undefined, fd: number): boolean {
   if (journal_stream === undefined) return false;
   const { dev, ino } = fstatSync(fd, { bigint: true });
@@ -35,11 +35,11 @@ export function isJournal(journal_stream: string | undefined, fd: number): boole
 
 export interface LogSettings {
   log_level: string;
-  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  /** Device and inode of the journal's stream, from systemd. */
   journal_stream: string | undefined;
 }
 
-/** No header, body, token, password or cookie ever reaches it. */
+/** Opens the log. No header, body, token, password or cookie ever reaches it. */
 export function openLog({
   log_level: level,
   journal_stream,
@@ -60,7 +60,7 @@ export function openLog({
   if (!isJournal(journal_stream, 1)) return pino({ level, redact });
   const output = destination({ dest: 1, sync: true });
   const journal = {
-    // Has pino tell the level of each line.
+    // Makes pino set `lastLevel` before each line.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 30,
     write(line: string) {

@@ -1,4 +1,5 @@
-// Node's HTTP. An import of `node:http` would load the client behind `fetch` as well, for its `WebSocket`: 30 ms of each start.
+// Node's HTTP. An import of `node:http` would also load the client of `fetch`, for its `WebSocket`:
+// 30 ms of each start.
 const http = process.getBuiltinModule('node:http');
 
 export const { Agent, createServer, request, STATUS_CODES } = http;

@@ -1,14 +1,17 @@
-// The owner of callbacks: an exception of one, or its rejection, ends what it works for, and nothing else.
+// The owner of callbacks: when one throws or rejects, what it works for ends, and nothing else.
 import type { Logger } from 'pino';
 
 type Log = Pick<Logger, 'error'>;
 
-/** Makes work a callback of its owner. */
+/** Turns work into a callback of its owner. */
 export type Own = <Args extends unknown[]>(
   work: (...args: Args) => unknown,
 ) => (...args: Args) => void;
 
-/** `failed` must not fail. Callbacks of sockets, streams, processes and timers have an owner (`test/tidy.docs.test.ts`). */
+/**
+ * `failed` must not throw. Callbacks of sockets, streams, processes and timers have an owner
+ * (`test/tidy.docs.test.ts`).
+ */
 export function ownedBy(failed: (error: unknown) => void): Own {
   return (work) =>
     (...args) => {
@@ -21,7 +24,7 @@ export function ownedBy(failed: (error: unknown) => void): Own {
     };
 }
 
-/** For the sake of one client: its connection ends. */
+/** For work on behalf of one client: if it fails, the connection ends. */
 export function ownedByConnection(log: Log, connection: { destroy(): unknown }): Own {
   return ownedBy((error) => {
     log.error({ err: error }, 'a connection failed in an unforeseen way');
@@ -29,10 +32,10 @@ export function ownedByConnection(log: Log, connection: { destroy(): unknown }):
   });
 }
 
-/** For the sake of nobody alone: what fails is logged, and tried the next time. */
+/** For work that belongs to no single client: a failure is logged, and the next run tries again. */
 export function ownedByLog(log: Log): Own {
   return ownedBy((error) => log.error({ err: error }, 'work failed in an unforeseen way'));
 }
 
-/** Listens to errors of a stream whose end is told another way. */
+/** For the errors of a stream whose end is noticed another way. */
 export const ignore = () => undefined;

@@ -1,4 +1,4 @@
-// Private files: a secret is read only from a file that no other user could have read, written or replaced.
+// Private files: a secret is read only from a file that no other user can read, write or replace.
 import {
   closeSync,
   existsSync,
@@ -11,20 +11,20 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A file or folder that is open to others; the message says the command that mends it. */
+/** A file or folder that is open to others; the message has the command that fixes it. */
 export class OpenToOthers extends Error {}
 
 /**
- * The text of a file that is its owner's alone: this user's, or root's. Root's may also be read by a group, which is how
- * service managers hand out secrets. `anyOwner` is for root, who reads the files of another user on purpose. Files below
- * `mounted`, where a container is given its secrets, may be read by all: no other user is in the container.
- * Errors: OpenToOthers, also for its folder; those of the disk.
+ * The text of a file that only this user or root can read. A group may read root's files, which is
+ * how service managers pass on secrets. `anyOwner`: root may read another user's file. Files below
+ * `mounted`, the secrets of a container, may be open to all: the container has no other user.
+ * Errors: OpenToOthers, also for the folder; those of the disk.
  */
 export function readPrivate(
   path: string,
   { anyOwner = false, mounted }: { anyOwner?: boolean; mounted?: string | undefined } = {},
 ): string {
-  // The file that is checked is the one that is read, whatever happens to its name meanwhile.
+  // The file that is checked is the one that is read, even if its name is replaced meanwhile.
   const handle = openSync(path, 'r');
   try {
     const user = process.getuid?.();
@@ -43,7 +43,7 @@ export function readPrivate(
 
 type Trusted = (uid: number) => boolean;
 
-/** Also a link is below a folder only when the file that it leads to is. */
+/** A link is below a folder only if its target is. */
 function isBelow(folder: string, path: string): boolean {
   return existsSync(folder) && realpathSync(path).startsWith(`${realpathSync(folder)}/`);
 }
@@ -67,7 +67,10 @@ function checkFile(
   );
 }
 
-/** Whether a group is this user's alone, as systems with umask 002 give one to each user: it has the user's name, and no other is in it. */
+/**
+ * Whether a group is this user's alone: it has the user's name and no other member.
+ * Systems with umask 002 give each user such a group.
+ */
 function isOwnGroup(gid: number, uid: number): boolean {
   const records = (path: string) =>
     readFileSync(path, 'utf8')
@@ -87,7 +90,7 @@ function isOwnGroup(gid: number, uid: number): boolean {
   }
 }
 
-/** A folder in which others can replace files; where it is sticky, as /tmp is, they cannot. */
+/** Refuses a folder in which others can replace files, as they cannot in a sticky one (/tmp). */
 function checkFolder(path: string, isTrusted: Trusted): void {
   const { uid, gid, mode } = statSync(path);
   if (!isTrusted(uid)) {

@@ -1,9 +1,9 @@
-// Settings: reads a program's environment; every fault is said at once.
+// Settings: reads a program's environment, and reports all faults at once.
 import { type Network, parseNetworks } from './address.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that are wrong, in the environment or in the files that they name. The message has a line for each. */
+/** Invalid settings, in the environment or in files that it names. The message has a line each. */
 export class SettingsFault extends Error {}
 
 export interface ListenAddress {
@@ -11,10 +11,10 @@ export interface ListenAddress {
   port: number;
 }
 
-/** Of pino, from all to nothing. */
+/** The levels of pino, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
-/** Reads single settings. One that is not valid is a fault, and reads as the fallback. */
+/** Reads single settings. An invalid one is a fault, and reads as the fallback. */
 export function settingsOf(env: Environment) {
   /** A line for each. */
   const faults: string[] = [];
@@ -29,11 +29,11 @@ export function settingsOf(env: Environment) {
     return fallback;
   };
   const flag = (name: string) => choice(name, ['yes', 'no'] as const, 'no') === 'yes';
-  const whole = (name: string, fallback: number, least: number, most = 10 ** 15 - 1) => {
+  const whole = (name: string, fallback: number, least: number, greatest = 10 ** 15 - 1) => {
     const value = text(name, String(fallback));
     const number = Number(value);
-    if (/^-?\d{1,15}$/.test(value) && number >= least && number <= most) return number;
-    fault(name, `a whole number of ${least} to ${most}`);
+    if (/^-?\d{1,15}$/.test(value) && number >= least && number <= greatest) return number;
+    fault(name, `a whole number of ${least} to ${greatest}`);
     return fallback;
   };
   const wholeOrNone = (name: string, fallback: number, least: number) =>
@@ -61,7 +61,7 @@ export function settingsOf(env: Environment) {
   return { faults, text, fault, choice, flag, whole, wholeOrNone, networks, certificate, check };
 }
 
-/** The settings that a reader gives, or the lines of its SettingsFault. */
+/** The settings that a reader returns, or the lines of its SettingsFault. */
 export function settingsOrFaults<T>(read: () => T): [settings: T | undefined, faults: string[]] {
   try {
     return [read(), []];

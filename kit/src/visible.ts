@@ -1,9 +1,9 @@
-// Text of others on a terminal: it must not steer it, break a line, nor read as another text.
+// Untrusted text on a terminal: it must not steer it, break a line, or pose as other text.
 
-/** Control characters, those that turn the direction of text, and the separators of lines. */
+/** Control characters, characters that change the direction of text, and line separators. */
 const steering = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** Steering characters as escapes: text of others must not steer the terminal, break a line, nor read as another text. */
+/** The text with its steering characters as escapes. */
 export function visible(text: string): string {
   return text.replace(steering, (character) => {
     const code = character.charCodeAt(0);
@@ -11,9 +11,9 @@ export function visible(text: string): string {
   });
 }
 
-/** JSON for a program that a person may be looking at: the same value, with its steering characters escaped. */
+/** JSON for a program that a person may also look at: its steering characters are escaped. */
 export function jsonText(value: unknown, indent = 2): string {
-  // Those that `stringify` leaves are inside of strings, but for the ends of its own lines.
+  // Those that `stringify` leaves are inside strings, except its own line breaks.
   return JSON.stringify(value, null, indent).replace(steering, (character) =>
     character === '\n' ? character : `\\u${hex(character.charCodeAt(0), 4)}`,
   );

@@ -1,4 +1,4 @@
-// The names and passwords of VPN logins: derived from a key of the server, so that nothing is stored for each user.
+// The names and passwords of VPN logins, derived from a server's key: nothing is stored per user.
 import { createHmac } from 'node:crypto';
 
 export const vpnServices = ['vpn-ikev2', 'vpn-ikev1', 'vpn-l2tp'] as const;
@@ -8,13 +8,13 @@ export type VpnService = (typeof vpnServices)[number];
 export interface LoginNames {
   user: string;
   account: string;
-  /** Of the password, epoch seconds; null never. */
+  /** When the password expires, epoch seconds; null: never. */
   expiry: number | null;
 }
 
 /**
- * Reads `user@account`, or `user@account~expiry` with the expiry in whole minutes since 1970, in base 36. Names may
- * have an `@` in them: all that it can mean. None: it is neither.
+ * Reads `user@account` or `user@account~expiry`, with the expiry in minutes since 1970, in base 36.
+ * Names may contain an `@`, so it returns all possible readings; none when the text is neither.
  */
 export function readLogin(login: string): LoginNames[] {
   const [, names = '', minutes] = /^([^~]+)(?:~([0-9a-z]{1,7}))?$/.exec(login) ?? [];
@@ -27,8 +27,9 @@ export function readLogin(login: string): LoginNames[] {
 }
 
 /**
- * The password of a login: 100 bits in four groups of five characters. `key`: the server's, in base64url. It holds
- * as long as the user's token version; an expiry is part of the login, and of the password.
+ * The password of a login: 100 bits in four groups of five characters. `key`: the server's, in
+ * base64url. It is valid for one token version of the user; an expiry is part of login and
+ * password.
  */
 export function vpnPassword(
   key: string,
@@ -39,7 +40,7 @@ export function vpnPassword(
   return groupsOf(createHmac('sha256', Buffer.from(key, 'base64url')).update(text).digest());
 }
 
-/** The key that all of a server share for IKEv1, which asks for one ahead of the password. */
+/** The key that all users of a server share for IKEv1, which needs one before the password. */
 export function sharedKey(key: string): string {
   return groupsOf(createHmac('sha256', Buffer.from(key, 'base64url')).update('psk1').digest());
 }

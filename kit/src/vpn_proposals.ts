@@ -1,5 +1,5 @@
 // Both sides of a VPN's negotiation in one table: what profiles ask for and what nodes take.
-// The same file in server and agent (docs/decisions/0079-vpn-proposals.md).
+// The server reads one side, the agent the other (docs/decisions/0079-vpn-proposals.md).
 import type { VpnService } from './vpn_password.ts';
 
 /** In strongSwan's spelling. */
@@ -8,13 +8,13 @@ interface Proposals {
   esp: string[];
 }
 
-/** Minutes until a side begins new keys. */
+/** Minutes until a side starts rekeying. */
 interface Lifetimes {
   ike: number;
   esp: number;
 }
 
-/** The algorithms of a profile, in the words of each system. A group for ESP is forward secrecy. */
+/** The algorithms of a profile, as each system names them. ESP's group gives forward secrecy. */
 const words = {
   strongswan: { ike: 'aes256gcm16-prfsha384-ecp384', esp: 'aes256gcm16-ecp384' },
   /** The same for IKE and ESP. Group 20 is ECP-384. */
@@ -34,12 +34,12 @@ const words = {
 };
 
 /**
- * Groups for ESP, the profiles' first, and none. The login does not negotiate them: a client whose
- * group is missing here gets in, and loses its tunnel at its first new keys.
+ * Groups for ESP: that of the profiles first, none last. The login does not negotiate them: a
+ * client whose group is missing here connects, and loses its tunnel at the first rekeying.
  */
 const espGroups = 'ecp384-ecp256-curve25519-modp2048-modpnone';
 
-/** Windows offers the first two only when told to. Groups of 1024 bits are never taken. */
+/** Windows offers the first two only when configured to. Groups of 1024 bits are never accepted. */
 const current: Proposals = {
   ike: [
     words.strongswan.ike,
@@ -52,7 +52,7 @@ const current: Proposals = {
 };
 
 /**
- * Clients of IKEv1 that systems have built in know SHA-1 alone for ESP; as an HMAC it holds.
+ * Built-in clients of IKEv1 support only SHA-1 for ESP; as an HMAC it is still secure.
  * charon selects an IKEv1 proposal before it knows which of its connections is meant.
  */
 const older: Proposals = {
@@ -66,13 +66,13 @@ const proposals: Record<VpnService, Proposals> = {
   'vpn-l2tp': older,
 };
 
-/** A profile's lifetimes are said where its format has a place for them. */
+/** Written into a profile where its format has a place for them. */
 const profileLifetimes: Lifetimes = { ike: 480, esp: 60 };
 
 /**
- * A node begins after the clients that systems have built in: not all of them take new keys that
- * a server begins. It never begins with IKEv1: charon would offer ESP with a group, which built-in clients
- * refuse, and new keys of IKE are a login there.
+ * A node rekeys later than built-in clients do: not all of them accept rekeying by a server. It
+ * never rekeys IKEv1: charon would offer ESP with a group, which built-in clients refuse, and
+ * rekeying IKE is a login there.
  */
 const nodeLifetimes: Lifetimes = { ike: 600, esp: 90 };
 

@@ -1,4 +1,4 @@
-// Answers to the challenges of a certificate authority, on listeners that are there or on one that is open while it asks.
+// Answers the challenges of a certificate authority, on existing listeners or on one for the check.
 import { generateKeyPairSync } from 'node:crypto';
 import type { Server } from 'node:net';
 import {
@@ -33,13 +33,16 @@ export class Answers {
   /** By token. */
   readonly #texts = new Map<string, string>();
 
-  /** `at`: a listener of its own, which http-01 needs. Without it, others ask `chooseProtocol`. */
+  /** `at`: a listener for checks, which http-01 needs. Without it, others call `chooseProtocol`. */
   constructor(at: ListenAt | undefined, now: () => number) {
     this.#at = at;
     this.#now = now;
   }
 
-  /** Runs an action while a challenge is answered. Errors: an AcmeError when the port cannot be had; those of the action. */
+  /**
+   * Runs an action while a challenge is answered.
+   * Errors: an AcmeError when it cannot listen; those of the action.
+   */
   async during(challenge: Challenge, action: () => Promise<void>): Promise<void> {
     const { type, name, token, key_authorization } = challenge;
     if (type === 'http-01') this.#texts.set(token, key_authorization);
@@ -58,14 +61,14 @@ export class Answers {
   }
 
   /**
-   * An ALPNCallback: a certificate authority that checks is shown the certificate of its challenge, and all others
-   * go on with HTTP/1.1. Undefined ends the connection.
+   * An ALPNCallback: a certificate authority that checks gets the certificate of its challenge, and
+   * all other clients continue with HTTP/1.1. Undefined ends the connection.
    */
   chooseProtocol(
     socket: TLSSocket,
     { servername, protocols }: { servername: string; protocols: string[] },
   ): string | undefined {
-    if (!protocols.includes(acmeProtocol)) return protocols.find((one) => one === 'http/1.1');
+    if (!protocols.includes(acmeProtocol)) return protocols.find((name) => name === 'http/1.1');
     const context = this.#contexts.get(servername.toLowerCase());
     if (!context) return undefined;
     socket.setKeyCert(context);
@@ -81,7 +84,7 @@ export class Answers {
     return createSecureContext({ cert, key });
   }
 
-  /** Listens, and returns the function that ends it. */
+  /** Listens, and returns the function that stops it. */
   async #open(type: Challenge['type'], { host, port }: ListenAt): Promise<() => void> {
     const server = type === 'http-01' ? this.#httpServer() : this.#tlsServer();
     server.maxConnections = most_connections;
@@ -125,7 +128,7 @@ export class Answers {
       },
       (socket) => socket.destroy(),
     );
-    // A handshake that fails is its client's affair.
+    // A failed handshake matters only to its client.
     return server.on('tlsClientError', () => {});
   }
 }

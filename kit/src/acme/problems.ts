@@ -1,6 +1,6 @@
-// The ways in which a certificate is not issued: a code for programs, and one sentence for people that says how to mend it.
+// The reasons why no certificate is issued: a code for programs, and a sentence with the remedy.
 
-/** The words that programs decide by (docs/tls.md). */
+/** The codes that programs decide by (docs/tls.md). */
 export const acmeCodes = [
   'unreachable',
   'clock',
@@ -20,7 +20,7 @@ export type AcmeCode = (typeof acmeCodes)[number];
 
 export class AcmeError extends Error {
   readonly code: AcmeCode;
-  /** Epoch seconds: the certificate authority asks for nothing before. */
+  /** Epoch seconds: the certificate authority wants no request before. */
   readonly retry_at: number | undefined;
 
   constructor(
@@ -50,83 +50,86 @@ export interface Attempt {
   authority: string;
   challenge: 'tls-alpn-01' | 'http-01';
   name?: string;
-  /** Epoch seconds, by the Retry-After of the response. */
+  /** Epoch seconds, from the Retry-After of the response. */
   retry_at?: number | undefined;
 }
 
-/** The error that a problem document is. */
+/** The error for a problem document. */
 export function errorOf(problem: Problem, attempt: Attempt): AcmeError {
   const { authority, name = 'this machine', challenge, retry_at } = attempt;
   const kind = (problem.type ?? '').replace(problemPrefix, '');
-  const said = quoted(problem);
+  const detail = quoted(problem);
   const port = challenge === 'http-01' ? 80 : 443;
   const make = (code: AcmeCode, message: string) => new AcmeError(code, message, { retry_at });
   switch (kind) {
     case 'rateLimited':
       return make(
         'rate_limited',
-        `${authority} takes no more requests for now (rate limit)${said}`,
+        `${authority} takes no more requests for now (rate limit)${detail}`,
       );
     case 'userActionRequired':
       return make(
         'terms',
-        `${authority} has new terms of service, to be agreed to${problem.instance ? ` at ${problem.instance}` : ''}${said}`,
+        `${authority} has new terms of service, to be agreed to${problem.instance ? ` at ${problem.instance}` : ''}${detail}`,
       );
     case 'externalAccountRequired':
       return make(
         'account',
-        `${authority} gives certificates only to accounts that are bound to one of its customers; take another directory or certificate files${said}`,
+        `${authority} gives certificates only to accounts that are bound to one of its customers; take another directory or certificate files${detail}`,
       );
     case 'accountDoesNotExist':
-      return make('account', `${authority} does not know the account any more${said}`);
+      return make('account', `${authority} does not know the account any more${detail}`);
     case 'invalidContact':
     case 'unsupportedContact':
-      return make('account', `${authority} does not take the e-mail address of the contact${said}`);
+      return make(
+        'account',
+        `${authority} does not take the e-mail address of the contact${detail}`,
+      );
     case 'dns':
       return make(
         'dns',
-        `${authority} finds no address for ${name} in the DNS; an A or AAAA record of that name must lead to this machine${said}`,
+        `${authority} finds no address for ${name} in the DNS; an A or AAAA record of that name must lead to this machine${detail}`,
       );
     case 'connection':
     case 'tls':
       return make(
         'connection',
-        `${authority} does not reach ${name} on TCP port ${port} for its check; the name must lead to this machine, and every firewall let that port in${said}`,
+        `${authority} does not reach ${name} on TCP port ${port} for its check; the name must lead to this machine, and every firewall let that port in${detail}`,
       );
     case 'unauthorized':
       if (attempt.name !== undefined) break;
       return make(
         'account',
-        `${authority} does not accept the account, which may be deactivated; move acme.json away for a new one${said}`,
+        `${authority} does not accept the account, which may be deactivated; move acme.json away for a new one${detail}`,
       );
     case 'caa':
-      return make('names', `The CAA records of ${name} do not allow ${authority}${said}`);
+      return make('names', `The CAA records of ${name} do not allow ${authority}${detail}`);
     case 'rejectedIdentifier':
     case 'unsupportedIdentifier':
       return make(
         'names',
-        `${authority} gives no certificate for ${attempt.name ?? 'these names'}${said}`,
+        `${authority} gives no certificate for ${attempt.name ?? 'these names'}${detail}`,
       );
   }
   if (attempt.name === undefined) {
-    return make('authority', `${authority} refuses${kind ? ` (${kind})` : ''}${said}`);
+    return make('authority', `${authority} refuses${kind ? ` (${kind})` : ''}${detail}`);
   }
   return make(
     'unauthorized',
-    `${authority} looked for ${name} on TCP port ${port} and did not find the answer of this machine; the name must lead to this machine alone${said}`,
+    `${authority} looked for ${name} on TCP port ${port} and did not find the answer of this machine; the name must lead to this machine alone${detail}`,
   );
 }
 
-/** The detail of a problem, and of those that it consists of, as the end of a sentence. */
+/** The details of a problem and its subproblems, as the end of a sentence. */
 function quoted({ detail, subproblems = [] }: Problem): string {
-  const details = [detail, ...subproblems.map((one) => one.detail)]
+  const details = [detail, ...subproblems.map((problem) => problem.detail)]
     .filter((text) => typeof text === 'string' && text !== '')
-    // One line, and of a length that a log takes.
+    // One line, short enough for a log.
     .map((text) => String(text).replace(/\s+/g, ' ').trim().slice(0, 300));
   return details.length === 0 ? '.' : `: "${details.join('; ')}".`;
 }
 
-/** Node's codes for a certificate whose time is not now. */
+/** Node's codes for a certificate that has expired or is not valid yet. */
 const untimely = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'];
 
 /** The error of a request without a response; `now` is this machine's time, as text. */

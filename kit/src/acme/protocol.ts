@@ -1,4 +1,4 @@
-// The protocol ACME (RFC 8555) with one certificate authority: signed requests, the account, an order from its names to its certificate.
+// ACME (RFC 8555) with one certificate authority: signed requests, the account, and orders.
 import {
   createHash,
   createPublicKey,
@@ -20,7 +20,7 @@ import { certificateRequest } from './x509.ts';
 
 export type ChallengeType = 'tls-alpn-01' | 'http-01';
 
-/** Proves that a name is this machine's, while the certificate authority asks. */
+/** Proves to the certificate authority that a name is this machine's. */
 export interface Challenge {
   type: ChallengeType;
   name: string;
@@ -30,7 +30,7 @@ export interface Challenge {
 }
 
 export interface Issued {
-  /** PEM: the certificate, and those between it and the root. */
+  /** PEM: the certificate and its intermediates. */
   chain: string;
   /** PEM. */
   key: string;
@@ -77,10 +77,10 @@ export interface ProtocolOptions {
 
 const request_milliseconds = 30_000;
 const most_nonces = 8;
-/** So long an authority may take to look, or to sign. */
+/** How long an authority may take to check, or to sign. */
 const longest_wait_seconds = 180;
 const longest_pause_seconds = 30;
-/** More than this the clock may not be wrong: the times of certificates would mean nothing. */
+/** The clock may not be off by more: the times of certificates would mean nothing. */
 export const clock_seconds = 3600;
 
 const base64url = (text: string | Buffer) => Buffer.from(text).toString('base64url');
@@ -100,7 +100,7 @@ export class Protocol {
     this.#jwk = { crv, kty, x, y };
   }
 
-  /** Reads the directory. Errors: an AcmeError, also when the clocks differ by more than an hour. */
+  /** Reads the directory. Errors: an AcmeError, also for clocks more than an hour apart. */
   static async open(options: ProtocolOptions): Promise<Protocol> {
     const { directory_url, now } = options;
     const reply = await request(options, directory_url, { redirect: 'follow' });
@@ -122,7 +122,10 @@ export class Protocol {
     return new Protocol(options, directory);
   }
 
-  /** Makes the account, or finds it when the key has one. `contact`: an e-mail address. Errors: an AcmeError. */
+  /**
+   * Creates the account, or finds it when the key has one. `contact`: an e-mail address.
+   * Errors: an AcmeError.
+   */
   async register(contact: string | undefined): Promise<void> {
     const { headers } = await this.#post(this.#directory.newAccount, {
       termsOfServiceAgreed: true,
@@ -134,7 +137,8 @@ export class Protocol {
   }
 
   /**
-   * A certificate for these names with a new key. `answering` runs an action while a challenge is answered.
+   * A certificate for these names with a new key. `answering` runs an action while a challenge is
+   * answered.
    * Errors: an AcmeError.
    */
   async obtain(
@@ -167,11 +171,11 @@ export class Protocol {
     answering: (challenge: Challenge, action: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
     const { text } = await this.#post(url, undefined);
-    const found = parse<Authorization>(text);
-    if (found?.status === 'valid') return;
+    const authorization = parse<Authorization>(text);
+    if (authorization?.status === 'valid') return;
     const { challenge: type } = this.#options;
-    const name = found?.identifier?.value ?? '';
-    const challenge = found?.challenges?.find((one) => one.type === type);
+    const name = authorization?.identifier?.value ?? '';
+    const challenge = authorization?.challenges?.find((offered) => offered.type === type);
     if (!challenge) throw this.#strange(`it does not offer ${type} for ${name}`);
     const thumbprint = createHash('sha256').update(JSON.stringify(this.#jwk)).digest('base64url');
     const { token } = challenge;
@@ -189,15 +193,15 @@ export class Protocol {
     });
   }
 
-  /** Reads a resource until it is as it shall be, at the pace that the authority asks for. */
+  /** Reads a resource until `isThere`, at the pace that the authority asks for. */
   async #follow<T>(url: string, isThere: (resource: T) => boolean, name?: string): Promise<T> {
     const { signal, now } = this.#options;
     for (let waited = 0; ; ) {
       const reply = await this.#post(url, undefined, name);
       const resource = parse<T>(reply.text);
       if (resource && isThere(resource)) return resource;
-      const asked = (retryAt(reply, now()) ?? now() + 1) - now();
-      const pause = Math.min(Math.max(asked, 1), longest_pause_seconds);
+      const requestedSeconds = (retryAt(reply, now()) ?? now() + 1) - now();
+      const pause = Math.min(Math.max(requestedSeconds, 1), longest_pause_seconds);
       waited += pause;
       if (waited > longest_wait_seconds) {
         throw this.#strange(`it has not decided within ${longest_wait_seconds} seconds`);
@@ -206,7 +210,10 @@ export class Protocol {
     }
   }
 
-  /** A signed request (RFC 8555, 6.2); without a payload it reads (POST-as-GET). `name`: the one that is checked. */
+  /**
+   * A signed request (RFC 8555, 6.2); without a payload it reads (POST-as-GET).
+   * `name`: the name that it is about.
+   */
   async #post(url: string, payload: object | undefined, name?: string): Promise<Reply> {
     for (let tries = 1; ; tries++) {
       const nonce = this.#nonce ?? (await this.#newNonce());
@@ -234,7 +241,7 @@ export class Protocol {
 
   #refused(reply: Reply, problem: Problem, name: string | undefined): AcmeError {
     const retry_at = retryAt(reply, this.#options.now());
-    // A challenge that cannot be asked for is no failed check.
+    // A challenge that cannot be requested is not a failed check.
     const isAccount = problem.type === `${problemPrefix}unauthorized`;
     const attempt = this.#attempt({ retry_at, ...(name && !isAccount ? { name } : {}) });
     const type =
@@ -267,12 +274,12 @@ export class Protocol {
   }
 }
 
-/** The certificate authority, as sentences name it. */
+/** The name of a certificate authority in sentences: its host. */
 export function authorityOf(directory_url: string): string {
   return new URL(directory_url).host;
 }
 
-/** One request, whatever its status. Errors: an AcmeError when there is no response. */
+/** One request; the reply may have any status. Errors: an AcmeError when there is no response. */
 async function request(options: ProtocolOptions, url: string, init: RequestInit): Promise<Reply> {
   const { user_agent, signal, now, directory_url } = options;
   try {
@@ -298,7 +305,7 @@ function parse<T>(text: string): T | undefined {
   }
 }
 
-/** The Retry-After of a response, in epoch seconds: it is a number of seconds, or a time. */
+/** The Retry-After of a response, a number of seconds or a time, as epoch seconds. */
 function retryAt({ headers }: Reply, now: number): number | undefined {
   const text = headers.get('retry-after') ?? '';
   if (/^\d{1,9}$/.test(text)) return now + Number(text);

@@ -1,4 +1,5 @@
-// The certificate of this machine's names, by ACME: taken, kept in a folder, renewed at two thirds of its life, and never hastily.
+// The certificate of this machine's names, by ACME: kept in a folder, and renewed at two thirds of
+// its life.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -10,21 +11,21 @@ import { authorityOf, clock_seconds, type Issued, Protocol } from './protocol.ts
 import { type AcmeSettings, certificateFile } from './settings.ts';
 import { type CertificateFacts, readFacts, selfSigned } from './x509.ts';
 
-/** The folder that is its owner's alone; each file is replaced whole. */
+/** A folder that is its owner's alone; each file is replaced whole. */
 export interface Folder {
-  /** Undefined: there is none of that name. Errors: one sentence. */
+  /** Undefined: there is no such file. Errors: one sentence. */
   read(name: string): string | undefined;
   write(name: string, text: string): void;
 }
 
 export interface RenewalOptions {
   settings: AcmeSettings;
-  /** The names to have; undefined: not known yet. */
+  /** The names that the certificate is for; undefined: not known yet. */
   names: () => string[] | undefined;
   folder: Folder;
   answers: Answers;
   user_agent: string;
-  /** A certificate that signs itself is there until the first one is. */
+  /** Whether a self-signed certificate is used until the first one is issued. */
   placeholder: boolean;
   /** Epoch seconds. */
   now: () => number;
@@ -44,9 +45,9 @@ const stateFile = 'acme.json';
 interface State {
   /** By directory; the keys as PEM. */
   accounts: Record<string, { key: string }>;
-  /** The directory that the certificate is of. */
+  /** The directory that issued the certificate. */
   issued_by?: string;
-  /** The settings that the failures are of. */
+  /** The settings with which the tries failed. */
   tried?: string;
   failures: number;
   next_try: number;
@@ -58,15 +59,15 @@ interface State {
 
 const look_milliseconds = 1000;
 const first_pause_seconds = 60;
-/** Four tries in the first hour: Let's Encrypt takes five failed checks. */
+/** Four tries in the first hour: Let's Encrypt allows five failed checks. */
 const pause_growth = 4;
 const longest_pause_seconds = 6 * 3600;
 const longest_asked_seconds = 7 * 86_400;
-/** An operator who mended something restarts the program. */
+/** An operator who fixed something restarts the program. */
 const longest_pause_after_start_seconds = 900;
 const placeholder_seconds = 7 * 86_400;
 const day_seconds = 86_400;
-/** The part of a certificate's life in which the machines of a network do not all renew at once. */
+/** The part of a certificate's life over which the machines of a network spread their renewals. */
 const jitter = 0.05;
 
 export class Renewal {
@@ -78,7 +79,7 @@ export class Renewal {
   /** Issued, and not on the disk yet. */
   #unwritten: Issued | undefined;
   #running: Promise<void> | undefined;
-  /** The text of the state on the disk, as this process knows it. */
+  /** The text of the state on the disk, as this process last read or wrote it. */
   #seen: string | undefined;
 
   /** Errors: one sentence when the folder cannot be read or written. */
@@ -112,7 +113,7 @@ export class Renewal {
     await this.#running;
   }
 
-  /** Begins a try when one is due. */
+  /** Starts a try when one is due. */
   #look(): void {
     const { names, now, log } = this.#options;
     const wanted = names();
@@ -136,7 +137,7 @@ export class Renewal {
       covers(certificate, wanted);
     const due = isGood ? renewalTime(certificate) : 0;
     if (this.#state.tried !== triedOf(settings, wanted)) return due;
-    // A clock that was ahead wrote a time that is too far.
+    // A time that is too far ahead comes from a clock that was wrong.
     const isFar = this.#state.next_try > now() + longest_asked_seconds;
     return Math.max(due, isFar ? 0 : this.#state.next_try);
   }
@@ -145,14 +146,14 @@ export class Renewal {
     const { settings, log, now } = this.#options;
     const tried = triedOf(settings, names);
     try {
-      // Another process of this folder may have been first, or be at it.
+      // Another process with this folder may have been first, or be trying now.
       if (this.#options.folder.read(stateFile) !== this.#seen) this.#state = this.#readState();
       this.#certificate = this.#readCertificate();
       this.#keepPlaceholder();
       if (now() < this.#dueAt()) return;
       const before = this.#state.tried === tried ? this.#state.failures : 0;
       const failures = before + 1;
-      // Ahead of the try: one that ends the process counts, too.
+      // Saved before the try, so that one that ends the process counts, too.
       const next_try = now() + pauseAfter(failures);
       this.#save({ ...this.#state, tried, failures, next_try, is_asked: false });
       const issued = this.#unwritten ?? (await this.#obtain(names));
@@ -162,7 +163,7 @@ export class Renewal {
       this.#unwritten = undefined;
       this.#certificate = facts;
       const issued_by = settings.directory_url;
-      // One that is old when it is issued must not be asked for over and over.
+      // A certificate that is nearly expired when issued must not be requested again and again.
       const rest = Math.min(longest_pause_seconds, (facts.not_after - now()) / 3);
       const done = { issued_by, tried, failures: 0, next_try: Math.floor(now() + rest) };
       this.#save({ accounts: this.#state.accounts, ...done });
@@ -182,10 +183,13 @@ export class Renewal {
     const options = { directory_url, account_key, challenge, user_agent, now, signal };
     const protocol = await Protocol.open(options);
     await protocol.register(contact);
-    return protocol.obtain(names, (asked, action) => answers.during(asked, action));
+    return protocol.obtain(names, (nameChallenge, action) => answers.during(nameChallenge, action));
   }
 
-  /** A certificate that replaces the one in use is valid now, for all names, and for no shorter time. Errors: an AcmeError. */
+  /**
+   * The facts of a new certificate, which must be valid now, for all names, and end no earlier than
+   * the one in use. Errors: an AcmeError.
+   */
   #checked({ chain, key }: Issued, names: string[]): CertificateFacts {
     const { settings, now } = this.#options;
     const authority = authorityOf(settings.directory_url);
@@ -214,15 +218,18 @@ export class Renewal {
 
   #fail(error: Error, tried: string): void {
     const { now, log } = this.#options;
-    const known = error instanceof AcmeError ? error : undefined;
-    const asked = Math.min(known?.retry_at ?? 0, now() + longest_asked_seconds);
+    const acmeError = error instanceof AcmeError ? error : undefined;
+    const requestedAt = Math.min(acmeError?.retry_at ?? 0, now() + longest_asked_seconds);
     const paused = now() + pauseAfter(this.#state.failures);
-    const next_try = Math.max(asked, paused);
-    const last_error_code = known?.code ?? 'authority';
+    const next_try = Math.max(requestedAt, paused);
+    const last_error_code = acmeError?.code ?? 'authority';
     const failed = { last_error: error.message, last_error_code, next_try, tried };
-    this.#state = { ...this.#state, ...failed, is_asked: asked > paused };
-    const said = { code: last_error_code, ...(known ? {} : { err: error }) };
-    log.error(said, `No new certificate: ${error.message} The next try is at ${timeOf(next_try)}.`);
+    this.#state = { ...this.#state, ...failed, is_asked: requestedAt > paused };
+    const logFields = { code: last_error_code, ...(acmeError ? {} : { err: error }) };
+    log.error(
+      logFields,
+      `No new certificate: ${error.message} The next try is at ${timeOf(next_try)}.`,
+    );
     try {
       this.#save(this.#state);
     } catch (fault) {
@@ -230,11 +237,11 @@ export class Renewal {
     }
   }
 
-  /** The account's key at this certificate authority; a new one is on the disk before it is used. */
+  /** The account's key at this certificate authority; a new one is saved before it is used. */
   #accountKey(): KeyObject {
     const { directory_url } = this.#options.settings;
-    const known = this.#state.accounts[directory_url];
-    if (known) return createPrivateKey(known.key);
+    const account = this.#state.accounts[directory_url];
+    if (account) return createPrivateKey(account.key);
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const key = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
     const accounts = { ...this.#state.accounts, [directory_url]: { key } };
@@ -242,7 +249,7 @@ export class Renewal {
     return privateKey;
   }
 
-  /** The first certificate takes a while; until then clients see why they shall not go on. */
+  /** Until there is a first certificate, clients are shown one that they do not trust. */
   #keepPlaceholder(): void {
     const { placeholder, names, now } = this.#options;
     const wanted = names();
@@ -313,13 +320,16 @@ const triedOf = (settings: AcmeSettings, names: readonly string[]) =>
 const covers = (certificate: CertificateFacts, names: readonly string[]) =>
   names.every((name) => certificate.names.includes(name));
 
-/** After so many failures in a row; no two machines in step. */
+/** Seconds after so many failures in a row, with a random part so that machines spread out. */
 function pauseAfter(failures: number): number {
   const pause = first_pause_seconds * pause_growth ** Math.max(failures - 1, 0);
   return Math.ceil(Math.min(pause, longest_pause_seconds) * (1 + Math.random() / 4));
 }
 
-/** Two thirds of its life, or up to a twentieth earlier: for one certificate always the same time, in epoch seconds. */
+/**
+ * Epoch seconds: after two thirds of the certificate's life, or up to a twentieth of it earlier.
+ * The same certificate always has the same time.
+ */
 export function renewalTime({ not_before, not_after, fingerprint }: CertificateFacts): number {
   const life = not_after - not_before;
   const part = Number.parseInt(fingerprint.slice(0, 2), 16) / 256;

@@ -1,4 +1,4 @@
-// The settings of ACME, read with the others: whom to ask, for which names, and where its checks are answered.
+// The settings of ACME: which authority is asked, for which names, and where checks are answered.
 import type { ListenAt } from './answers.ts';
 import type { ChallengeType } from './protocol.ts';
 
@@ -7,15 +7,15 @@ export interface AcmeSettings {
   contact: string;
   directory_url: string;
   challenge: ChallengeType;
-  /** A listener of its own for challenges. */
+  /** A listener for challenges only. */
   listen: ListenAt | undefined;
   /** Undefined: those that the program knows. */
   names: string[] | undefined;
 }
 
-/** In its folder: the chain, and the key behind it. One file, so that both are always of each other. */
+/** The chain, and after it its key: one file, so that the two always match. */
 export const certificateFile = 'certificate.pem';
-/** The name of that folder, in the program's own. */
+/** The folder of that file, in the program's own folder. */
 export const acmeFolder = 'tls';
 
 type Name = 'contact' | 'names' | 'directory' | 'challenge' | 'listen';
@@ -24,11 +24,11 @@ export interface AcmeSource {
   env: Readonly<Record<string, string | undefined>>;
   /** The environment variable of each setting. */
   settings: Record<Name, string>;
-  /** Tells of a value that is not valid. */
+  /** Reports an invalid value. */
   fault: (name: string, expected: string) => void;
   /** The host that the program listens on. */
   host: string | undefined;
-  /** The program's own listeners answer tls-alpn-01. */
+  /** Whether the program's own listeners answer tls-alpn-01. */
   answers_itself: boolean;
 }
 
@@ -81,7 +81,7 @@ function listenOf(
   return answers_itself ? undefined : { host, port: 443 };
 }
 
-/** Whether a certificate authority may know it: a DNS name in ASCII with a dot, no address and no wildcard. */
+/** Whether it can be certified: a DNS name in ASCII with a dot, no address and no wildcard. */
 export function isName(text: string): boolean {
   const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
   return text.length <= 253 && new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`).test(text);

@@ -1,4 +1,5 @@
-// The X.509 structures that ACME needs: requests for certificates, and certificates that sign themselves. It writes DER, and reads none.
+// The X.509 structures that ACME needs: certificate requests and self-signed certificates.
+// It writes DER, and reads none.
 import { createHash, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 
 /** One DER element: its tag, its length, its content. */
@@ -76,7 +77,7 @@ export function selfSigned(options: SelfSigned): string {
   const subject = sequence(set(sequence(commonName, der(0x0c, Buffer.from('Exitward')))));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
-    // Positive, and not with a zero ahead.
+    // Positive, without a leading zero.
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     ecdsaWithSha256,
     subject,
@@ -91,7 +92,7 @@ export function selfSigned(options: SelfSigned): string {
   return `-----BEGIN CERTIFICATE-----\n${lines?.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
 
-/** A certificate as one looks at it. */
+/** The facts of a certificate. */
 export interface CertificateFacts {
   names: string[];
   /** Epoch seconds, both. */
@@ -101,7 +102,7 @@ export interface CertificateFacts {
   fingerprint: string;
 }
 
-/** The facts of the first certificate of a PEM text. Errors: there is none in it. */
+/** The facts of the first certificate in a PEM text. Errors: the text has none. */
 export function readFacts(pem: string): CertificateFacts {
   const certificate = new X509Certificate(pem);
   const { subjectAltName: written = '', validFrom, validTo, fingerprint256 } = certificate;

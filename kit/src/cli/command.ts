@@ -1,4 +1,5 @@
-// The parts of a command, and of a program made of them. Parsing, help, completion and the manual read these, and nothing else.
+// The parts of a command, and of a program made of commands. Parsing, help, completion and the
+// manual read nothing else.
 import {
   type Argument,
   type Arguments,
@@ -26,27 +27,27 @@ export interface Definition<Session, Arguments, Options> {
   arguments?: Arguments;
   /** By their long names, without the dashes. */
   options?: Options;
-  /** More to know, below the options. */
+  /** Further text in the help, below the options. */
   notes?: string;
-  /** Command lines that a person may begin with, each with all that it says. */
+  /** Complete command lines to start from. */
   examples?: readonly string[];
-  /** Whether it shows tables, which then fit the terminal; `once`: what it costs is not to be spent again and again. */
+  /** Whether it shows tables, which fit the terminal; `once`: it is too costly to be watched. */
   list?: true | 'once';
-  /** Whether it runs until it is told to stop, and shows nothing. */
+  /** Whether it runs until it is stopped, and shows nothing. */
   serves?: true;
-  /** Whether the first argument comes behind `--`, and everything after it is left as it is. */
+  /** Whether the first argument comes after `--`, and everything after it is left as it is. */
   verbatim?: true;
-  /** The question to a person before something is destroyed; undefined where nothing is, this time. */
+  /** The question before something is destroyed; undefined when nothing is this time. */
   question?: (given: Given<Arguments, Options>) => string | undefined;
-  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  /** Follows the question on a terminal: how many there are, and how to undo it. */
   extent?: (given: Given<Arguments, Options>, session: Session) => Promise<string>;
-  /** Returns the output, or the exit code when another program has the last word. */
+  /** Returns the output, or the exit code of a program that it ran. */
   run: (given: Given<Arguments, Options>, session: Session) => Promise<Shown | Document | number>;
 }
 
 export type Command<Session> = Definition<Session, Arguments, Options>;
 
-/** Commands that begin with the same word, which help shows in a line. */
+/** Commands that begin with the same word; help shows them as one line. */
 export interface Noun<Session> {
   noun: string;
   summary: string;
@@ -54,33 +55,36 @@ export interface Noun<Session> {
 }
 
 export interface Program<Session> {
-  /** As it is called. */
+  /** The word that starts it in a shell. */
   name: string;
   summary: string;
   version: string;
   /** The commands as help groups them. */
   groups: Readonly<Record<string, ReadonlyArray<Command<Session> | Noun<Session>>>>;
-  /** The options of every command, beside --json and --help. */
+  /** The options of every command, in addition to --json and --help. */
   options?: Options;
   examples: readonly string[];
   /** Below the commands, in --help and in the manual page. */
   notes: string;
-  /** Opens what commands work with. `options`: the values of those of every command. */
+  /** Opens the session that commands work with. `options`: the values of the options above. */
   open: (options: Record<string, unknown>) => Session;
-  /** The names of records, for completion; `onAway` is called where it gave up. */
+  /** The names of records, for completion; `onAway` is called when it gives up. */
   ask?: (words: readonly string[], onAway: () => void) => Ask;
-  /** The lines that tell of an error, whose message follows the name of the program; without: one. */
+  /** The lines that report an error. `message`: the program's name and the error's message. */
   linesOf?: (message: string, error: unknown) => readonly string[];
 }
 
-/** Asks for names, and is quick to give up. `given`: the arguments before; `begun`: how the name begins. */
+/**
+ * Asks for the names of records, and gives up soon. `given`: the arguments before;
+ * `begun`: how the name begins.
+ */
 export type Ask = (
-  known: string,
+  records: string,
   given: readonly string[],
   begun: string,
 ) => Promise<readonly string[]>;
 
-/** How a program defines a command: its `run` is given what its arguments and options are read as. */
+/** Defines a command: its `run` is given the values of its arguments and options. */
 export function commandsWith<Session>() {
   return <
     const A extends Arguments = Record<never, Argument>,
@@ -108,5 +112,5 @@ export function optionsOf<Session>(
 export function commandsOf<Session>({ groups }: Program<Session>): Array<Command<Session>> {
   return Object.values(groups)
     .flat()
-    .flatMap((one) => ('noun' in one ? one.commands : [one]));
+    .flatMap((entry) => ('noun' in entry ? entry.commands : [entry]));
 }

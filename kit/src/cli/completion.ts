@@ -1,4 +1,5 @@
-// The words that a shell offers at the Tab key. The shells ask `PROGRAM complete`, which asks the table of commands.
+// The words that a shell offers at the Tab key. It runs `PROGRAM complete`, which reads the table
+// of commands.
 import {
   type Ask,
   type Command,
@@ -10,7 +11,7 @@ import {
 import type { Option } from './options.ts';
 import { findCommand } from './parse.ts';
 
-/** The words that a value can be: known here, or of records that are asked for. */
+/** The words that a value can be: fixed ones, or the names of records, which are asked for. */
 interface Possible {
   words: readonly string[];
   known?: string | undefined;
@@ -18,7 +19,7 @@ interface Possible {
   given?: readonly string[];
 }
 
-/** The candidates for the last of these words, which may be unfinished; nothing where files can, or behind `--`. */
+/** The candidates for the last word, which may be unfinished; none for files, and after `--`. */
 export async function candidates<Session>(
   program: Program<Session>,
   words: readonly string[],
@@ -26,33 +27,33 @@ export async function candidates<Session>(
 ): Promise<string[]> {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
-  const { words: fixed, known, given = [] } = possible(program, before, current);
-  if (!known) return fixed.filter((one) => one.startsWith(current));
-  // Of a list with commas the last one is completed.
+  const { words: fixed, known: records, given = [] } = possible(program, before, current);
+  if (!records) return fixed.filter((word) => word.startsWith(current));
+  // In a list with commas the last name is completed.
   const begun = current.slice(0, current.lastIndexOf(',') + 1);
-  const all = (await ask(known, given, current.slice(begun.length))).map((one) => begun + one);
-  return [...new Set(all)].filter((one) => one.startsWith(current) && !unsafe.test(one));
+  const all = (await ask(records, given, current.slice(begun.length))).map((name) => begun + name);
+  return [...new Set(all)].filter((name) => name.startsWith(current) && !unsafe.test(name));
 }
 
-/** Text of others is not handed to a shell with anything in it that a name or address does not have. */
+/** Characters that no name or address has: untrusted text with one is not handed to a shell. */
 const unsafe = /[^\w.:,@-]/;
 
 function possible<Session>(program: Program<Session>, before: string[], current: string): Possible {
   if (before.includes('--')) return { words: [] };
   const commands = commandsOf(program);
-  const found = findCommand(commands, before);
-  if (!found) return { words: nextWords(commands, before) };
-  const options = optionsOf(program, found.command);
-  const given = positionals(found.rest, options);
+  const match = findCommand(commands, before);
+  if (!match) return { words: nextWords(commands, before) };
+  const options = optionsOf(program, match.command);
+  const given = positionals(match.rest, options);
   const previous = options[(before.at(-1) ?? '').replace(/^--/, '')];
   if (previous?.value && before.at(-1)?.startsWith('--')) {
     return { words: previous.choices ?? [], known: previous.known, given };
   }
   if (current.startsWith('-')) return { words: Object.keys(options).map((name) => `--${name}`) };
-  const all = Object.values(found.command.arguments ?? {});
+  const all = Object.values(match.command.arguments ?? {});
   const argument = all[given.length] ?? (all.at(-1)?.many ? all.at(-1) : undefined);
   // A command may have others below it: `backup verify`.
-  const below = found.rest.length === 0 ? nextWords(commands, before) : [];
+  const below = match.rest.length === 0 ? nextWords(commands, before) : [];
   return {
     words: [...(argument?.choices ?? []), ...below.filter(Boolean)],
     known: argument?.known,
@@ -60,7 +61,7 @@ function possible<Session>(program: Program<Session>, before: string[], current:
   };
 }
 
-/** The arguments among these words, beside options and their values. */
+/** The arguments among these words, without options and their values. */
 function positionals(words: readonly string[], options: Record<string, Option>): string[] {
   const isValue = (at: number) => {
     const [, name = ''] = /^--([\w-]+)$/.exec(words[at - 1] ?? '') ?? [];
@@ -69,7 +70,7 @@ function positionals(words: readonly string[], options: Record<string, Option>):
   return words.filter((word, at) => !word.startsWith('-') && !isValue(at));
 }
 
-/** The words that commands go on with behind these. */
+/** The words with which commands continue after these. */
 export function nextWords<Session>(
   commands: ReadonlyArray<Command<Session>>,
   before: readonly string[],
@@ -83,7 +84,7 @@ export function nextWords<Session>(
 const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
 
-/** The script by which a shell asks a program. */
+/** The script by which a shell asks a program for candidates. */
 export function completionScript(program: string, shell: Shell): string {
   const name = program.replaceAll('-', '_');
   return {

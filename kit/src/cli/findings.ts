@@ -3,11 +3,11 @@ import type { Finding } from '../doctor/check.ts';
 import type { Part } from './output.ts';
 import { terminalWidth, wrapped } from './wrapped.ts';
 
-/** For people each finding with its remedy below; off a terminal a line of four cells. */
+/** For people each finding with its remedy below; for programs a line of four cells. */
 export function findingsPart(findings: readonly Finding[], forPeople: boolean): Part {
   if (!forPeople)
     return {
-      rows: findings.map((one) => ({ ...one })),
+      rows: findings.map((finding) => ({ ...finding })),
       columns: ['state', 'name', 'sentence', 'remedy'],
     };
   const wide = Math.max(...findings.map(({ name }) => name.length));

@@ -6,27 +6,27 @@ import { terminalWidth, wrapped } from './wrapped.ts';
 /** How a command is called: `exw authlist add [options] [ip]`. */
 export function usageOf<Session>(
   { name: program }: Pick<Program<Session>, 'name'>,
-  { name, arguments: own = {}, verbatim }: Command<Session>,
+  { name, arguments: commandArguments = {}, verbatim }: Command<Session>,
 ): string {
-  const words = Object.entries(own).map(([word, { optional, many }]) => {
+  const words = Object.entries(commandArguments).map(([word, { optional, many }]) => {
     const text = `${word}${many ? '...' : ''}`;
     return optional ? `[${text}]` : `<${text}>`;
   });
   return [program, name, '[options]', ...(verbatim ? ['--'] : []), ...words].join(' ');
 }
 
-/** The commands in their groups; of a noun those below it. */
+/** All commands in their groups, or those of one noun. */
 export function overview<Session>(program: Program<Session>, noun?: Noun<Session>): string {
   const { name, summary, examples, notes } = program;
   if (noun) {
-    const lines = noun.commands.map((one): Line => [one.name, one.summary]);
+    const lines = noun.commands.map((command): Line => [command.name, command.summary]);
     return fitting(
       `Usage: ${name} ${noun.noun} <command> [options]\n\n${noun.summary}\n${section('Commands', lines)}${more(`${name} ${noun.noun}`)}`,
     );
   }
-  const sections = Object.entries(program.groups).map(([title, some]): [string, Line[]] => [
+  const sections = Object.entries(program.groups).map(([title, entries]): [string, Line[]] => [
     title,
-    some.map((one): Line => ['noun' in one ? one.noun : one.name, one.summary]),
+    entries.map((entry): Line => ['noun' in entry ? entry.noun : entry.name, entry.summary]),
   ]);
   const widest = Math.max(...sections.flatMap(([, lines]) => lines.map(([first]) => first.length)));
   return fitting(
@@ -45,7 +45,9 @@ const more = (words: string) => `\n"${words} <command> --help" says more.\n`;
 const fitting = (text: string) => wrapped(text, terminalWidth());
 
 const examplesOf = (examples: readonly string[]) =>
-  examples.length === 0 ? '' : `\nExamples:\n${examples.map((one) => `  ${one}\n`).join('')}`;
+  examples.length === 0
+    ? ''
+    : `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`;
 
 export function helpOf<Session>(program: Program<Session>, command: Command<Session>): string {
   const words = Object.entries(command.arguments ?? {}).flatMap(([name, { summary }]): Line[] =>
@@ -77,7 +79,7 @@ export function optionLine([name, { short, value, summary, choices, required }]:
   return [flag, `${summary}${more.length > 0 ? ` (${more.join('; ')})` : ''}`];
 }
 
-/** Lines of two columns below a title; nothing where there are none. */
+/** Lines of two columns below a title; empty without lines. */
 function section(title: string, lines: Line[], least = 0): string {
   if (lines.length === 0) return '';
   const width = Math.max(least, ...lines.map(([first]) => first.length));

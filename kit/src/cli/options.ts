@@ -1,31 +1,31 @@
 // The arguments and options of a command: how each is read, and those that many commands have.
 import { span } from './values.ts';
 
-/** Turns a text into a value. Errors: a usage fault, which the option's or argument's name is put before. */
+/** Turns a text into a value. Errors: a usage fault, whose message follows the option's name. */
 export type Reader<Value> = (text: string) => Value;
 
 export interface Argument {
   summary?: string;
-  /** The records that its value is one of; a shell completes it from them. */
+  /** The records that its value names; a shell completes it from them. */
   known?: string;
   read: Reader<unknown>;
   optional?: true;
-  /** As many as there are; at least one, unless optional. */
+  /** Takes all words that remain; at least one, unless optional. */
   many?: true;
-  /** All values that there are. */
+  /** All possible values. */
   choices?: readonly string[];
 }
 
 export interface Option {
   summary: string;
-  /** The records that its value is one of; a shell completes it from them. */
+  /** The records that its value names; a shell completes it from them. */
   known?: string;
   /** The placeholder of the value: `<time>`. A switch has none. */
   value?: string;
   read?: Reader<unknown>;
   short?: string;
   required?: true;
-  /** All values that there are. */
+  /** All possible values. */
   choices?: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export const helpOption = {
   help: { summary: 'display help for command', short: 'h' },
 } as const satisfies Options;
 
-/** Of every command that shows something. */
+/** The option of every command that shows something. */
 export const jsonOption = {
   json: { summary: 'print JSON, for programs' },
 } as const satisfies Options;

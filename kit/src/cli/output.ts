@@ -1,4 +1,4 @@
-// How a command shows what it found: aligned tables for people, tab-separated lines or JSON for programs.
+// The output of a command: aligned tables for people, tab-separated lines or JSON for programs.
 import { once } from 'node:events';
 import { jsonText, visible } from '../visible.ts';
 import { bytesInWords, timeInWords } from './values.ts';
@@ -10,29 +10,33 @@ export type Row = object;
 export type InWords = (value: never, forPeople: boolean) => string;
 
 /**
- * The kind of a value. On a terminal a `state` is coloured by how good it is, and an `alarm` where it is on. Where the
- * terminal is too narrow, a `detail` is left out first, a state last, and an `event` never: it says what happened.
+ * The kind of a value. On a terminal a `state` is coloured by how good it is, an `alarm` when it is
+ * on. When the terminal is too narrow, a `detail` is left out first and a `state` last; an `event`,
+ * which says what happened, stays.
  */
 type Kind = 'text' | 'detail' | 'event' | 'state' | 'alarm' | 'time' | 'bytes' | 'list' | InWords;
 
-/** A title, where the value is in a row (`period.usage`), and what kind of value it is. */
+/** A title, the path of the value in a row (`period.usage`), and the kind of value. */
 type Spelled = readonly [title: string, path: string, kind?: Kind];
 
-/** A column, spelled out; or a field of the row that is text, and whose name is the title: `port_base`. */
+/** A column, spelled out; or the name of a text field that is also the title: `port_base`. */
 export type Column = string | Spelled;
 
 export type Part =
   | { rows: readonly Row[]; columns: readonly Column[] }
   | { record: Row; columns: readonly Column[] }
-  /** Printed as it is, to the last byte; on a terminal it does not steer that. */
+  /** Printed byte for byte; on a terminal with its steering characters escaped. */
   | { text: string };
 
-/** A document that is printed as it comes, with and without `--json`: for programs. Its values come from `jsonText`. */
+/**
+ * A document for programs, printed as it comes, with and without `--json`.
+ * Its values come from `jsonText`.
+ */
 export interface Document {
   pieces: AsyncIterable<string>;
 }
 
-/** Prints a document. Errors: those of its making, after what came before. */
+/** Prints a document. Errors: those of a piece, after the pieces before it are printed. */
 export async function printDocument({ pieces }: Document): Promise<void> {
   const { stdout } = process;
   for await (const piece of pieces) {
@@ -49,13 +53,13 @@ export interface Shown {
   bytes?: Buffer;
   /** A sentence on what was done, for people: on stderr. */
   sentence?: string;
-  /** The exit code, where it is another than 0. */
+  /** The exit code, when it is not 0. */
   code?: number;
 }
 
 /** `1 fault`, `2 faults`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }
 
 /** A list. */
@@ -68,12 +72,12 @@ export function record(value: Row, columns: readonly Column[], sentence?: string
   return { value, parts: [{ record: value, columns }], ...(sentence ? { sentence } : {}) };
 }
 
-/** Something was done, and there is nothing to show but that. */
+/** Something was done, and there is nothing else to show. */
 export function done(sentence: string, value: unknown): Shown {
   return { value, parts: [], sentence };
 }
 
-/** Tells a person something, beside the data: a line for each, and for each item of a list in it. */
+/** Prints sentences for people on stderr: a line for each, and for each item of a list in it. */
 export function notify(...sentences: string[]): void {
   const { stderr } = process;
   const lines = sentences.flatMap((sentence) => sentence.split(/\n(?=- )/));
@@ -81,7 +85,7 @@ export function notify(...sentences: string[]): void {
   stderr.write(stderr.isTTY ? wrapped(text, terminalWidth()) : text);
 }
 
-/** Data on stdout; the sentence for a person on stderr. On a terminal tables are as wide as `width` at most. */
+/** Prints data on stdout, the sentence on stderr. On a terminal tables are at most `width` wide. */
 export function print(shown: Shown, json = false, width?: number): void {
   const { stdout } = process;
   if (shown.sentence) notify(shown.sentence);
@@ -118,36 +122,36 @@ function recordOf(columns: readonly Spelled[], lines: string[][]): string {
   );
 }
 
-/** A table without the columns that there is no room for, which its last line names. */
+/** A table without the columns that there is no room for; its last line names those. */
 function tableOf(columns: readonly Spelled[], lines: string[][], width: number): string {
   const header = columns.map(([title]) => title.toUpperCase());
-  const kept = columnsWithin(columns, [header, ...lines], width);
-  const pick = (cells: readonly string[]) => kept.map((at) => cells[at] ?? '');
-  const style = (text: string, at: number) => coloured(text, columns[kept[at] ?? 0]?.[2]);
+  const shownColumns = columnsWithin(columns, [header, ...lines], width);
+  const pick = (cells: readonly string[]) => shownColumns.map((at) => cells[at] ?? '');
+  const style = (text: string, at: number) => coloured(text, columns[shownColumns[at] ?? 0]?.[2]);
   const all = cut([header, ...lines].map(pick), width);
   const [first = '', ...rest] = aligned(all, (text, at, line) =>
     line > 0 ? style(text, at) : text,
   ).split('\n');
-  const left = header.filter((_, at) => !kept.includes(at));
-  const note = left.length > 0 ? `--wide shows also: ${left.join(', ')}\n` : '';
+  const hiddenTitles = header.filter((_, at) => !shownColumns.includes(at));
+  const note = hiddenTitles.length > 0 ? `--wide shows also: ${hiddenTitles.join(', ')}\n` : '';
   return [bold(first), ...rest].join('\n') + note;
 }
 
-/** The columns that stay: as many as there is room for, those that mean least go first, from the right. */
+/** The columns that there is room for: the least important are left out first, from the right. */
 function columnsWithin(columns: readonly Spelled[], lines: string[][], width: number): number[] {
-  const kept = [...columns.keys()];
+  const remaining = [...columns.keys()];
   const wide = columns.map((_, at) => widest(lines, at));
-  const isOver = () => kept.reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
+  const isOver = () => remaining.reduce((sum, at) => sum + (wide[at] ?? 0) + 2, -2) > width;
   const ranks = columns.map(([, , kind], at) => (at === 0 ? ranked.length : rankOf(kind)));
   for (let rank = 0; rank < ranked.length && isOver(); rank++) {
-    for (const at of [...kept].reverse()) {
-      if (ranks[at] === rank && isOver()) kept.splice(kept.indexOf(at), 1);
+    for (const at of [...remaining].reverse()) {
+      if (ranks[at] === rank && isOver()) remaining.splice(remaining.indexOf(at), 1);
     }
   }
-  return kept;
+  return remaining;
 }
 
-/** Kinds by what is left out first; the others are never left out. */
+/** Kinds in the order in which they are left out; the others never are. */
 const ranked: ReadonlyArray<ReadonlyArray<Kind | 'words'>> = [
   ['detail'],
   ['text', 'time', 'bytes', 'list'],
@@ -155,17 +159,17 @@ const ranked: ReadonlyArray<ReadonlyArray<Kind | 'words'>> = [
 ];
 
 function rankOf(kind: Kind = 'text'): number {
-  const rank = ranked.findIndex((some) =>
-    some.includes(typeof kind === 'function' ? 'words' : kind),
+  const rank = ranked.findIndex((kinds) =>
+    kinds.includes(typeof kind === 'function' ? 'words' : kind),
   );
   return rank < 0 ? ranked.length : rank;
 }
 
 function widest(lines: readonly string[][], at: number): number {
-  return lines.reduce((most, cells) => Math.max(most, lengthOf(cells[at] ?? '')), 0);
+  return lines.reduce((width, cells) => Math.max(width, lengthOf(cells[at] ?? '')), 0);
 }
 
-/** The last column cut to the room that is left for it. */
+/** Cuts the last column to the room that remains for it. */
 function cut(lines: string[][], width: number): string[][] {
   const last = (lines[0]?.length ?? 1) - 1;
   let room = width;
@@ -200,7 +204,7 @@ function bold(text: string): string {
 
 const formats = { bold: [1, 22], green: [32, 39], yellow: [33, 39], red: [31, 39] } as const;
 
-/** `hasColors` knows NO_COLOR and dumb terminals. */
+/** `hasColors` respects NO_COLOR and dumb terminals. */
 function style(format: keyof typeof formats, text: string): string {
   const { stdout } = process;
   const [on, off] = formats[format];

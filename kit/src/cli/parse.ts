@@ -15,7 +15,7 @@ import { similar } from './similar.ts';
 
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;
-  /** The values of the options that many commands have, among all others. */
+  /** The values of all options, those that many commands have with their types. */
   common: Partial<
     OptionValues<typeof helpOption & typeof jsonOption & typeof ofLists & typeof unasked>
   > &
@@ -29,14 +29,14 @@ export function findCommand<Session>(
 ): { command: Command<Session>; rest: string[] } | undefined {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ');
-    const command = commands.find((one) => one.name === name);
+    const command = commands.find((candidate) => candidate.name === name);
     if (command) return { command, rest: words.slice(length) };
   }
   return undefined;
 }
 
 /**
- * The values that were given; undefined when help is asked for. `options`: all that the command has.
+ * The values that were given; undefined for --help. `options`: all that the command has.
  * Errors: a usage fault that names what is wrong.
  */
 export function parse(
@@ -44,8 +44,8 @@ export function parse(
   options: Options,
   rest: readonly string[],
 ): Parsed | undefined {
-  const { own, verbatim } = divide(command, rest);
-  const { values, positionals } = split(own, options);
+  const { ownWords, verbatim } = divide(command, rest);
+  const { values, positionals } = split(ownWords, options);
   if (values.help) return undefined;
   const words = command.verbatim ? verbatim : positionals;
   if (command.verbatim && positionals.length > 0) {
@@ -61,12 +61,12 @@ export function parse(
 /** The part of a command that says which words it takes. */
 type Words = Pick<Command<never>, 'arguments' | 'verbatim'>;
 
-/** Our own words, and those behind `--` for a command that leaves them as they are. */
+/** The program's own words, and those after `--` for a command that leaves them as they are. */
 function divide({ verbatim }: Words, rest: readonly string[]) {
   const at = verbatim ? rest.indexOf('--') : -1;
   return at < 0
-    ? { own: [...rest], verbatim: [] }
-    : { own: rest.slice(0, at), verbatim: rest.slice(at + 1) };
+    ? { ownWords: [...rest], verbatim: [] }
+    : { ownWords: rest.slice(0, at), verbatim: rest.slice(at + 1) };
 }
 
 type Values = Record<string, string | boolean | undefined>;
@@ -87,17 +87,17 @@ function split(args: string[], options: Record<string, Option>) {
   } catch (error) {
     // Its first sentence names the option; the others explain what "--" is.
     const [sentence = ''] = (error as Error).message.split(/\. |\n/);
-    const named = sentence.replace(/--([\w-]+) <value>/, (_, name: string) =>
+    const message = sentence.replace(/--([\w-]+) <value>/, (_, name: string) =>
       flagOf(name, options[name]),
     );
     const [, unknown] = /^Unknown option '(--[^'=]*)/.exec(sentence) ?? [];
-    const known = Object.keys(options).map((name) => `--${name}`);
-    const meant = unknown === undefined ? '' : similar(unknown, known);
-    throw new UsageFault(named.charAt(0).toLowerCase() + named.slice(1) + meant);
+    const flags = Object.keys(options).map((name) => `--${name}`);
+    const suggestion = unknown === undefined ? '' : similar(unknown, flags);
+    throw new UsageFault(message.charAt(0).toLowerCase() + message.slice(1) + suggestion);
   }
 }
 
-/** A number below zero is the value of the option before it, and no option itself. */
+/** A negative number is the value of the option before it, not an option. */
 function withNegatives(args: readonly string[], options: Options): string[] {
   const words: string[] = [];
   for (const word of args) {
@@ -115,17 +115,17 @@ const flagOf = (name: string, option: Option | undefined) =>
 
 function readArguments(command: Words, words: readonly string[]): Record<string, never> {
   const read: Record<string, unknown> = {};
-  const left = [...words];
+  const remaining = [...words];
   for (const [name, argument] of Object.entries(command.arguments ?? {})) {
-    const own = left.splice(0, argument.many ? left.length : 1);
-    if (own.length === 0 && !argument.optional) {
+    const texts = remaining.splice(0, argument.many ? remaining.length : 1);
+    if (texts.length === 0 && !argument.optional) {
       throw new UsageFault(`missing required argument '${name}'`);
     }
-    const values = own.map((text) => within(`<${name}>`, argument.choices, argument.read, text));
+    const values = texts.map((text) => within(`<${name}>`, argument.choices, argument.read, text));
     read[name] = argument.many ? values : values[0];
   }
   // They are not shown: one may be a token.
-  if (left.length > 0) throw new UsageFault('too many arguments');
+  if (remaining.length > 0) throw new UsageFault('too many arguments');
   return read as Record<string, never>;
 }
 

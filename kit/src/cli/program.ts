@@ -10,12 +10,12 @@ import { similar } from './similar.ts';
 import { usual_every_seconds, watch } from './watch.ts';
 import { terminalWidth } from './wrapped.ts';
 
-/** Runs a command line and returns the exit code: 0 done, 1 failed, 2 not understood, or the command's own. */
+/** Returns the exit code: 0 done, 1 failed, 2 not understood, or the command's own. */
 export async function runProgram<Session>(
   program: Program<Session>,
   words: readonly string[],
 ): Promise<number> {
-  // The reader may stop early, as head does; that is no failure of ours.
+  // The reader may stop early, as head does; that is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -24,25 +24,25 @@ export async function runProgram<Session>(
   if (first === 'complete') return complete(program, others);
   if (['help', '--help', '-h'].includes(first)) return helpWith(program, others);
   try {
-    const found = findCommand(commandsOf(program), words);
-    return found
-      ? await runCommand(program, found.command, found.rest)
+    const match = findCommand(commandsOf(program), words);
+    return match
+      ? await runCommand(program, match.command, match.rest)
       : withoutCommand(program, first, others[0]);
   } catch (error) {
     return failed(program, error);
   }
 }
 
-/** Prints candidates, and does not outlive that: a person waits at the Tab key. */
+/** Prints candidates, and ends at once: a person waits at the Tab key. */
 async function complete<Session>(program: Program<Session>, words: string[]): Promise<number> {
   let isAway = false;
   const ask = program.ask?.(words, () => {
     isAway = true;
   });
-  const found = await candidates(program, words, ask ?? (async () => []));
-  // An end in good order would wait for a name server that does not answer.
+  const completions = await candidates(program, words, ask ?? (async () => []));
+  // A normal exit would wait for a name server that does not answer.
   const end = () => void (isAway && process.kill(process.pid, 'SIGKILL'));
-  process.stdout.write(found.map((word) => `${word}\n`).join(''), end);
+  process.stdout.write(completions.map((word) => `${word}\n`).join(''), end);
   return 0;
 }
 
@@ -95,8 +95,8 @@ function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): n
 
 /** `exw help authlist add`, `exw help authlist`, `exw help`. */
 function helpWith<Session>(program: Program<Session>, words: string[]): number {
-  const found = findCommand(commandsOf(program), words);
-  if (found) return write(helpOf(program, found.command));
+  const match = findCommand(commandsOf(program), words);
+  if (match) return write(helpOf(program, match.command));
   return write(overview(program, nounOf(program, words[0])));
 }
 
@@ -111,9 +111,9 @@ function withoutCommand<Session>(
   const unknown = noun ? verb : first || verb;
   if (unknown !== undefined && unknown !== '') {
     const what = unknown.startsWith('-') ? 'option' : 'command';
-    const known = nextWords(commandsOf(program), noun ? [noun.noun] : []);
-    const meant = what === 'command' ? similar(unknown, known) : '';
-    throw new UsageFault(`unknown ${what} '${unknown.replace(/(^-.*?)=.*/s, '$1')}'${meant}`);
+    const possibleWords = nextWords(commandsOf(program), noun ? [noun.noun] : []);
+    const suggestion = what === 'command' ? similar(unknown, possibleWords) : '';
+    throw new UsageFault(`unknown ${what} '${unknown.replace(/(^-.*?)=.*/s, '$1')}'${suggestion}`);
   }
   process.stderr.write(overview(program, noun));
   return 2;
@@ -125,7 +125,7 @@ function nounOf<Session>(
   word: string | undefined,
 ): Noun<Session> | undefined {
   const nouns = Object.values(program.groups).flat();
-  const named = nouns.find((one) => 'noun' in one && one.noun === word);
+  const named = nouns.find((entry) => 'noun' in entry && entry.noun === word);
   if (named && 'noun' in named) return named;
   const commands = commandsOf(program).filter(({ name }) => name.startsWith(`${word} `));
   return word && commands.length > 0

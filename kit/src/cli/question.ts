@@ -1,4 +1,4 @@
-// Questions to a person: for a yes before something is destroyed, and for secrets, which are not shown.
+// Questions to a person: for a yes before something is destroyed, and for secrets, without an echo.
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Failure, UsageFault } from './failures.ts';
@@ -6,22 +6,22 @@ import { Failure, UsageFault } from './failures.ts';
 export const isTerminal = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
 /**
- * Resolves when the answer is yes; `extent` adds how much it is about.
- * Errors: a usage fault off a terminal; a failure when it is no.
+ * Resolves when the answer is yes; `extent` adds how much is affected.
+ * Errors: a usage fault off a terminal; a failure when the answer is no.
  */
 export async function confirmed(
   question: string,
   extent?: () => Promise<string> | undefined,
 ): Promise<void> {
   if (!isTerminal()) throw new UsageFault(`${question} Add --yes to do it without being asked.`);
-  const said = [question, await extent?.()].filter(Boolean).join(' ');
-  const answer = await asked(`${said} Go on? [y/N] `, process.stderr);
+  const sentences = [question, await extent?.()].filter(Boolean).join(' ');
+  const answer = await readLine(`${sentences} Go on? [y/N] `, process.stderr);
   if (!/^y(es)?$/i.test(answer?.trim() ?? '')) throw new Failure('Nothing was changed.');
 }
 
 /**
  * A secret, such as `Token`: from a person, without an echo, or all of standard input.
- * Errors: a failure when the person leaves.
+ * Errors: a failure when the person cancels.
  */
 export async function askSecret(what: string): Promise<string> {
   if (!isTerminal()) {
@@ -30,7 +30,7 @@ export async function askSecret(what: string): Promise<string> {
   process.stderr.write(`${what}: `);
   // A terminal whose echo goes nowhere.
   const silent = new Writable({ write: (_chunk, _encoding, written) => written() });
-  const answer = await asked('', silent);
+  const answer = await readLine('', silent);
   if (answer === undefined) throw new Failure(`There is no ${what.toLowerCase()}.`);
   process.stderr.write('\n');
   return answer;
@@ -43,8 +43,8 @@ export async function standardInput(): Promise<string> {
   return text;
 }
 
-/** A line of the terminal; undefined for Ctrl-C and Ctrl-D. */
-function asked(question: string, output: NodeJS.WritableStream): Promise<string | undefined> {
+/** Reads a line from the terminal; undefined for Ctrl-C and Ctrl-D. */
+function readLine(question: string, output: NodeJS.WritableStream): Promise<string | undefined> {
   const { stdin } = process;
   const lines = createInterface({ input: stdin, output, terminal: true, historySize: 0 });
   return new Promise((resolve) => {

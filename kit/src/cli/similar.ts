@@ -1,40 +1,44 @@
-// "Did you mean …?" for a word that is nearly one of those that there are.
+// "Did you mean …?" for a word that is nearly a known one.
 
-/** Further off than this is another word. */
+/** With more edits it is another word. */
 const most_edits = 3;
 const least_likeness = 0.4;
 
-/** A line that names the known words nearest to an unknown one; nothing where none is near. */
-export function similar(word: string, known: readonly string[]): string {
-  const scored = [...new Set(known)]
-    .map((one) => ({ one, bare: withoutDashes(one) }))
-    .map(({ one, bare }) => ({ one, bare, edits: editsBetween(withoutDashes(word), bare) }))
+/** A line that names the known words nearest to an unknown one; empty when none is near. */
+export function similar(word: string, knownWords: readonly string[]): string {
+  const scored = [...new Set(knownWords)]
+    .map((candidate) => ({ candidate, bare: withoutDashes(candidate) }))
+    .map(({ candidate, bare }) => ({
+      candidate,
+      bare,
+      edits: editsBetween(withoutDashes(word), bare),
+    }))
     .filter(({ bare, edits }) => {
       const length = Math.max(withoutDashes(word).length, bare.length);
       return bare.length > 1 && edits <= most_edits && (length - edits) / length > least_likeness;
     });
   const least = Math.min(...scored.map(({ edits }) => edits));
-  const nearest = scored.filter(({ edits }) => edits === least).map(({ one }) => one);
+  const nearest = scored.filter(({ edits }) => edits === least).map(({ candidate }) => candidate);
   if (nearest.length === 0) return '';
   return `\n(Did you mean ${nearest.length > 1 ? 'one of ' : ''}${nearest.sort().join(', ')}?)`;
 }
 
 const withoutDashes = (word: string) => word.replace(/^--/, '');
 
-/** Letters put in, left out, replaced, or exchanged with the next one (optimal string alignment). */
-function editsBetween(one: string, other: string): number {
-  if (Math.abs(one.length - other.length) > most_edits) return Number.POSITIVE_INFINITY;
+/** Letters inserted, left out, replaced, or swapped with the next (optimal string alignment). */
+function editsBetween(word: string, other: string): number {
+  if (Math.abs(word.length - other.length) > most_edits) return Number.POSITIVE_INFINITY;
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0;
-  for (let i = 1; i <= one.length; i++) {
+  for (let i = 1; i <= word.length; i++) {
     rows[i] = [i];
     for (let j = 1; j <= other.length; j++) {
-      const cost = one[i - 1] === other[j - 1] ? 0 : 1;
+      const cost = word[i - 1] === other[j - 1] ? 0 : 1;
       const isSwapped =
-        i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+        i > 1 && j > 1 && word[i - 1] === other[j - 2] && word[i - 2] === other[j - 1];
       const least = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + cost);
       rows[i]?.push(isSwapped ? Math.min(least, at(i - 2, j - 2) + 1) : least);
     }
   }
-  return at(one.length, other.length);
+  return at(word.length, other.length);
 }

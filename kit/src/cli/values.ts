@@ -1,7 +1,7 @@
 // Values as people write and read them on a command line: times, spans, bytes, lists.
 import { UsageFault } from './failures.ts';
 
-/** The fault of a text that is no such value. */
+/** The fault for a text that is not such a value. */
 export const no = (what: string, text: string, expected: string) =>
   new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
 
@@ -16,8 +16,8 @@ export const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * Epoch seconds: a number, an ISO date or time, or from `now` on: `+30d`, `+1y`. A time without a zone is UTC.
- * `relative`: what an error shows of such times.
+ * Epoch seconds: a number, an ISO date or time, or from `now` on: `+30d`, `+1y`. A time without a
+ * zone is UTC. `relative`: the examples of relative times in an error.
  */
 export function timeFrom(text: string, now: number, relative = '+8h, +30d'): number {
   if (/^\d{1,12}$/.test(text)) return Number(text);
@@ -44,7 +44,7 @@ export function later(now: number, count: number, unit: string): number {
   return Math.floor(date.getTime() / 1000);
 }
 
-/** Seconds: a plain number, or `90s`, `5min`, `1h`; at most a day, which is what a timer is good for. */
+/** Seconds: a plain number, or `90s`, `5min`, `1h`; at most a day, which timers can take. */
 export function span(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,5})(s|min|h)?$/.exec(text) ?? [];
   const seconds = Number(count ?? Number.NaN) * (units[unit] ?? Number.NaN);
@@ -67,7 +67,10 @@ export function timeInWords(seconds: number): string {
     .replace(/:\d\d\.\d+Z/, 'Z');
 }
 
-/** Three digits that matter, in decimal units: `1.25 TB`. Rounded before the unit is chosen, so that 999,999 bytes are `1 MB`. */
+/**
+ * Three significant digits, in decimal units: `1.25 TB`.
+ * Rounded before the unit is selected, so that 999,999 bytes are `1 MB`.
+ */
 export function bytesInWords(bytes: number): string {
   const sizes = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
   const rounded = Number(Math.round(bytes).toPrecision(3));

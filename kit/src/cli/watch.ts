@@ -1,13 +1,13 @@
-// A list that is drawn anew in its place on the terminal, until Ctrl-C.
+// A list that is drawn again and again in its place on the terminal, until Ctrl-C.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '../visible.ts';
 
-/** How often, where nothing else is said. */
+/** The default of `--every`. */
 export const usual_every_seconds = 5;
 
 /**
- * Draws what `render` makes, and again every so many seconds. A failure after the first time is told
- * above the last list. Errors: those of the first time. It ends by a signal, with 0 for Ctrl-C.
+ * Draws what `render` returns, and again every so many seconds. A failure after the first time is
+ * shown above the last list. Errors: those of the first time. A signal ends it, Ctrl-C with 0.
  */
 export async function watch(render: () => Promise<string>, every_seconds: number): Promise<never> {
   process.once('SIGINT', () => process.exit(0));
@@ -27,7 +27,7 @@ export async function watch(render: () => Promise<string>, every_seconds: number
   }
 }
 
-/** Draws over the lines that were drawn before; as many as the terminal has room for. Returns how many those are. */
+/** Draws lines over the earlier ones, as many as the terminal has room for. Returns how many. */
 function draw(lines: readonly string[], before: number): number {
   const { rows = 24, columns = 80 } = process.stdout;
   const [head = '', ...others] = lines;

@@ -1,4 +1,4 @@
-// Text in lines that fit a width; what is continued stands below its own column, so that columns stay columns.
+// Text in lines that fit a width; the rest of a line stands below its own column.
 
 /** The columns of the terminal; 80 where there is none. */
 export function terminalWidth(): number {
@@ -17,7 +17,7 @@ function wrapLine(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const [begun = ''] = /^ *(?:\S.* {2,})?/.exec(line) ?? [];
   const lead = line.length - line.trimStart().length;
-  // A column that leaves too little beside it has the rest below it.
+  // A column that leaves too little room next to it has the rest below it.
   const isNarrow = begun.length > lead && begun.length > width * 0.6;
   const indent = ' '.repeat(isNarrow ? lead + 4 : begun.length);
   const lines = isNarrow ? [begun.trimEnd()] : [];

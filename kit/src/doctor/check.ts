@@ -1,13 +1,13 @@
 // A finding of the doctor: one thing that was looked at, without changing it.
 
-/** `ok`; `warning`: it works, less well or less safely than it could; `fault`: it does not work, or will not. */
+/** `warning`: it works, but less well or safely than it could; `fault`: it does not or will not. */
 export type State = 'ok' | 'warning' | 'fault';
 
 export interface Outcome {
   state: State;
   /** For people. */
   sentence: string;
-  /** The command that mends it, or the shortest way to one; null when nothing is to be done. */
+  /** The command that fixes it, or the shortest way to one; null when there is nothing to do. */
   remedy: string | null;
 }
 
@@ -35,7 +35,7 @@ export const fault = (sentence: string, remedy: string): Outcome => ({
   remedy,
 });
 
-/** Runs the checks one after another, so that none slows down what another measures. One that fails by itself is a warning. */
+/** Runs the checks one by one, so that none slows another down. One that throws is a warning. */
 export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const check of checks) {
@@ -54,14 +54,14 @@ async function look(check: Check): Promise<Outcome | Outcome[]> {
   }
 }
 
-/** The worst of them. */
+/** The worst state among them. */
 export function worst(findings: readonly Outcome[]): State {
   const has = (state: State) => findings.some((finding) => finding.state === state);
   return has('fault') ? 'fault' : has('warning') ? 'warning' : 'ok';
 }
 
 /** `one, two and 3 more`. */
-export function listed(names: readonly string[], most = 5): string {
-  const shown = names.slice(0, most).join(', ');
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+export function listed(names: readonly string[], maxShown = 5): string {
+  const shown = names.slice(0, maxShown).join(', ');
+  return names.length > maxShown ? `${shown} and ${names.length - maxShown} more` : shown;
 }

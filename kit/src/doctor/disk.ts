@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path';
 import { fault, type Outcome, ok, warning } from './check.ts';
 
 const mib = 1024 ** 2;
-/** In the numbers of statfs(2): what is written there is in memory alone. */
+/** The types of statfs(2) whose files are in memory only: tmpfs and ramfs. */
 const inMemory = new Set([0x01021994, 0x858458f6]);
 
-/** The folder itself, or the nearest one above it while it has not been made. */
+/** The folder, or its nearest parent that exists. */
 export function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
@@ -19,9 +19,9 @@ export interface SpaceNeeds {
   below_least: string;
   expected: number;
   below_expected: string;
-  /** Said of a folder that is lost when the machine restarts. */
+  /** For a folder in memory, which is lost when the machine restarts. */
   in_memory: string;
-  /** Of that. */
+  /** For a folder in memory. */
   remedy: string;
 }
 
@@ -74,34 +74,34 @@ export async function judgeFlushes(
   clock: SteadyClock,
   needs: FlushNeeds,
 ): Promise<Outcome> {
-  const taken = await medianFlush(folder, clock);
-  const takes = `A flush to the disk of ${folder} takes ${taken.toFixed(1)} ms, ${Math.floor(1000 / taken)} a second`;
-  if (taken > needs.too_slow) return fault(`${takes}: ${needs.when_too_slow}.`, needs.remedy);
-  if (taken > needs.slow) return warning(`${takes}: ${needs.when_slow}.`, needs.remedy);
+  const medianMs = await medianFlush(folder, clock);
+  const takes = `A flush to the disk of ${folder} takes ${medianMs.toFixed(1)} ms, ${Math.floor(1000 / medianMs)} a second`;
+  if (medianMs > needs.too_slow) return fault(`${takes}: ${needs.when_too_slow}.`, needs.remedy);
+  if (medianMs > needs.slow) return warning(`${takes}: ${needs.when_slow}.`, needs.remedy);
   return ok(`${takes}.`);
 }
 
-/** Of appending and flushing to a file that has no name: it is gone however this ends. */
+/** Milliseconds to append and flush. The file has no name, so that none is left behind. */
 async function medianFlush(folder: string, clock: SteadyClock): Promise<number> {
   const file = await openNameless(folder);
   try {
     const bytes = Buffer.alloc(flush_bytes, 1);
-    const taken: number[] = [];
+    const timesMs: number[] = [];
     const end = clock.steady() + most_seconds;
-    while (taken.length < most_flushes && clock.steady() < end) {
+    while (timesMs.length < most_flushes && clock.steady() < end) {
       const start = clock.steady();
       await file.write(bytes);
       await file.datasync();
-      taken.push((clock.steady() - start) * 1000);
+      timesMs.push((clock.steady() - start) * 1000);
     }
-    taken.sort((one, other) => one - other);
-    return Math.max(taken[taken.length >> 1] as number, 0.001);
+    timesMs.sort((a, b) => a - b);
+    return Math.max(timesMs[timesMs.length >> 1] as number, 0.001);
   } finally {
     await file.close();
   }
 }
 
-/** Linux's flag of it, without that of a folder; Node has no name for it. */
+/** Linux's O_TMPFILE without its O_DIRECTORY; Node has no constant for it. */
 const nameless = 0o20000000;
 
 async function openNameless(folder: string): Promise<FileHandle> {
@@ -110,7 +110,7 @@ async function openNameless(folder: string): Promise<FileHandle> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EOPNOTSUPP' && code !== 'EISDIR' && code !== 'EINVAL') throw error;
-    // Not every file system can: then the name is there for a moment.
+    // Not every file system can do this: there the file has a name for a moment.
     const path = join(folder, `.doctor-${process.pid}`);
     const file = await open(path, 'wx+', 0o600);
     await rm(path);
