@@ -5,7 +5,7 @@ import type { CallOptions, ChangeOptions, CreateOptions, WaitOptions } from './o
 import { commaSeparated, type Listing, listing } from './records.ts';
 import type { Transport } from './transport.ts';
 
-/** The names that the two variants have for the same. */
+/** The names of the same fields in the two variants. */
 const names = {
   current: {
     list: 'list_authlist_entries',
@@ -38,7 +38,7 @@ export class Authlist {
   }
 
   /**
-   * Lists the entries; those of an address (a part of it will do), or of these users, when asked for.
+   * Lists the entries, optionally only those of an address (or a part of one), or of these users.
    *
    * @example
    * ```ts
@@ -68,7 +68,7 @@ export class Authlist {
 
   /**
    * Adds an address, by default the one that the call comes from, until `expiry` (epoch seconds).
-   * Errors: ConflictError when the address is listed already, or for a user who is not on the account.
+   * Errors: ConflictError when the address is listed already, or the user is not on the account.
    *
    * @example
    * ```ts

@@ -12,8 +12,8 @@ import { Users } from './users.ts';
 /**
  * An account of a service that speaks the Proxy Network Account Management API.
  *
- * Every call takes a `signal`, `timeoutSeconds` and `retries` last, and fails with an ExitwardError.
- * Failures that may pass are tried again, after random, growing pauses, or when the server says:
+ * Each call takes a `signal`, `timeoutSeconds` and `retries` last, and fails with an ExitwardError.
+ * Temporary failures are tried again, after random, growing pauses, or when the server asks for it:
  * reading and removing always, creating with an `Idempotency-Key`, changing only when the server
  * cannot have acted on it. Errors of the constructor: OptionError.
  *
@@ -52,8 +52,8 @@ export class Exitward {
   }
 
   /**
-   * The response at `/v0`: with Exitward the contract's name, the variant and the paths; other
-   * servers may respond with anything; to check a token with any, use `contract.get`.
+   * The response at `/v0`: with Exitward the contract's name, the variant and the paths. Other
+   * servers may respond with anything. To check a token with any server, use `contract.get`.
    */
   async index(options?: CallOptions): Promise<Index> {
     return this.#transport.call('get_index', {}, options);

@@ -1,7 +1,7 @@
 // The errors of a call: a class for each status, and one for no response at all.
 import type { ErrorCode } from './openapi.ts';
 
-/** The details of an error, besides its message. */
+/** The details of an error, in addition to its message. */
 export interface ErrorDetails {
   status?: number | undefined;
   code?: ExitwardError['code'];
@@ -12,8 +12,8 @@ export interface ErrorDetails {
 }
 
 /**
- * A call failed. The message is the server's own where it gave one, for a person to read, and may
- * change on any day; programs go by `code`, or by the class.
+ * A call failed. The message is the server's own if it sent one. It is for people and may change at
+ * any time; programs decide by `code`, or by the class.
  *
  * @example
  * ```ts
@@ -31,17 +31,17 @@ export class ExitwardError extends Error {
   /** The HTTP status; undefined when there was no response. */
   readonly status: number | undefined;
   /**
-   * The code of the error (the header `exitward-error`), which a later server may have more of; from
-   * a server without codes, that of the status, such as `conflict`. Undefined when there was no response.
+   * The code of the error (the header `exitward-error`); later servers may have more codes. From a
+   * server without codes, that of the status, such as `conflict`. Undefined without a response.
    */
   readonly code: ErrorCode | (string & {}) | undefined;
-  /** The `x-request-id` of the response: tell it to your provider. */
+  /** The `x-request-id` of the response: include it when you contact your provider. */
   readonly requestId: string | undefined;
   /** How long the server asks to wait (`Retry-After`). */
   readonly retryAfterSeconds: number | undefined;
   /**
-   * Of a change: whether the server may have made it all the same, because an attempt ended without
-   * a clear response. Read the record before you send the change again.
+   * Of a change: whether the server may have made it anyway, because an attempt ended without a
+   * clear response. Read the record before you send the change again.
    */
   readonly mayHaveActed: boolean;
 
@@ -65,7 +65,7 @@ export class UnauthorizedError extends ExitwardError {
   override readonly name = 'UnauthorizedError';
 }
 
-/** 403: the API token is good, but may not do this. */
+/** 403: the API token is valid, but may not do this. */
 export class ForbiddenError extends ExitwardError {
   override readonly name = 'ForbiddenError';
 }
@@ -100,7 +100,7 @@ export class OptionError extends TypeError {
   }
 }
 
-/** 412: `ifMatch` does not hold, the record has changed since. */
+/** 412: `ifMatch` does not match, because the record has changed since. */
 export class PreconditionFailedError extends ExitwardError {
   override readonly name = 'PreconditionFailedError';
 }

@@ -1,4 +1,4 @@
-// The public face of @exitward/client.
+// The exports of @exitward/client.
 export { Exitward } from './client.ts';
 export * from './errors.ts';
 export type * from './openapi.ts';

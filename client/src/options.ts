@@ -1,4 +1,4 @@
-// The options of calls, beside their own arguments.
+// The options of calls, in addition to their own arguments.
 
 /** The options of every call. */
 export interface CallOptions {
@@ -8,7 +8,7 @@ export interface CallOptions {
   timeoutSeconds?: number;
   /** Instead of the client's own. */
   retries?: number;
-  /** The `traceparent` header (W3C Trace Context) of the span that the call belongs to: the server logs its trace id. */
+  /** The `traceparent` header (W3C Trace Context) of the call; the server logs the trace id. */
   traceparent?: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface CreateOptions extends CallOptions {
 
 /** The further options of changing and removing. */
 export interface ChangeOptions extends CallOptions {
-  /** Only if this is still the version: what `etagOf` says of the record; else PreconditionFailedError. */
+  /** Only if this is still the version (see `etagOf`), else PreconditionFailedError. */
   ifMatch?: string;
 }
 
 /** How long a change may wait for the proxy machines. */
 export interface WaitOptions {
-  /** The response comes when every live machine has applied the change, or after so many seconds. */
+  /** The response comes when every live machine has applied the change, or after this time. */
   waitSeconds?: number;
 }

@@ -9,7 +9,7 @@ import type { Transport } from './transport.ts';
 
 const secondsBetweenLooks = 1;
 
-/** Custom DNS entries: `client.overrides`. They hold on the override port, 500 above the normal one. */
+/** Custom DNS entries: `client.overrides`. They apply on the override port, 500 above the other. */
 export class Overrides {
   readonly #transport: Transport;
 
@@ -18,8 +18,8 @@ export class Overrides {
   }
 
   /**
-   * Lists the entries, expiring and expired ones included; those that lead to an address, or of
-   * these servers, when asked for.
+   * Lists the entries, including expiring and expired ones; optionally only those that lead to an
+   * address, or of these servers.
    *
    * @example
    * ```ts
@@ -44,8 +44,8 @@ export class Overrides {
 
   /**
    * Adds an entry, `pending` until the server's machines have applied it. With `waitSeconds` it is
-   * `active` in the response, or what it is when the time is over; waiting turns no entry that was
-   * made into an error.
+   * `active` in the response, or still `pending` when the time is over; waiting never turns a
+   * created entry into an error.
    * Errors: ConflictError when the hostname is overridden on the server already, or the server is
    * not on the contract.
    *
@@ -96,8 +96,8 @@ export class Overrides {
   }
 
   /**
-   * Looks until the entry is pending no more, for what is left of the time: a server may not know
-   * `Prefer: wait`, and ours waits for 30 seconds at most.
+   * Reads the entry until it is no longer pending, or the time is over: a server may not support
+   * `Prefer: wait`, and Exitward waits at most 30 seconds.
    */
   async #whenApplied(
     { waitSeconds = 0, ...options }: CallOptions & WaitOptions,

@@ -1,4 +1,4 @@
-// The address of a proxy, as programs want it: http://user:token@host:port.
+// The address of a proxy, as programs expect it: http://user:token@host:port.
 
 /** The needed part of a server's record, from `client.contract.servers`. */
 export interface ProxyServer {
@@ -10,11 +10,11 @@ export interface ProxyUrlOptions {
   server: ProxyServer;
   /** The address of the exit IP to leave by; the server's first when left out. */
   exit?: string;
-  /** The user's name. Left out, with `token`, by those whose address is on the authlist. */
+  /** The user's name. Leave it and `token` out when your address is on the authlist. */
   user?: string;
   /** A proxy access token of that user, from `client.users.createToken`. */
   token?: string;
-  /** Whether custom DNS entries are to be used: the override port, 500 higher. */
+  /** Whether to use custom DNS entries: the override port, 500 higher. */
   override?: boolean;
   /** `proxy-https` speaks TLS to the proxy itself, and the URL begins with `https:`. */
   service?: 'proxy' | 'proxy-https';
@@ -28,7 +28,7 @@ const defaultBasePorts = { proxy: 10_000, 'proxy-https': 12_000 };
 /**
  * The URL of an exit IP's proxy. The port is the base of the port scheme, plus the exit IP's
  * `port_base`, plus 500 for the override port.
- * Errors: RangeError for an exit that the server does not have, or a port that there is not.
+ * Errors: RangeError for an exit that the server does not have, or a port that does not exist.
  *
  * @example
  * ```ts
@@ -49,8 +49,10 @@ export function proxyUrl({
 }: ProxyUrlOptions): string {
   const exitIp = exit === undefined ? server.ips[0] : server.ips.find(({ ip }) => ip === exit);
   if (!exitIp) {
-    const known = server.ips.map(({ ip }) => ip).join(', ') || 'none';
-    throw new RangeError(`exit: ${server.hostname} has no exit IP ${exit ?? ''}; it has ${known}`);
+    const exitIps = server.ips.map(({ ip }) => ip).join(', ') || 'none';
+    throw new RangeError(
+      `exit: ${server.hostname} has no exit IP ${exit ?? ''}; it has ${exitIps}`,
+    );
   }
   if ((user === undefined) !== (token === undefined)) {
     throw new TypeError('user, token: expected both, or neither');

@@ -1,9 +1,9 @@
-// Records as they come back: lists that can be awaited or iterated, and the versions that they were read at.
+// Records as they come back: lists that can be awaited or iterated, and the versions of records.
 
-/** A list: `await` it for the array, or go through it with `for await`. */
+/** A list: `await` it for the array, or iterate over it with `for await`. */
 export interface Listing<Item> extends Promise<Item[]>, AsyncIterable<Item> {}
 
-/** The list that this call brings. */
+/** The list that this call returns. */
 export function listing<Item>(call: () => Promise<Item[]>): Listing<Item> {
   const items = call();
   return Object.assign(items, {
@@ -14,8 +14,8 @@ export function listing<Item>(call: () => Promise<Item[]>): Listing<Item> {
 }
 
 /**
- * A filter by several values, as the interface wants it.
- * Errors: TypeError for none at all, which asks for nothing, and which a server may take for "all".
+ * A filter by several values, as the API expects it.
+ * Errors: TypeError without a value, which asks for nothing, but which a server may take for "all".
  */
 export function commaSeparated(
   name: string,
@@ -25,7 +25,7 @@ export function commaSeparated(
   return values?.join(',');
 }
 
-// Beside the records, so that they stay what was on the wire.
+// Kept apart from the records, which stay as they were received.
 const etags = new WeakMap<object, string>();
 
 export function keepEtag(record: object, etag: string | null): void {
@@ -34,8 +34,8 @@ export function keepEtag(record: object, etag: string | null): void {
 
 /**
  * The version of a record, or of a whole list, as it was received. As `ifMatch` it keeps a change
- * from undoing another's. The status of a custom DNS entry is part of its version.
- * Errors: TypeError for what has none: an element of a list, a copy, or a server that names none.
+ * from undoing another one. The status of a custom DNS entry is part of its version.
+ * Errors: TypeError without a version: an element of a list, a copy, or a server that sends none.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export function keepEtag(record: object, etag: string | null): void {
  */
 export function etagOf(record: object): string {
   const etag = etags.get(record);
-  // Without, the change would be made on no condition at all.
+  // Without a version, the change would be made unconditionally.
   if (etag === undefined) throw new TypeError('record: has no version; read it by its id');
   return etag;
 }

@@ -1,11 +1,11 @@
-// The outcome of an attempt: the record of a response, or a failure with its code and its message.
+// The outcome of an attempt: the record of a response, or a failure with its code and message.
 import * as errors from './errors.ts';
 import { ExitwardError } from './errors.ts';
 import type { ErrorCode } from './openapi.ts';
 import { keepEtag } from './records.ts';
 import { readRetryAfter } from './retries.ts';
 
-/** A request, sent alike at each attempt. */
+/** A request, the same at each attempt. */
 export interface SentRequest {
   method: string;
   url: string;
@@ -21,7 +21,7 @@ export interface ReceivedResponse {
   text: string;
 }
 
-/** An attempt without success, and the error that the call fails with if it was the last. */
+/** A failed attempt, and the error that the call fails with if it was the last. */
 export interface FailedAttempt {
   Class: typeof ExitwardError;
   message: string;
@@ -30,12 +30,12 @@ export interface FailedAttempt {
   requestId: string | undefined;
   retryAfterSeconds: number | undefined;
   code: ExitwardError['code'];
-  /** The code of the system for a network error, such as ECONNREFUSED. */
+  /** The system's code for a network error, such as ECONNREFUSED. */
   networkCode: string | undefined;
   cause: unknown;
 }
 
-/** The class of each status, and the code of an error whose response has none. */
+/** The class of each status, and the code when the response has none. */
 const kinds: Record<number, { Class: typeof ExitwardError; code: ErrorCode }> = {
   400: { Class: errors.BadRequestError, code: 'bad_request' },
   401: { Class: errors.UnauthorizedError, code: 'unauthorized' },
@@ -49,7 +49,7 @@ const kinds: Record<number, { Class: typeof ExitwardError; code: ErrorCode }> = 
   503: { Class: errors.UnavailableError, code: 'unavailable' },
 };
 
-/** The record of a successful response. Errors: when there is none, as from a server of another kind. */
+/** The record of a successful response. Errors: there is none, as from another kind of server. */
 export function readRecord(request: SentRequest, response: ReceivedResponse): object | undefined {
   const { status, headers, text } = response;
   if (status === 204 || request.method === 'DELETE') return undefined;
@@ -63,7 +63,7 @@ export function readRecord(request: SentRequest, response: ReceivedResponse): ob
   return value;
 }
 
-/** The failure that an error response tells. */
+/** The failure that an error response reports. */
 export function failedBy(request: SentRequest, response: ReceivedResponse): FailedAttempt {
   const { status, headers, text } = response;
   const kind = kinds[status];
@@ -99,7 +99,7 @@ export function withoutResponse(
   };
 }
 
-/** The message of an error response that has none itself. */
+/** The message for an error response without one. */
 function insteadOf(request: SentRequest, response: ReceivedResponse): string {
   const { status, headers } = response;
   // Browsers hide a redirect behind status 0.
@@ -121,7 +121,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Node tells why a request failed in the error's cause. */
+/** Node puts the reason why a request failed into the error's cause. */
 function causeOf(error: unknown): { code?: unknown; message?: unknown } {
   const { cause } = error as { cause?: unknown };
   return typeof cause === 'object' && cause !== null ? cause : {};
@@ -134,6 +134,6 @@ function networkCodeOf(error: unknown): string | undefined {
 
 function reasonOf(error: unknown): string {
   const { message } = causeOf(error);
-  // When several addresses were tried, only the code says something.
+  // When several addresses were tried, the message is empty, and only the code helps.
   return (typeof message === 'string' && message) || networkCodeOf(error) || String(error);
 }

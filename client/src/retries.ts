@@ -2,29 +2,29 @@
 
 const transientStatuses = [429, 502, 503, 504];
 
-/** Failures before a byte is sent. Browsers do not tell; there, a network error is always unclear. */
+/** Failures before a byte is sent. Browsers give no code: their network errors are unclear. */
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
-/** How an attempt failed: with a response, or by the network. */
+/** How an attempt failed: with a response, or without one. */
 interface Failure {
   status?: number | undefined;
   networkCode?: string | undefined;
 }
 
-/** Whether another attempt may fare better. */
+/** Whether another attempt may succeed. */
 export function isTransient({ status }: Failure): boolean {
   return status === undefined || transientStatuses.includes(status);
 }
 
-/** Whether the server may have acted on the request that failed so. */
+/** Whether the server may have acted on the failed request. */
 export function isUnclear({ status, networkCode }: Failure): boolean {
   return status === undefined ? !neverConnected.includes(networkCode ?? '') : status >= 500;
 }
 
 /**
  * Whether a request may be sent again after an attempt that the server may have acted on.
- * A PATCH may not: another's change in between would be lost. Nor may what has an If-Match: its own
- * success would come back as 412. A POST may with a key by which the server knows it again.
+ * A PATCH may not: another client's change in between would be lost. Nor may a request with an
+ * If-Match: its own success would come back as 412. A POST may if it has an idempotency key.
  */
 export function isRepeatable(
   method: string,
@@ -40,8 +40,8 @@ const firstPauseSeconds = 0.5;
 const longestBackoffSeconds = 8;
 
 /**
- * How long to wait after the attempt of this number (from 1): what the server asks for, and a
- * random part of a span that doubles each time, so that many clients do not come back at once.
+ * How long to wait after the attempt of this number (from 1): as long as the server asks for, plus
+ * a random part of a span that doubles each time, so that clients do not all come back at once.
  */
 export function pauseSeconds(
   attempt: number,
@@ -54,13 +54,13 @@ export function pauseSeconds(
 
 /**
  * The seconds of `Retry-After`, which is a number or a date; undefined when absent or neither.
- * A date is held against the response's own `Date`, for the clocks may differ.
+ * A date is compared with the response's own `Date`, since the clocks may differ.
  */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value);
-  // Without this, Date.parse takes "-5" for a year.
+  // Without this check, Date.parse reads "-5" as a year.
   const then = value.endsWith('GMT') ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(then)) return undefined;
   const respondedAt = Date.parse(headers.get('date') ?? '');
@@ -68,7 +68,7 @@ export function readRetryAfter(headers: Headers): number | undefined {
   return Math.max(0, (then - now) / 1000);
 }
 
-/** Resolves after so many seconds. Errors: the signal's reason, as soon as it is aborted. */
+/** Resolves after this many seconds. Errors: the signal's reason, as soon as it is aborted. */
 export function pause(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {

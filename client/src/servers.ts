@@ -5,7 +5,7 @@ import type { CallOptions } from './options.ts';
 import { commaSeparated, type Listing, listing } from './records.ts';
 import type { Transport } from './transport.ts';
 
-/** The parts of the record of a server on the contract that come only when they are asked for. */
+/** The parts of the record of a server on the contract that are sent only on request. */
 export type Detail = 'location' | 'geostatus' | 'usage';
 
 /** Every server of the network, on the contract or not: `client.servers`. */
@@ -17,7 +17,7 @@ export class Servers {
   }
 
   /**
-   * Lists them; with `location` when asked for.
+   * Lists them, with `location` on request.
    *
    * @example
    * ```ts
@@ -47,7 +47,7 @@ export class ContractServers {
   }
 
   /**
-   * Lists them, or those of these names; with the details asked for.
+   * Lists them, or only those with these names, with the requested details.
    *
    * @example
    * ```ts
@@ -68,7 +68,7 @@ export class ContractServers {
     });
   }
 
-  /** One of them. Errors: ForbiddenError when it is not on the contract, NotFoundError when there is none. */
+  /** One of them. Errors: ForbiddenError when it is not on the contract; NotFoundError. */
   async get(
     server: string,
     { detail }: { detail?: readonly Detail[] } = {},
@@ -90,7 +90,7 @@ export class AccountContract {
   }
 
   /**
-   * The contract, with the network-wide usage of the running period.
+   * The contract, with the network-wide usage of the current period.
    *
    * @example
    * ```ts

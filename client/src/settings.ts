@@ -6,18 +6,18 @@ export interface ExitwardOptions {
   baseUrl: string;
   /** The API token of the account. */
   token: string;
-  /** The variant of the interface that the server is spoken to in; `current` when left out. */
+  /** The variant of the API to use; `current` when left out. */
   variant?: 'current' | 'earlier';
-  /** How long one attempt may take, its response included; 30 when left out. */
+  /** How long one attempt may take, including its response; 30 when left out. */
   timeoutSeconds?: number;
   /** How often a call is tried again; 3 when left out, 0 for never. */
   retries?: number;
-  /** A server that asks for a longer pause (`Retry-After`) is not waited for; 30 when left out. */
+  /** The longest pause (`Retry-After`) of a server to wait for; 30 when left out. */
   longestPauseSeconds?: number;
   /**
-   * Whether each POST carries an `Idempotency-Key`, and is tried again on the strength of it; `true`
-   * when left out. Exitward honours the key. Of a server that does not, set `false`: else a POST
-   * whose response was lost may come back as 409, because of its own first attempt.
+   * Whether each POST has an `Idempotency-Key`, and can therefore be tried again; `true` when left
+   * out. Exitward honours the key. For a server that does not, set `false`: otherwise a POST whose
+   * response was lost may come back as 409, because of its own first attempt.
    */
   idempotencyKeys?: boolean;
   /** Instead of the global `fetch`. */
@@ -27,7 +27,7 @@ export interface ExitwardOptions {
 export interface Settings {
   /** Without a slash at its end. */
   baseUrl: string;
-  /** The header. */
+  /** The value of the header. */
   authorization: string;
   variant: 'current' | 'earlier';
   timeoutSeconds: number;
@@ -55,19 +55,19 @@ export function readSettings(options: ExitwardOptions): Settings {
     retries,
     longestPauseSeconds,
     idempotencyKeys,
-    // Bound late and to nothing: a browser's fetch refuses to be called as a method.
+    // Looked up late, and not called as a method, which a browser's fetch refuses.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   };
 }
 
-/** Errors: OptionError for what a timer would take for "at once". */
+/** Errors: OptionError for a value that a timer would take for "at once". */
 export function requireSpan(name: string, seconds: number): void {
   if (!(seconds >= 0 && seconds <= 86_400)) {
     throw new OptionError(name, `expected seconds, 86400 at most, got ${seconds}`);
   }
 }
 
-/** Errors: OptionError for one that no server would read. */
+/** Errors: OptionError for an invalid one, which servers would ignore. */
 export function requireTraceparent(traceparent: string | undefined): void {
   if (
     traceparent === undefined ||
@@ -108,9 +108,9 @@ function readBaseUrl(baseUrl: string): string {
   return url.origin + path;
 }
 
-/** The token as the half of the Basic pair that the variant wants. */
+/** The token as the half of the Basic pair that the variant expects. */
 function basic(token: string, variant: Settings['variant']): string {
-  // A colon would end the username, and so the token of the earlier variant.
+  // A colon would end the username, which is the token in the earlier variant.
   if (typeof token !== 'string' || !/^[!-9;-~]+$/.test(token)) {
     throw new OptionError(
       'token',

@@ -14,7 +14,7 @@ import { requireRetries, requireSpan, requireTraceparent, type Settings } from '
 
 type Options = CreateOptions & ChangeOptions & WaitOptions;
 
-/** How long `Prefer: wait` may ask for. */
+/** The longest wait that `Prefer: wait` may ask for. */
 const longestWaitSeconds = 30;
 
 export class Transport {
@@ -46,7 +46,7 @@ export class Transport {
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(request);
       if ('text' in outcome) return readRecord(request, outcome) as Operations[Id]['response'];
-      // The record is gone already: an attempt before this one removed it.
+      // The record is gone already: an earlier attempt removed it.
       if (method === 'DELETE' && outcome.status === 404 && mayHaveActed) {
         return undefined as Operations[Id]['response'];
       }
@@ -61,7 +61,7 @@ export class Transport {
     }
   }
 
-  /** A new Idempotency-Key, if the server knows what it is. `randomUUID` is missing on plain-HTTP pages. */
+  /** A new Idempotency-Key, if the server honours it. Plain-HTTP pages have no `randomUUID`. */
   #newKey(): string | undefined {
     if (!this.#settings.idempotencyKeys) return undefined;
     const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -119,7 +119,7 @@ export class Transport {
         signal: controller.signal,
         // A redirect would turn a POST into a GET.
         redirect: 'manual',
-        // A browser is to add no cookies, and to open no login window after a 401.
+        // A browser must not add cookies, nor open a login window after a 401.
         credentials: 'omit',
       });
       const { status, headers: received, ok } = response;
@@ -139,7 +139,7 @@ type Given = Record<string, string | number | undefined>;
 
 /**
  * The path with its parameters filled in.
- * Errors: TypeError for one that would lead to another path: an empty id would be the whole list.
+ * Errors: TypeError for one that leads to another path: an empty id would mean the whole list.
  */
 function fillPath(path: string, parameters: Given = {}): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {

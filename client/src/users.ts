@@ -31,8 +31,8 @@ export class Users {
   }
 
   /**
-   * Creates a proxy access token: the password of that user towards the proxy. `expire` is its
-   * lifetime in seconds; the contract's default, usually a year, when left out.
+   * Creates a proxy access token: the user's password for the proxy. `expire` is its lifetime in
+   * seconds; the contract's default, usually a year, when left out.
    * Errors: ConflictError for a user who is unknown, inactive, or without the proxy flag.
    *
    * @example

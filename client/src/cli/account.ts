@@ -21,7 +21,7 @@ export const login = command({
   notes: `The token is asked for on a terminal, without showing it. It is stored in $XDG_CONFIG_HOME/exitward/exw.json
 (usually ~/.config/exitward/exw.json), for you alone to read.`,
   run: async ({ options }, session) => {
-    // The service is checked before the token is asked for: it would go there.
+    // The service is checked before the token is requested, since the token is sent there.
     session.service();
     const token = await readToken(options['token-file'] ?? '-');
     const { client, url, variant } = session.accountWith({ value: token, source: 'the token' });

@@ -1,4 +1,4 @@
-// A list of addresses as a person writes it: a line for each, with a user and an end where those differ.
+// A list of addresses as a person writes it: a line for each, if need be with a user and an end.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { address, canonicalAddress, now, time } from './values.ts';
 
@@ -15,7 +15,7 @@ export interface LineFault {
   message: string;
 }
 
-/** Reads `ADDRESS [USER [END]]` of each line; blank lines and comments count for nothing. All faults are told. */
+/** Reads `ADDRESS [USER [END]]` of each line, except blanks and comments; reports all faults. */
 export function readAddresses(text: string): { lines: AddressLine[]; faults: LineFault[] } {
   const lines: AddressLine[] = [];
   const faults: LineFault[] = [];
@@ -52,7 +52,7 @@ function readLine([ip = '', user, end, ...more]: string[], line: number): Addres
   };
 }
 
-/** The value, or its fault with the name of the field before it. */
+/** The value, or its fault with the name of the field in front. */
 function named<T>(field: string, read: () => T): T {
   try {
     return read();

@@ -41,7 +41,10 @@ export const userOption = {
   read: String,
 } as const;
 
-/** The user who is meant. Errors: a usage fault when there are several, or in the earlier variant, which tells none. */
+/**
+ * The given user, or the account's only one. Errors: a usage fault when there are several, or in
+ * the earlier variant, which lists none.
+ */
 export async function requireUser(
   { client, variant }: Account,
   given: string | undefined,
@@ -57,7 +60,7 @@ export async function requireUser(
   throw new UsageFault(`--user: expected one of ${names.slice(0, names_shown).join(', ')}${more}`);
 }
 
-/** The entry with this id or address, or of this machine. */
+/** The id of the entry with this id or address, or of this machine. */
 async function idOfEntry({ client }: Account, entry: number | string | undefined): Promise<number> {
   if (typeof entry === 'number') return entry;
   const { id } =
@@ -102,18 +105,18 @@ All lines are checked first. Should the service refuse one after that, those bef
       expiry,
     });
     const why = options.expiry === undefined ? ' (--expiry says otherwise)' : '';
-    return record(entry, columns, `${said(entry)}${why}.`);
+    return record(entry, columns, `${listedInWords(entry)}${why}.`);
   },
 });
 
-/** Lists the addresses on standard input: all, or none as far as the interface lets us. */
+/** Lists the addresses on standard input: all, or none as far as the API allows. */
 async function addList(
   account: Account,
   given: { user: string | undefined; expiry: number | undefined; 'dry-run': boolean },
 ): Promise<Shown> {
   const { lines, faults } = readAddresses(await standardInput());
   const { fresh, listed, unknown } = await compare(account, lines, given);
-  const all = [...faults, ...unknown].sort((one, other) => one.line - other.line);
+  const all = [...faults, ...unknown].sort((a, b) => a.line - b.line);
   if (all.length > 0) {
     const list = all.map(({ line, message }) => `\n- line ${line}, ${message}`);
     throw new Failure(
@@ -125,12 +128,13 @@ async function addList(
   notify(summary);
   const added: AuthlistEntry[] = [];
   for (const entry of fresh) {
-    const one = await account.client.authlist.add(entry).catch(async (error: Error) => {
-      const left = await takeBack(account, added);
-      const outcome = left > 0 ? `${left} of those before it stay listed` : 'Nothing was changed';
+    const created = await account.client.authlist.add(entry).catch(async (error: Error) => {
+      const stillListed = await takeBack(account, added);
+      const outcome =
+        stillListed > 0 ? `${stillListed} of those before it stay listed` : 'Nothing was changed';
       throw new Failure(`${entry.ip}: ${error.message} ${outcome}.`);
     });
-    added.push(one);
+    added.push(created);
   }
   return { ...table(added, columns), sentence: `Listed: ${added.length}.` };
 }
@@ -142,7 +146,7 @@ const columnsToAdd: Column[] = columns.filter((column) =>
 const users = (entries: ReadonlyArray<{ user: string }>) =>
   [...new Set(entries.map(({ user }) => user))].join(', ') || 'nobody';
 
-/** The lines that are not listed yet, and those of users that there are not. */
+/** The lines that are not listed yet, and those with unknown users. */
 async function compare(
   account: Account,
   lines: readonly AddressLine[],
@@ -151,38 +155,38 @@ async function compare(
   const isListed = new Set(
     (await account.client.authlist.list()).map(({ ip }) => canonicalAddress(ip)),
   );
-  const left = lines.filter(({ ip }) => !isListed.has(canonicalAddress(ip)));
-  const usual = left.some(({ user }) => user === undefined)
+  const newLines = lines.filter(({ ip }) => !isListed.has(canonicalAddress(ip)));
+  const usual = newLines.some(({ user }) => user === undefined)
     ? await requireUser(account, given.user)
     : '';
   const expiry = given.expiry ?? now() + usual_seconds;
-  const fresh = left.map((one) => ({
-    ip: one.ip,
-    user: one.user ?? usual,
-    expiry: one.expiry ?? expiry,
+  const fresh = newLines.map((line) => ({
+    ip: line.ip,
+    user: line.user ?? usual,
+    expiry: line.expiry ?? expiry,
   }));
-  const known =
+  const userNames =
     account.variant === 'earlier'
       ? undefined
       : new Set((await account.client.users.list()).map(({ name }) => name));
-  const unknown = left
-    .filter(({ user }) => user !== undefined && known?.has(user) === false)
+  const unknown = newLines
+    .filter(({ user }) => user !== undefined && userNames?.has(user) === false)
     .map(({ line, user }) => ({ line, message: `user: ${user} is no active user of the account` }));
-  return { fresh, listed: lines.length - left.length, unknown };
+  return { fresh, listed: lines.length - newLines.length, unknown };
 }
 
-/** Takes these off the list again; returns how many could not be. */
+/** Takes these off the list again; returns how many stay listed. */
 async function takeBack({ client }: Account, entries: readonly AuthlistEntry[]): Promise<number> {
-  let left = 0;
+  let stillListed = 0;
   for (const { id } of entries) {
     await client.authlist.remove(id).catch(() => {
-      left += 1;
+      stillListed += 1;
     });
   }
-  return left;
+  return stillListed;
 }
 
-function said({ ip, user, user_active, expiry }: AuthlistEntry): string {
+function listedInWords({ ip, user, user_active, expiry }: AuthlistEntry): string {
   const vain = user_active ? '' : ', who is no active proxy user, so it gives no access,';
   return `${ip} is listed for ${user}${vain} until ${timeInWords(expiry)}`;
 }
@@ -223,7 +227,7 @@ const change = command({
     const account = await session.account();
     const id = await idOfEntry(account, entry);
     const changed = await account.client.authlist.change(id, changes);
-    return record(changed, columns, `${said(changed)}.`);
+    return record(changed, columns, `${listedInWords(changed)}.`);
   },
 });
 
@@ -241,8 +245,8 @@ const remove = command({
   run: async ({ arguments: { entry } }, session) => {
     const account = await session.account();
     const ids: number[] = [];
-    for (const one of entry.length === 0 ? [undefined] : entry)
-      ids.push(await idOfEntry(account, one));
+    for (const key of entry.length === 0 ? [undefined] : entry)
+      ids.push(await idOfEntry(account, key));
     for (const id of ids) await account.client.authlist.remove(id);
     return done(`Removed: ${ids.join(', ')}.`, { removed: ids });
   },
@@ -282,7 +286,7 @@ entry expires after five times --every. An address that was listed before is lef
     if (end !== undefined && end <= now())
       throw new UsageFault(`--expiry: ${timeInWords(end)} has passed`);
     const account = await session.account();
-    const own = new OwnAddress(account.client, {
+    const ownAddress = new OwnAddress(account.client, {
       user: await requireUser(account, user),
       every_seconds: every,
       end,
@@ -290,16 +294,16 @@ entry expires after five times --every. An address that was listed before is lef
     });
     const stop = stopSignal();
     try {
-      await own.look();
-      await own.keep(stop);
+      await ownAddress.look();
+      await ownAddress.keep(stop);
     } finally {
-      await own.remove();
+      await ownAddress.remove();
     }
     return 0;
   },
 });
 
-/** A line of JSON for each, since there is no end at which to close a list. */
+/** As JSON a line for each entry, since there is no end at which to close a list. */
 function showListed(entry: AuthlistEntry, isJson: boolean): void {
   if (isJson) process.stdout.write(`${jsonText(entry, 0)}\n`);
   else print(table([entry], columns), false);

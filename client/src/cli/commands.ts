@@ -1,11 +1,11 @@
-// The program exw: its table of commands, from which parsing, help, completion and the manual come.
+// The program exw: the table of commands from which parsing, help, completion and the manual come.
 
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
 import { ExitwardError } from '../errors.ts';
 import { contract, login, logout, servers, tokenCreate, users, whoami } from './account.ts';
 import { authlistCommands } from './authlist.ts';
-import { asking } from './completion.ts';
+import { askService } from './completion.ts';
 import { dnsCommands } from './dns.ts';
 import { doctor } from './doctor.ts';
 import { exits } from './exits.ts';
@@ -49,7 +49,7 @@ export function exw(env: Environment, version = ''): Program<Session> {
     ],
     notes,
     open: (options) => new Session(options as ConstructorParameters<typeof Session>[0], env),
-    ask: (words, onAway) => asking(words, env, onAway),
+    ask: (words, onAway) => askService(words, env, onAway),
     linesOf: (message, error) =>
       error instanceof ExitwardError && error.mayHaveActed
         ? [message, 'The change may have been made all the same; look before you try again.']

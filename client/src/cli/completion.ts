@@ -1,4 +1,4 @@
-// The names that a shell completes for exw: the service of the login is asked for them.
+// The names that a shell completes for exw, from the service of the login.
 import { statSync } from 'node:fs';
 import type { Ask } from '../../../kit/src/cli/command.ts';
 import type { Exitward } from '../client.ts';
@@ -9,11 +9,11 @@ import type { Environment } from './stored_login.ts';
 const patience_seconds = 1;
 
 /**
- * Asks the service of the login, within a second. A service that is away or slow (`onAway`), and a
- * login that fails, have no words.
+ * Asks the service of the login, within a second. There are no words when the service is offline or
+ * slow, or the login fails; `onAway` is called then.
  */
-export function asking(words: readonly string[], env: Environment, onAway: () => void): Ask {
-  return async (known) => {
+export function askService(words: readonly string[], env: Environment, onAway: () => void): Ask {
+  return async (kind) => {
     const { EXW_TOKEN_FILE: file } = env;
     // Standard input is the shell's, and a pipe may never end.
     if (file && !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
@@ -25,7 +25,7 @@ export function asking(words: readonly string[], env: Environment, onAway: () =>
     const flags = { insecure: words.includes('--insecure'), json: false };
     try {
       const { client } = await new Session({ ...options, ...flags }, env).account();
-      return (await lists[known]?.(client, { retries: 0, timeoutSeconds: patience_seconds })) ?? [];
+      return (await lists[kind]?.(client, { retries: 0, timeoutSeconds: patience_seconds })) ?? [];
     } catch {
       onAway();
       return [];
@@ -35,7 +35,7 @@ export function asking(words: readonly string[], env: Environment, onAway: () =>
 
 type List = (client: Exitward, call: CallOptions) => Promise<string[]>;
 
-/** By the records that an argument or option is one of. */
+/** By the kind of records that an argument or option names. */
 const lists: Readonly<Record<string, List>> = {
   servers: async (client, call) =>
     (await client.contract.servers.list({}, call)).map(({ server }) => server),

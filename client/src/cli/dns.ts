@@ -126,7 +126,7 @@ const remove = command({
   extent: async () => '"exw dns add" makes them anew.',
   run: async ({ arguments: { id: ids } }, session) => {
     const { client } = await session.account();
-    for (const one of ids) await client.overrides.remove(one);
+    for (const entryId of ids) await client.overrides.remove(entryId);
     return done(`Removed: ${ids.join(', ')}.`, { removed: ids });
   },
 });

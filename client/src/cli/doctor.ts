@@ -1,4 +1,5 @@
-// exw doctor: why a connection through the proxy does not work. It looks from this machine to the exit, and stops where nothing more can be seen.
+// exw doctor: why a connection through the proxy does not work. It checks each step from this
+// machine to the exit, and stops where it can see no further.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Part, print } from '../../../kit/src/cli/output.ts';
@@ -27,12 +28,12 @@ import type { Account, Session } from './session.ts';
 import { requestThrough } from './through.ts';
 import { address, now } from './values.ts';
 
-/** One thing that was looked at. */
+/** The outcome of one check. */
 interface Finding {
   name: string;
   state: 'ok' | 'warning' | 'fault';
   sentence: string;
-  /** The command or step that mends it. */
+  /** The command or step that fixes it. */
   remedy: string | null;
 }
 
@@ -100,8 +101,9 @@ need not be listed.`,
 });
 
 const worst = (findings: readonly Finding[]) =>
-  (['fault', 'warning'] as const).find((state) => findings.some((one) => one.state === state)) ??
-  'ok';
+  (['fault', 'warning'] as const).find((state) =>
+    findings.some((finding) => finding.state === state),
+  ) ?? 'ok';
 
 type Wanted = Parameters<typeof urlOf>[2] & {
   server?: string | undefined;
@@ -109,7 +111,7 @@ type Wanted = Parameters<typeof urlOf>[2] & {
   to?: string | undefined;
 };
 
-/** One thing after the other; what rests on a fault is left out. */
+/** One check after another; a check that depends on something faulty is left out. */
 async function* examined(
   session: Session,
   wanted: Wanted,
@@ -137,7 +139,7 @@ async function* examined(
   yield* throughOf(chosen, wanted, credentials);
 }
 
-/** Whether the service is there, knows the token, and has a contract that holds. */
+/** Whether the service can be reached, accepts the token, and has a valid contract. */
 async function serviceOf({ client, url }: Account): Promise<[Finding[], isUsable: boolean]> {
   try {
     const { name, expiry, period } = await client.contract.get({ retries: 1, timeoutSeconds: 10 });
@@ -245,7 +247,7 @@ const remedies: Record<string, string> = {
   destination_refused: '--to with another destination',
 };
 
-/** For people each finding with its remedy below; off a terminal a line of four cells. */
+/** For people each finding with its remedy below; for programs a line of four cells. */
 function partOf(findings: readonly Finding[], forPeople: boolean): Part {
   if (!forPeople) {
     const columns = ['state', 'name', 'sentence', 'remedy'].map((name) => [name, name] as const);

@@ -1,4 +1,4 @@
-// exw exits: the exit IPs of the contract's servers, as a table or as lists that other programs take.
+// exw exits: the exit IPs of the contract's servers, as a table or as lists for other programs.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
@@ -11,7 +11,7 @@ import { command } from './command.ts';
 import { type Account, readToken } from './session.ts';
 import { port } from './values.ts';
 
-/** The options that choose a port of an exit IP. */
+/** The options that select a port of an exit IP. */
 export const portOptions = {
   override: { summary: 'the override port, where custom DNS entries hold' },
   service: {
@@ -32,7 +32,7 @@ export const portOptions = {
   },
 } as const satisfies Record<string, Option>;
 
-/** The options by which a user shows who it is to the proxy. */
+/** The options by which a user signs in to the proxy. */
 export const credentialOptions = {
   user: {
     known: 'users',
@@ -49,13 +49,13 @@ export const credentialOptions = {
 
 type PortOptions = OptionValues<typeof portOptions>;
 
-/** The name and password towards the proxy. */
+/** The name and password for the proxy. */
 export interface Credentials {
   user: string;
   token: string;
 }
 
-/** The URL of an exit IP's proxy. Errors: a usage fault for a base that makes no port. */
+/** The URL of an exit IP's proxy. Errors: a usage fault for a base that gives no valid port. */
 export function urlOf(
   server: ContractServer,
   { ip }: ExitIp,
@@ -82,7 +82,7 @@ function hostOf({ hostname }: ContractServer, host: string | undefined): string 
 }
 
 /**
- * The servers of the contract that have a proxy, all or those of these names.
+ * The servers of the contract that have a proxy, all or only those with these names.
  * Errors: a failure for a name that is not on the contract.
  */
 async function proxyServers(
@@ -94,13 +94,13 @@ async function proxyServers(
   const servers = await client.contract.servers.list({ ...filter, detail: ['location'] });
   const unknown = names?.find((name) => !servers.some(({ server }) => server === name));
   if (unknown !== undefined) throw new Failure(`${unknown} is no server of the contract.`);
-  // The earlier variant has one word for both.
+  // The earlier variant has one service for both.
   const wanted = variant === 'earlier' ? 'proxy' : service;
   return servers.filter(({ services }) => services.includes(wanted));
 }
 
 /**
- * The exit to leave by: the one that is asked for, else the first that works.
+ * The exit to leave by: the requested one, else the first that works.
  * Errors: a failure when there is none.
  */
 export async function chooseExit(
@@ -216,7 +216,7 @@ export const exits = command({
   },
 });
 
-/** Errors: a usage fault for one without the other; a failure when the file cannot be read. */
+/** Errors: a usage fault for a user or a token alone; a failure when the file cannot be read. */
 export async function credentialsOf(
   user: string | undefined,
   file: string | undefined,

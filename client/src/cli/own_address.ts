@@ -1,4 +1,4 @@
-// The address of this machine, as the service sees it: found, listed, and kept listed while it changes.
+// The address of this machine, as the service sees it: finds it, lists it, and keeps it listed.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { notify } from '../../../kit/src/cli/output.ts';
@@ -9,18 +9,18 @@ import type { AuthlistEntry } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { canonicalAddress, isSameAddress, now } from './values.ts';
 
-/** An entry lives for so many looks, so that a few may fail. */
+/** An entry lasts for this many looks, so that a few may fail. */
 const looks = 5;
-/** A look that fails is followed by another one anyway. */
+/** Few retries: a look that fails is followed by another one anyway. */
 const briefly = { retries: 1, timeoutSeconds: 10 };
 const probe_seconds = 60;
 
-/** Whether it is one of these conflicts. A service without specific codes has one for all of them. */
+/** Whether it is one of these conflicts. A service without specific codes has one code for all. */
 function isConflict(error: unknown, ...codes: string[]): error is ExitwardError {
   return error instanceof ExitwardError && [...codes, 'conflict'].includes(error.code ?? '');
 }
 
-/** The address that is listed already, which the message alone has; undefined for any other error. */
+/** The address that is listed already, which only the message has; undefined for other errors. */
 function addressListedBy(error: unknown): string | undefined {
   return isConflict(error, 'address_taken') ? addressIn(error.message) : undefined;
 }
@@ -33,35 +33,35 @@ function addressIn(message: string): string | undefined {
 /** The entry of an address. Errors: a failure when the account has none. */
 export async function requireEntry(client: Exitward, ip: string): Promise<AuthlistEntry> {
   const entries = await client.authlist.list({ ip });
-  const entry = entries.find((one) => isSameAddress(one.ip, ip));
+  const entry = entries.find((listed) => isSameAddress(listed.ip, ip));
   if (entry) return entry;
   throw new Failure(`${ip} is not on the authlist of this account.`);
 }
 
-/** The address of this machine, and its entry, where there is one. */
+/** The address of this machine, and its entry, if there is one. */
 interface Own {
   ip: string;
   entry?: AuthlistEntry;
 }
 
-/** The address of this machine; no record is changed. Errors: as `seenAddress`. */
+/** The address of this machine, found without changing a record. Errors: as `seenAddress`. */
 export async function ownAddress(client: Exitward): Promise<Own> {
   const ip = await seenAddress(client);
-  const entry = (await client.authlist.list({ ip })).find((one) => isSameAddress(one.ip, ip));
+  const entry = (await client.authlist.list({ ip })).find((listed) => isSameAddress(listed.ip, ip));
   return entry ? { ip, entry } : { ip };
 }
 
 /** No user has this name, as names begin with a letter or a digit. */
-const nobody = '-';
+const impossibleUser = '-';
 
 /**
- * The address from which the service sees this machine. The interface tells it to those alone who list it: an entry for a
- * user whom no account has is asked for, and the refusal names the address. Errors: those of the service, also for a token
- * that only reads; a failure where the refusal does not name it.
+ * The address from which the service sees this machine. The API reveals it only when it is listed:
+ * this requests an entry for a user that cannot exist, and the refusal names the address.
+ * Errors: those of the service, also for a read-only token; a failure when it is not named.
  */
 async function seenAddress(client: Exitward): Promise<string> {
   try {
-    await client.authlist.add({ user: nobody, expiry: now() + probe_seconds });
+    await client.authlist.add({ user: impossibleUser, expiry: now() + probe_seconds });
   } catch (error) {
     if (!isConflict(error, 'unknown_user', 'address_taken')) throw error;
     const ip = addressIn(error.message);
@@ -79,23 +79,23 @@ export async function requireOwnEntry(client: Exitward): Promise<AuthlistEntry> 
 
 export interface Terms {
   user: string;
-  /** How often the address is looked at. */
+  /** How often the address is checked. */
   every_seconds: number;
-  /** When to stop; never, when left out. */
+  /** When to stop; never when left out. */
   end?: number | undefined;
-  /** Hears of each address that is listed. */
+  /** Called for each address that is listed. */
   onListed?: (entry: AuthlistEntry) => void;
 }
 
 /**
- * Keeps the address of this machine listed, by an entry that soon expires and is renewed: whatever
- * happens to this program, the address does not stay listed. An entry that somebody else made for
- * the address is left as it is.
+ * Keeps the address of this machine listed, by an entry that expires soon and is renewed: even if
+ * this program is killed, the address does not stay listed. An existing entry for the address is
+ * left as it is.
  */
 export class OwnAddress {
   readonly #client: Exitward;
   readonly #terms: Terms;
-  #own: AuthlistEntry | undefined;
+  #ownEntry: AuthlistEntry | undefined;
   #others: AuthlistEntry | undefined;
 
   constructor(client: Exitward, terms: Terms) {
@@ -104,8 +104,8 @@ export class OwnAddress {
   }
 
   /**
-   * Has the address listed now; resolves when the proxies have applied it, or so many seconds are over.
-   * Errors: those of the service; a failure where another account lists it.
+   * Lists the address now; resolves when the proxies have applied it, or after `wait_seconds`.
+   * Errors: those of the service; a failure when another account lists it.
    */
   async look(wait_seconds = 0): Promise<void> {
     const { user } = this.#terms;
@@ -117,12 +117,12 @@ export class OwnAddress {
       return this.#listedAlready(error);
     }
     await this.remove();
-    this.#own = added;
+    this.#ownEntry = added;
     this.#others = undefined;
     this.#terms.onListed?.(added);
   }
 
-  /** Looks again and again, until the signal or the end. Errors: those that do not pass by themselves. */
+  /** Looks again and again, until the signal or the end. Errors: those that are not temporary. */
   async keep(signal: AbortSignal): Promise<void> {
     for (;;) {
       const seconds = this.#untilNextLook();
@@ -143,8 +143,8 @@ export class OwnAddress {
 
   /** Takes the address off the list again. */
   async remove(): Promise<void> {
-    const entry = this.#own;
-    this.#own = undefined;
+    const entry = this.#ownEntry;
+    this.#ownEntry = undefined;
     if (!entry) return;
     try {
       await this.#client.authlist.remove(entry.id, briefly);
@@ -157,9 +157,9 @@ export class OwnAddress {
     }
   }
 
-  /** The user that connections of the address count as: that of an entry which was there before, too. */
+  /** The user that connections from the address count as, also by an entry that existed before. */
   get user(): string {
-    return (this.#own ?? this.#others)?.user ?? this.#terms.user;
+    return (this.#ownEntry ?? this.#others)?.user ?? this.#terms.user;
   }
 
   get #lifetime(): number {
@@ -171,26 +171,26 @@ export class OwnAddress {
   }
 
   /**
-   * Whether the service refuses the last expiry because the end has passed: its clock is ahead, or the request took long.
-   * The service has accepted all other fields before.
+   * Whether the service refuses the last expiry because the end has passed: its clock is ahead, or
+   * the request took long. All other fields were accepted before.
    */
   #hasEnded(error: unknown): boolean {
     const isLast = this.#expiry() === this.#terms.end;
     return isLast && error instanceof BadRequestError && error.code === 'invalid_field';
   }
 
-  /** Another's entry may end before the next look is due. */
+  /** Seconds. An entry that existed before may end before the next look is due. */
   #untilNextLook(): number {
     const { every_seconds, end = Number.POSITIVE_INFINITY } = this.#terms;
     const othersEnd = this.#others?.expiry ?? Number.POSITIVE_INFINITY;
     return Math.max(0, Math.min(every_seconds, end - now(), othersEnd + 1 - now()));
   }
 
-  /** The address is listed: by the entry that we made for it, or by another. Errors: any other. */
+  /** The address is listed already: by our own entry, or by another. Errors: any other error. */
   async #listedAlready(error: unknown): Promise<void> {
     const ip = addressListedBy(error);
-    // A service that does not name the address leaves us to believe that it is still the same.
-    const isOurs = this.#own && (ip === undefined || isSameAddress(ip, this.#own.ip));
+    // When the service does not name the address, it is assumed to be the same.
+    const isOurs = this.#ownEntry && (ip === undefined || isSameAddress(ip, this.#ownEntry.ip));
     if (isOurs && isConflict(error, 'address_taken')) return this.#renew();
     if (ip === undefined) throw error;
     await this.remove();
@@ -204,15 +204,15 @@ export class OwnAddress {
   }
 
   async #renew(): Promise<void> {
-    const own = this.#own;
-    if (!own || own.expiry - now() > this.#lifetime / 2) return;
+    const ownEntry = this.#ownEntry;
+    if (!ownEntry || ownEntry.expiry - now() > this.#lifetime / 2) return;
     try {
       const expiry = this.#expiry();
-      this.#own = await this.#client.authlist.change(own.id, { expiry }, briefly);
+      this.#ownEntry = await this.#client.authlist.change(ownEntry.id, { expiry }, briefly);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      // It has just expired, or somebody removed it.
-      this.#own = undefined;
+      // It has just expired, or was removed.
+      this.#ownEntry = undefined;
       await this.look();
     }
   }

@@ -1,4 +1,4 @@
-// A person at the service: signed in with a password, as in the console, for as long as one command takes.
+// A person at the service, signed in with a password, as in the console, for one command.
 
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option, OptionValues } from '../../../kit/src/cli/options.ts';
@@ -30,7 +30,7 @@ export const personOptions = {
   },
 } as const satisfies Record<string, Option>;
 
-/** Below the options of each command that signs in. */
+/** Shown below the options of each command that signs in. */
 export const personNotes = `You sign in with your password, as in the console, and are signed out again; an API token does not serve.
 The password is asked for on a terminal, without showing it. It is stored nowhere.`;
 
@@ -44,8 +44,8 @@ export async function asPerson<T>(
   given: Credentials,
   action: (person: Person) => Promise<T>,
 ): Promise<T> {
-  // The service is checked before the password is asked for: it would go there.
-  const { url, has_token } = session.known();
+  // The service is checked before the password is requested, since the password is sent there.
+  const { url, has_token } = session.serviceFacts();
   if (given.account === undefined && !has_token) {
     throw new UsageFault('--account: expected the name of your account, or "exw login" before');
   }
@@ -81,7 +81,7 @@ export class Person {
         ...(code === undefined ? {} : { code }),
       });
     const first = await send(given.code);
-    // A session tells here whether there is one at all.
+    // In the response of a session this is a boolean: whether there is a second factor.
     if (first.second_factor !== 'totp') return;
     if (!isTerminal()) throw new UsageFault('--code: expected a code of your second factor');
     await send(await askSecret('Code'));
@@ -90,14 +90,16 @@ export class Person {
   /** Calls a path of the console. Errors: a failure in the server's words. */
   async send<T>(method: string, path: string, body?: object): Promise<T> {
     const response = await this.#request(method, path, body);
-    const cookies = response.headers.getSetCookie().map((one) => one.replace(/;.*/, ''));
+    const cookies = response.headers.getSetCookie().map((cookie) => cookie.replace(/;.*/, ''));
     if (cookies.length > 0) this.#cookies = cookies.join('; ');
     const text = await response.text();
-    const told = (
+    const responseBody = (
       /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : {}
     ) as T & { message?: string };
-    if (response.ok) return told;
-    throw new Failure(told.message ?? `The service responded with status ${response.status}.`);
+    if (response.ok) return responseBody;
+    throw new Failure(
+      responseBody.message ?? `The service responded with status ${response.status}.`,
+    );
   }
 
   async #request(method: string, path: string, body?: object): Promise<Response> {
@@ -107,7 +109,7 @@ export class Person {
         method,
         headers: {
           accept: 'application/json',
-          // The server takes changes from its own pages alone, and this is the page.
+          // The server accepts changes only from its own pages, and this is the page.
           origin: new URL(url).origin,
           ...(this.#cookies ? { cookie: this.#cookies } : {}),
           ...(body ? { 'content-type': 'application/json' } : {}),

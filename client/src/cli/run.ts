@@ -13,9 +13,9 @@ import { exitCodeOf, PassedSignals } from './signals.ts';
 import { address, now, time } from './values.ts';
 
 const look_seconds = 60;
-/** How long the proxies may take to let the address in, before the command starts all the same. */
+/** How long the proxies may take to let the address in; then the command starts anyway. */
 const wait_seconds = 5;
-/** As shells say it. */
+/** The exit codes that shells use. */
 const notFound = 127;
 const notExecutable = 126;
 const usual_token_seconds = 3600;
@@ -71,26 +71,28 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
     const user = await requireUser(account, options.user);
     const signals = new PassedSignals();
     const over = new AbortController();
-    const own = options.token
+    const ownAddress = options.token
       ? undefined
       : new OwnAddress(account.client, { user, every_seconds: look_seconds });
     let keeping: Promise<void> | undefined;
     try {
-      await own?.look(wait_seconds);
+      await ownAddress?.look(wait_seconds);
       const credentials = options.token
         ? await newCredentials(account, user, options.expiry)
         : undefined;
       if (signals.early) return exitCodeOf(signals.early);
       const url = urlOf(server, exit, options, credentials);
-      // The command has this stream, too: a file or a pipe is to hold what the command says.
+      // The command shares this stream: a file or pipe must hold only the command's own output.
       if (process.stderr.isTTY)
-        notify(`Through ${exit.ip} of ${server.server}, as ${own?.user ?? user}.`);
-      keeping = own?.keep(over.signal).catch((error: Error) => notify(`exw: ${error.message}`));
-      return await ended(words, proxyVariables(url, options['no-proxy']), signals);
+        notify(`Through ${exit.ip} of ${server.server}, as ${ownAddress?.user ?? user}.`);
+      keeping = ownAddress
+        ?.keep(over.signal)
+        .catch((error: Error) => notify(`exw: ${error.message}`));
+      return await runToEnd(words, proxyVariables(url, options['no-proxy']), signals);
     } finally {
       over.abort();
       await keeping;
-      await own?.remove();
+      await ownAddress?.remove();
       signals.stop();
     }
   },
@@ -106,14 +108,14 @@ async function newCredentials(
 }
 
 function proxyVariables(url: string, no_proxy = usual_no_proxy): Record<string, string> {
-  // Variables that the environment has already would lead some hosts around the proxy, unnoticed.
+  // All are set: variables in the environment would send some hosts past the proxy, unnoticed.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);
   return { ...variables, ...Object.fromEntries(capitals) };
 }
 
-/** Runs a command to its end and returns its exit code, as shells tell it. */
-async function ended(
+/** Runs a command to its end and returns its exit code, as shells do. */
+async function runToEnd(
   [program = '', ...words]: string[],
   variables: Record<string, string>,
   signals: PassedSignals,

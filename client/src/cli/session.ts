@@ -1,4 +1,4 @@
-// The account of a command: service, variant and token, from options, the environment and the stored login.
+// The account of a command: service, variant and token, from options, environment and stored login.
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
@@ -7,7 +7,7 @@ import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
 
-/** A setting and where it is from, for the message on a fault of it. */
+/** A setting and where it is from, which messages about its faults name. */
 interface Setting {
   value: string;
   source: string;
@@ -53,14 +53,14 @@ export class Session {
     this.#env = env;
   }
 
-  /** The account, for every command but login. Errors: a failure or usage fault that says what is missing. */
+  /** The account, for every command except login. Errors: a failure or a usage fault. */
   async account(): Promise<Account> {
     this.#stored = readLogin(this.loginFile);
     return this.accountWith(await this.#token());
   }
 
-  /** Where the service is, and whether a token for its account is at hand. Errors: as those of `service`. */
-  known(): { url: string; has_token: boolean } {
+  /** Where the service is, and whether there is a token for its account. Errors: as `service`. */
+  serviceFacts(): { url: string; has_token: boolean } {
     this.#stored = readLogin(this.loginFile);
     const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
     const url = this.service().value;
@@ -93,7 +93,7 @@ export class Session {
     return stored === undefined ? undefined : { value: stored, source: this.loginFile };
   }
 
-  /** Where the service is. Errors: a usage fault when that is not said, or no token may be sent there. */
+  /** Where the service is. Errors: a usage fault when it is unknown, or not safe for a token. */
   service(): Setting {
     const url = this.#setting('url');
     if (!url) {
@@ -128,7 +128,7 @@ export async function readToken(file: string): Promise<string> {
   return (await readSecret(file, 'Token')).trim();
 }
 
-/** The same for any secret, which a person is asked for by its name; without the line's end. */
+/** The same for any secret; a person is asked for `what`. Without the line's end. */
 export async function readSecret(file: string, what: string): Promise<string> {
   if (file === '-') return askSecret(what);
   try {
@@ -138,7 +138,7 @@ export async function readSecret(file: string, what: string): Promise<string> {
   }
 }
 
-/** Errors: a usage fault where the token would cross a network in the clear. */
+/** Errors: a usage fault when the token would cross a network unencrypted. */
 function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
   if (isInsecure || !URL.canParse(value)) return;
   const { protocol, hostname } = new URL(value);
@@ -150,7 +150,7 @@ function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
   }
 }
 
-/** The library names its own options; a person knows where the value came from. */
+/** The library names its own options; this names where the person set the value. */
 function named(error: unknown, sources: Record<string, string>): unknown {
   if (!(error instanceof OptionError)) return error;
   const source = sources[error.option];

@@ -1,10 +1,10 @@
-// The signals that end a program: heard once by a program that has to clean up, or passed on to a command.
+// The signals that end a program: it handles them to clean up, or passes them on to a command.
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
 
 const ending: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];
 const passedOn: readonly NodeJS.Signals[] = [...ending, 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'];
-/** A terminal sends these to the command as well, when a key is pressed. */
+/** When a key is pressed, the terminal sends these to the command itself. */
 const ofKeys: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT'];
 
 /** Aborted by the first signal that ends a program. The second one ends it at once. */
@@ -18,12 +18,12 @@ export function stopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** The exit code by which shells tell that a signal ended a program. */
+/** The exit code of shells for a program that a signal ended. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + (constants.signals[signal] ?? 0);
 }
 
-/** Hears the signals that are meant for a command, and passes them on as soon as it runs. */
+/** Receives the signals that are meant for a command, and passes them on as soon as it runs. */
 export class PassedSignals {
   /** The signal that came before the command ran. */
   early: NodeJS.Signals | undefined;

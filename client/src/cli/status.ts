@@ -67,7 +67,7 @@ export const status = command({
     ];
     const endings = entries
       .filter(({ expiry }) => expiry > now() && expiry <= now() + soon)
-      .sort((one, other) => one.expiry - other.expiry);
+      .sort((a, b) => a.expiry - b.expiry);
     const { usage, limit } = contract.period;
     const share = limit > 0 ? `${Math.round((usage / limit) * 100)} %` : '';
     const rows = servers.map((server) => ({
@@ -101,7 +101,7 @@ function healthOf({ ips }: ContractServer): string {
   return count === ips.length ? worst : `${worst}, ${count} of ${ips.length}`;
 }
 
-/** `203.0.113.7, listed for alice`; why it cannot be told, for a token that only reads. */
+/** `203.0.113.7, listed for alice`; for a read-only token the reason why it is unknown. */
 async function addressInWords({ client }: Account): Promise<string> {
   try {
     const { ip, entry } = await ownAddress(client);

@@ -1,4 +1,4 @@
-// The stored login: a file of the user's own that no other user can read.
+// The stored login: a file of the user that no other user can read.
 import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
@@ -14,13 +14,13 @@ export interface StoredLogin {
   token: string;
 }
 
-/** `$XDG_CONFIG_HOME/exitward/exw.json`; a relative XDG_CONFIG_HOME counts for nothing, as its standard says. */
+/** `$XDG_CONFIG_HOME/exitward/exw.json`; by its standard, a relative XDG_CONFIG_HOME is ignored. */
 export function loginFile({ XDG_CONFIG_HOME = '' }: Environment): string {
   const base = isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config');
   return join(base, 'exitward', 'exw.json');
 }
 
-/** The stored login, if there is one. Errors: a failure when it is there and cannot be read. */
+/** The stored login, if there is one. Errors: a failure when it cannot be read. */
 export function readLogin(file: string): StoredLogin | undefined {
   let text: string;
   try {
@@ -33,25 +33,25 @@ export function readLogin(file: string): StoredLogin | undefined {
   }
   try {
     const { url, variant, token } = JSON.parse(text) as Record<keyof StoredLogin, unknown>;
-    if ([url, variant, token].every((one) => typeof one === 'string')) {
+    if ([url, variant, token].every((value) => typeof value === 'string')) {
       return { url, variant, token } as StoredLogin;
     }
   } catch {
-    // No JSON is as wrong as other JSON.
+    // Invalid JSON fails like JSON without these fields.
   }
   throw new Failure(`${file} is not as login writes it; log in again.`);
 }
 
-/** Writes it whole or not at all, also when the power fails. */
+/** Writes it whole or not at all, even if the power fails. */
 export function storeLogin(file: string, login: StoredLogin): void {
   const folder = dirname(file);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // It may have been there before, open to others.
+  // The folder may have existed, open to others.
   chmodSync(folder, 0o700);
   writePrivate(file, `${JSON.stringify(login, null, 2)}\n`);
 }
 
-/** Removes it, and tells whether there was one. */
+/** Removes it; returns whether there was one. */
 export function removeLogin(file: string): boolean {
   const wasThere = existsSync(file);
   rmSync(file, { force: true });

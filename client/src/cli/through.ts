@@ -1,6 +1,6 @@
-// One connection through a proxy, to see what the proxy says to it.
+// One connection through a proxy, to see how the proxy responds.
 
-/** The port cannot be reached; or the proxy responded, with its own reason and line of text when it refused. */
+/** The port is closed; or the proxy responded, when it refused with a reason and a line of text. */
 export type Outcome = { closed: string } | { status: number; reason: string; told: string };
 
 const patience_milliseconds = 10_000;
@@ -9,7 +9,7 @@ const longest_body = 1000;
 /** Asks the proxy for a tunnel to `to` (`host:port`), and closes it. */
 export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
   const { hostname, port, username, password } = proxy;
-  // When it is needed: these modules are a third of what the command line loads.
+  // Loaded only when needed: these modules are a third of what the command line loads.
   const { request } =
     proxy.protocol === 'https:' ? await import('node:https') : await import('node:http');
   const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;

@@ -5,7 +5,7 @@ import { timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
-/** Epoch seconds: a number, an ISO date or time, or from now on: `+8h`, `+30d`. A time without a zone is UTC. */
+/** Epoch seconds: a number, an ISO date or time (UTC by default), or from now on: `+8h`, `+30d`. */
 export function time(text: string): number {
   return timeFrom(text, now());
 }
@@ -56,6 +56,6 @@ export function port(text: string): number {
 }
 
 /** Whether two texts are the same address: IPv6 has several spellings. */
-export function isSameAddress(one: string, other: string): boolean {
-  return (canonicalAddress(one) ?? one) === (canonicalAddress(other) ?? other);
+export function isSameAddress(ip: string, other: string): boolean {
+  return (canonicalAddress(ip) ?? ip) === (canonicalAddress(other) ?? other);
 }

@@ -1,4 +1,4 @@
-// exw vpn: what one's own devices need for the VPN of a server, or of all, and whether this machine leaves by one.
+// exw vpn: profiles for the VPN of one or all servers, and whether this machine leaves by a VPN.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
@@ -80,7 +80,7 @@ const vpnLogin = command({
     const wanted = { ...options, server };
     const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
     const { files: _, ...value } = profile;
-    const records = value.servers.map((one) => ({ record: one, columns: serverColumns }));
+    const records = value.servers.map((server) => ({ record: server, columns: serverColumns }));
     return { value, parts: [{ record: value, columns: loginColumns }, ...records] };
   },
 });
@@ -117,7 +117,7 @@ const vpnProfile = command({
   },
 });
 
-/** Errors: a usage fault when there are several, or one that a terminal cannot show. */
+/** Errors: a usage fault for several files, or one that a terminal cannot show. */
 function printed([file, ...others]: ProfileFile[]): Shown {
   if (others.length > 0) {
     throw new UsageFault('--output: expected a folder, as there is a file for each server');

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Writes it in the place of the one that is there, also when the power fails. Errors: those of the disk. */
+/** Replaces the file, whole even if the power fails. Errors: those of the disk. */
 export function writePrivate(file: string, content: string | Buffer): void {
   const fresh = `${file}.${process.pid}`;
   try {
@@ -15,7 +15,7 @@ export function writePrivate(file: string, content: string | Buffer): void {
 }
 
 function syncFolder(folder: string): void {
-  // Windows opens no folder.
+  // Windows cannot open a folder.
   if (process.platform === 'win32') return;
   const handle = openSync(folder, 'r');
   try {
