@@ -1,5 +1,6 @@
-// The address of the page, all in the fragment: the path of a view, and behind a "?" the state of it (filters, sort, range, tab,
-// open dialog), so that reload, back and a link to a colleague give the same view. Logs of servers see neither secrets nor searches.
+// The address of the page, all in the fragment: the path of a view, and after a "?" its state
+// (filters, sort, range, tab, open dialog). So reload, back and a shared link give the same view,
+// and logs of servers see neither secrets nor searches.
 import { computed, signal } from '@preact/signals';
 import { addressOf } from './paths.ts';
 
@@ -21,25 +22,29 @@ function navigate(to: string, { replace = false }: { replace?: boolean } = {}): 
   fragment.value = `#${to}`;
 }
 
-/** Browsers take so many steps in half a minute, which fast typing exceeds: the next one that they take has it all. */
+/**
+ * Browsers limit the steps in half a minute, and fast typing exceeds it: the next step that is
+ * accepted has everything.
+ */
 function replaceInHistory(hash: string): void {
   try {
     history.replaceState(history.state, '', hash);
   } catch {
-    // The view goes on by `fragment`.
+    // The view follows `fragment` meanwhile.
   }
 }
 
 const path = computed(() => parts(fragment.value).path);
 
-/** For wouter's router, which takes the path alone. */
+/** For wouter's router, which needs only the path. */
 export const usePath = Object.assign((): [string, typeof navigate] => [path.value, navigate], {
   hrefs: (href: string) => `#${href}`,
 });
 
 /**
- * Parts of the state of a view, by name: their texts in the address, and how some of them are set; a standard is not written.
- * Setting makes no step of its own in the history: "back" leads to the view before. A view that was left sets nothing.
+ * Parts of the state of a view by name: their texts in the address, and a setter. A default is not
+ * written. Setting adds no step to the history: "back" leads to the previous view. A view that was
+ * left sets nothing.
  */
 export function useAddressStates<T extends Record<string, string>>(
   standards: T,
@@ -60,13 +65,13 @@ export function useAddressStates<T extends Record<string, string>>(
   return [Object.fromEntries(texts), set];
 }
 
-/** The same of one part alone. */
+/** The same for a single part. */
 export function useAddressState(name: string, standard = ''): [string, (value: string) => void] {
   const [state, set] = useAddressStates({ [name]: standard });
   return [state[name] ?? standard, (value) => set({ [name]: value })];
 }
 
-/** The same as the field of that name takes it. */
+/** The same, as the props of the field with that name. */
 export function useAddressField(name: string, standard = '') {
   const [value, onInput] = useAddressState(name, standard);
   return { name, value, onInput };
@@ -75,7 +80,8 @@ export function useAddressField(name: string, standard = '') {
 /** The whole state of the view, for a way back to it. */
 export const useAddressSearch = () => parts(fragment.value).search;
 
-// The place on the page is kept with each step of the history. The browser's own way would come before the rows are there.
+// The scroll position is stored with each step of the history: the browser would restore it before
+// the rows are there.
 const patience_milliseconds = 3_000;
 let isBack = false;
 
@@ -95,7 +101,7 @@ function comeBackTo(scroll: number): void {
   step();
 }
 
-/** Follows what the browser does to the address. */
+/** Follows changes of the address by the browser. */
 export function followAddress(): void {
   history.scrollRestoration = 'manual';
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -103,14 +109,14 @@ export function followAddress(): void {
     clearTimeout(timer);
     timer = setTimeout(keepScroll, 100);
   };
-  // Of the view that is left nothing is kept under the address of the next one.
+  // Nothing of the old view is stored under the address of the next one.
   const leave = () => {
     clearTimeout(timer);
     fragment.value = location.hash;
   };
   addEventListener('scroll', () => !isBack && keepSoon(), { passive: true });
-  for (const own of ['wheel', 'touchmove', 'keydown']) {
-    addEventListener(own, () => (isBack = false), { passive: true });
+  for (const eventName of ['wheel', 'touchmove', 'keydown']) {
+    addEventListener(eventName, () => (isBack = false), { passive: true });
   }
   addEventListener('hashchange', leave);
   addEventListener('popstate', ({ state }) => {

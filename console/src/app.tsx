@@ -27,10 +27,10 @@ export function App() {
       </SingleCard>
     );
   }
-  const known = facts.value;
-  if (!known || session.value === undefined) return <Waiting />;
+  const serverFacts = facts.value;
+  if (!serverFacts || session.value === undefined) return <Waiting />;
   const isOperators = location === '/operator' || location.startsWith('/operator/');
-  if (known.audiences.operator && (isOperators || !known.audiences.account)) {
+  if (serverFacts.audiences.operator && (isOperators || !serverFacts.audiences.account)) {
     return operatorToken.value ? <OperatorConsole /> : <OperatorSignIn />;
   }
   return (

@@ -2,7 +2,10 @@
 
 type Cell = string | number;
 
-/** A spreadsheet would take such a cell for a formula; the quote makes it text. Numbers are none. */
+/**
+ * A spreadsheet would read such a cell as a formula; the quote makes it text. Numbers are no
+ * formulas.
+ */
 const isFormula = /^[=+\-@\t\r]/;
 
 function cellText(cell: Cell): string {
@@ -30,6 +33,6 @@ export function download(
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken it by then.
+  // The browser has read it by then.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

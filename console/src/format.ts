@@ -1,8 +1,8 @@
-// How numbers and times are shown: bytes in powers of ten, times in the reader's own zone and language.
+// Formats numbers and times: bytes in decimal units, times in the user's zone and language.
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
-/** 21144505109 -> "21.1 GB". Rounded before the unit is chosen: 999999 -> "1 MB". */
+/** 21144505109 -> "21.1 GB". Rounded before the unit is selected: 999999 -> "1 MB". */
 export function bytes(count: number): string {
   const rounded = Number(Math.round(count).toPrecision(3));
   const step = Math.min(units.length - 1, Math.floor(Math.log10(rounded || 1) / 3));
@@ -29,7 +29,7 @@ const steps: Array<[Intl.RelativeTimeFormatUnit, number]> = [
   ['hour', 3600],
   ['minute', 60],
 ];
-// The console speaks English: so do its times.
+// Times are in English, like the console.
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' });
 
 /** A time as seen from `now`, both in epoch seconds: "in 8 hours", "3 minutes ago", "just now". */
@@ -47,19 +47,19 @@ export function fromNow(time: number, now: number): string {
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
-/** "21 Nov 2026, 22:19", in the reader's time zone. */
+/** "21 Nov 2026, 22:19", in the user's time zone. */
 export function dateTime(time: number): string {
   return moment.format(time * 1000);
 }
 
-/** "21 Nov 2026", in the reader's time zone. */
+/** "21 Nov 2026", in the user's time zone. */
 export function date(time: number): string {
   return day.format(time * 1000);
 }
 
 /** "1 entry", "2 entries". */
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+export function count(number: number, singular: string, plural = `${singular}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;
 }
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
@@ -73,14 +73,14 @@ export function country(code: string): string {
   }
 }
 
-/** ACCOUNT/NAME without the account: names of accounts hold no slash. */
+/** ACCOUNT/NAME without the account: account names have no slash. */
 export const ownName = (actor: string) => actor.slice(actor.indexOf('/') + 1);
 
-/** The actor, as a sentence begins. Names of an account's own people and tokens come without the account's. */
+/** The actor at the start of a sentence. Users and tokens of the account are named without it. */
 export function actorName({ actor_kind, actor }: { actor_kind: string; actor: string }): string {
-  const own = ownName(actor);
-  if (actor_kind === 'user') return own;
-  if (actor_kind === 'account') return `API token ${own}`;
+  const shortName = ownName(actor);
+  if (actor_kind === 'user') return shortName;
+  if (actor_kind === 'account') return `API token ${shortName}`;
   if (actor_kind === 'operator') return `Operator ${actor}`;
   if (actor_kind === 'node') return `Node ${actor}`;
   return `Exitward (${actor})`;

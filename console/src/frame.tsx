@@ -1,9 +1,9 @@
-// The frame around every page of whoever is signed in: where one can go, who one is, light or dark.
+// The frame around every page: the menu, the user's name, and the theme.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { isLive } from './api/live.ts';
-import { awaySince } from './api/outage.ts';
+import { offlineSince } from './api/outage.ts';
 import { Outage } from './outage.tsx';
 import { type LoadPalette, type Place, useFinder } from './palette/finder.tsx';
 import { isMac, paletteKeys } from './palette/keys.ts';
@@ -12,11 +12,11 @@ import { Brand, Button, ErrorBoundary, Icon, IconButton, Reached, Toasts } from 
 
 interface FrameProps {
   places: Place[];
-  /** The name of the person who is signed in, in words. */
+  /** The name of the user who is signed in. */
   who: ComponentChildren;
   onLeave: () => void;
   loadPalette: LoadPalette;
-  /** It looks so that nobody takes it for the console of an account. */
+  /** Makes it look different from the console of an account. */
   isOfOperator?: boolean;
   children: ComponentChildren;
 }
@@ -52,7 +52,7 @@ export function Frame(props: FrameProps) {
     <div
       class={[
         'frame',
-        ...(awaySince.value === undefined ? [] : ['away']),
+        ...(offlineSince.value === undefined ? [] : ['away']),
         ...(isOfOperator ? ['operator'] : []),
       ].join(' ')}
     >
@@ -126,7 +126,7 @@ export function Frame(props: FrameProps) {
         </div>
       </aside>
       <Outage />
-      <Reached.Provider value={awaySince.value === undefined}>
+      <Reached.Provider value={offlineSince.value === undefined}>
         <ErrorBoundary at={location}>{children}</ErrorBoundary>
       </Reached.Provider>
       <Toasts />
@@ -137,10 +137,13 @@ export function Frame(props: FrameProps) {
 
 const themeNames = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
 
-/** The place itself, or the nearest above a page within it. */
+/** Whether the path is the current place, or the nearest one above the current page. */
 function isAt(location: string, path: string, places: Place[]): boolean {
   const above = places
     .map((place) => place.path)
-    .filter((one) => location === one || (one !== '/' && location.startsWith(`${one}/`)));
+    .filter(
+      (placePath) =>
+        location === placePath || (placePath !== '/' && location.startsWith(`${placePath}/`)),
+    );
   return above.sort((a, b) => b.length - a.length)[0] === path;
 }

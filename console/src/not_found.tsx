@@ -1,4 +1,4 @@
-// An address within the console that leads nowhere, or nowhere for this person.
+// An address of the console that does not exist, or not for this user.
 import { Link } from 'wouter-preact';
 import { paths } from './paths.ts';
 import { Card, Page } from './ui/ui.ts';

@@ -1,11 +1,11 @@
-// The banner while the server is away: since when, and that the page shows how things were then.
-import { awaySince } from './api/outage.ts';
+// The banner while the server is offline: since when, and that the page shows its last data.
+import { offlineSince } from './api/outage.ts';
 import { dateTime } from './format.ts';
 import { Since, Time } from './relative_time.tsx';
 
-/** Always there, so that its coming is told. */
+/** Always present, so that screen readers announce its text. */
 export function Outage() {
-  const since = awaySince.value;
+  const since = offlineSince.value;
   return (
     <div class="outage" role="status">
       {since !== undefined && (

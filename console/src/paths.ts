@@ -1,6 +1,7 @@
-// The addresses within the console. They are fragments of one page, so that the secrets of one-time links reach no log.
+// The addresses of the console. They are fragments of one page, so that the secrets of one-time
+// links reach no log.
 
-/** The name in a part of an address, as the functions below wrote it: "a%40b" is a@b. */
+/** The name in a part of an address, as the functions below encode it: "a%40b" is a@b. */
 export function nameIn(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -9,7 +10,7 @@ export function nameIn(part: string): string {
   }
 }
 
-/** A path with the state that the view there is to have: `addressOf(paths.authlist, { user: 'bob' })`. */
+/** A path with the state of its view: `addressOf(paths.authlist, { user: 'bob' })`. */
 export function addressOf(path: string, state: URLSearchParams | Record<string, string>): string {
   const search = new URLSearchParams(state).toString();
   return search ? `${path}?${search}` : path;
@@ -26,7 +27,7 @@ export const paths = {
   tokens: '/tokens',
   activity: '/activity',
   signIn: '/sign-in',
-  /** One-time links: an invitation, and a link that signs in. */
+  /** One-time links: an invitation, and a sign-in. */
   invite: (code: string) => `/invite/${code}`,
   enter: (code: string) => `/enter/${code}`,
   operator: {

@@ -1,8 +1,8 @@
-// Times as pages tell them: as seen from now, moving along, with the date a glance away.
+// Times relative to now, which are updated, with the date in the tooltip.
 import { dateTime, fromNow } from './format.ts';
 import { now } from './now.ts';
 
-/** A time as `text`; its date and time are a glance away. */
+/** A time as `text`, with its date and time in the tooltip. */
 export function Time({ at, text }: { at: number; text: string }) {
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={dateTime(at)}>
@@ -11,7 +11,7 @@ export function Time({ at, text }: { at: number; text: string }) {
   );
 }
 
-/** A time as its date, for lists in its order; how long ago it was is a glance away. */
+/** A time as its date, for sorted lists, with the relative time in the tooltip. */
 export function At({ at }: { at: number }) {
   return (
     <time
@@ -24,25 +24,25 @@ export function At({ at }: { at: number }) {
 }
 
 interface RelativeTimeProps {
-  /** Epoch seconds; null or 0 where there is none. */
+  /** Epoch seconds; null or 0: never. */
   at: number | null;
-  /** Stands for null and 0. */
+  /** The text for null and 0. */
   never?: string;
 }
 
-/** A time that has passed: "3 minutes ago". The page's clock may be seconds behind the server's. */
+/** A past time: "3 minutes ago". The page's clock may be seconds late. */
 export function Since({ at, never = 'never' }: RelativeTimeProps) {
   if (!at) return <span class="note">{never}</span>;
   return <Time at={at} text={fromNow(Math.min(at, now.value), now.value)} />;
 }
 
-/** A time to come: "in 8 hours". */
+/** A future time: "in 8 hours". */
 export function Until({ at, never = 'never' }: RelativeTimeProps) {
   if (!at) return <span class="note">{never}</span>;
   return <Time at={at} text={fromNow(at, now.value)} />;
 }
 
-/** The same with its date beneath, for tables. */
+/** The same with its date below, for tables. */
 export function UntilWithDate({ at }: { at: number }) {
   return (
     <span class="two-lines">

@@ -1,11 +1,11 @@
-// Light or dark: as the system says, unless the reader has chosen.
+// Light or dark: the system's theme, unless the user selected one.
 import { effect, signal } from '@preact/signals';
 
 const key = 'exitward-theme';
 export type Theme = 'system' | 'light' | 'dark';
 
-const kept = localStorage.getItem(key);
-export const theme = signal<Theme>(kept === 'light' || kept === 'dark' ? kept : 'system');
+const stored = localStorage.getItem(key);
+export const theme = signal<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
 
 effect(() => {
   const { dataset } = document.documentElement;

@@ -1,9 +1,13 @@
-// Text that is searched for while it is typed: handed on when the typing pauses, so that not every letter is a request.
+// Text that is searched for while it is typed: passed on when the typing pauses, so that not each
+// letter is a request.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 const pause_milliseconds = 100;
 
-/** The text as it is typed, and its setter; `handOn` gets it after a pause. It follows `value` when that is set from elsewhere. */
+/**
+ * The typed text, and its setter; `handOn` gets it after a pause. It follows `value` when that is
+ * set from elsewhere.
+ */
 export function useTyped(
   value: string,
   handOn: (value: string) => void,

@@ -4,7 +4,7 @@ declare module 'virtual:world-map' {
   export const land: string;
   export const width: number;
   export const height: number;
-  /** Of the projection, Natural Earth, and where its centre is drawn. */
+  /** The scale of the projection, Natural Earth, and where its centre is drawn. */
   export const scale: number;
   export const center: [number, number];
 }

@@ -1,6 +1,6 @@
 // What a node decided, in words; and what a page asks a proxy for.
 import { describe, expect, test } from 'vitest';
-import { askedFor, type Decision, readDecision } from '../src/servers/decision.ts';
+import { type Decision, readDecision, requestFor } from '../src/servers/decision.ts';
 
 const allowed: Decision = {
   ...{ verdict: 'allow', status: 200, reason: 'authlist', message: 'the connection is allowed' },
@@ -90,5 +90,5 @@ test.each([
   ['ftp://www.example.com/', undefined],
   ['www.example.com', undefined],
 ])('to open %s a client asks for %j', (page, asked) => {
-  expect(askedFor(page)).toEqual(asked);
+  expect(requestFor(page)).toEqual(asked);
 });

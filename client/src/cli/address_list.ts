@@ -42,18 +42,18 @@ export function readAddresses(text: string): { lines: AddressLine[]; faults: Lin
 function readLine([ip = '', user, end, ...more]: string[], line: number): AddressLine {
   if (more.length > 0)
     throw new UsageFault('expected an address, a user and when it ends, no more');
-  const expiry = end === undefined ? undefined : named('expiry', () => time(end));
+  const expiry = end === undefined ? undefined : withField('expiry', () => time(end));
   if (expiry !== undefined && expiry <= now()) throw new UsageFault(`expiry: ${end} has passed`);
   return {
     line,
-    ip: named('ip', () => address(ip)),
+    ip: withField('ip', () => address(ip)),
     ...(user === undefined ? {} : { user }),
     ...(expiry === undefined ? {} : { expiry }),
   };
 }
 
 /** The value, or its fault with the name of the field in front. */
-function named<T>(field: string, read: () => T): T {
+function withField<T>(field: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -77,7 +77,7 @@ export class Session {
       const client = new Exitward(settings);
       return { client, url: url.value, variant: settings.variant, source };
     } catch (error) {
-      throw named(error, { baseUrl: url.source, variant: variant.source, token: source });
+      throw withSource(error, { baseUrl: url.source, variant: variant.source, token: source });
     }
   }
 
@@ -151,7 +151,7 @@ function requireSafe({ value, source }: Setting, isInsecure: boolean): void {
 }
 
 /** The library names its own options; this names where the person set the value. */
-function named(error: unknown, sources: Record<string, string>): unknown {
+function withSource(error: unknown, sources: Record<string, string>): unknown {
   if (!(error instanceof OptionError)) return error;
   const source = sources[error.option];
   return source ? new UsageFault(`${source}: ${error.fault}`) : error;

@@ -113,12 +113,14 @@ const vpnProfile = command({
     const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
     const files = profile.files.filter((file) => format === undefined || file.format === format);
     if (files.length === 0) throw new Failure('There is no such file for these servers.');
-    return output === undefined ? printed(files) : written(files, output, format === undefined);
+    return output === undefined
+      ? shownFile(files)
+      : writeFiles(files, output, format === undefined);
   },
 });
 
 /** Errors: a usage fault for several files, or one that a terminal cannot show. */
-function printed([file, ...others]: ProfileFile[]): Shown {
+function shownFile([file, ...others]: ProfileFile[]): Shown {
   if (others.length > 0) {
     throw new UsageFault('--output: expected a folder, as there is a file for each server');
   }
@@ -129,7 +131,7 @@ function printed([file, ...others]: ProfileFile[]): Shown {
 }
 
 /** Errors: a failure that says which file cannot be written. */
-function written(files: ProfileFile[], output: string, isFolder: boolean): Shown {
+function writeFiles(files: ProfileFile[], output: string, isFolder: boolean): Shown {
   const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
   const into = isFolder || files.length > 1 || isThere;
   const paths = files.map((file) => (into ? join(output, file.name) : output));

@@ -1,4 +1,4 @@
-// The account's console: its pages, by what the permissions of whoever is signed in open.
+// The account's console: the pages that the permissions of its user open.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Route, Switch, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../api/api.ts';
@@ -8,8 +8,8 @@ import { personScope, ScopeContext } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import {
   handleAuthError,
-  hearOfSession,
   readSessionAgain,
+  readSessionIfChanged,
   type Session,
   session,
   setSession,
@@ -20,9 +20,9 @@ import { paths } from '../paths.ts';
 import { notify, notifyError, PageNotice, toasts } from '../ui/ui.ts';
 import { pages } from './pages.tsx';
 
-const loadPalette = () => import('./palette.tsx').then((one) => one.AccountPalette);
+const loadPalette = () => import('./palette.tsx').then((module) => module.AccountPalette);
 
-/** Another person may sign in in another tab, and is then shown their own console, from its first page on. */
+/** If another person signs in in another tab, this one shows their console, from its first page. */
 export function AccountConsole() {
   const [, navigate] = useLocation();
   const { user, account } = session.value as Session;
@@ -42,12 +42,12 @@ function OwnConsole() {
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
-    void follow('/console/events', signal, hearOfSession);
+    void follow('/console/events', signal, readSessionIfChanged);
     const look = () => document.visibilityState === 'visible' && readSessionAgain();
     document.addEventListener('visibilitychange', look, { signal });
     return () => {
       stop.abort();
-      // The next person may be of another account, where nothing of this is to be undone.
+      // The next person may be of another account, where none of this can be undone.
       toasts.value = [];
     };
   }, []);

@@ -6,9 +6,12 @@ import { lazy } from '../ui/ui.ts';
 import { OverviewPage } from './overview/page.tsx';
 
 interface PageOfAccount extends Place {
-  /** It answers for the addresses below its own, too. */
+  /** Whether it also handles the addresses below its own. */
   hasBelow?: boolean;
-  /** Any of these opens it; none: everybody who is signed in. The server decides anew for each request. */
+  /**
+   * Any of these permissions opens it; none: it is open to every user. The server checks each
+   * request again.
+   */
   may: Array<'admin' | 'billing' | 'proxy'>;
   Page: FunctionComponent;
 }

@@ -1,4 +1,4 @@
-// The palette of an account's console: what its user may open and do.
+// The palette of an account's console: the pages and actions that are open to its user.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { whoIs } from '../api/reading.ts';

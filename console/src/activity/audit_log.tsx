@@ -1,4 +1,5 @@
-// The audit log, of an account or of the whole network: its records, the newest first, as far as the filters let them through.
+// The audit log of an account or of the whole network: the records that match the filters, newest
+// first.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
@@ -15,11 +16,11 @@ import { accountKinds, networkKinds } from './sentences.ts';
 export interface Log {
   operation: 'console_list_audit' | 'admin_list_audit';
   base?: string;
-  /** Names its files: of the account, or of the network. */
+  /** Part of the file name: the account's name, or the network's. */
   name: string;
 }
 
-/** `children`: the filter by an account, where it is the log of all of them. */
+/** `children`: the filter by account, in the log of all accounts. */
 export function AuditLog({ children, ...log }: Log & { children?: ComponentChildren }) {
   const filters = useAuditFilters();
   const { query, isFiltering } = filters;

@@ -1,6 +1,9 @@
 // Days as date fields write them, in the reader's time zone.
 
-/** The start of such a day, or of one some days later; epoch seconds. Undefined for what is none. */
+/**
+ * The start of such a day, or of one `later` days after it, in epoch seconds. Undefined for an
+ * invalid text.
+ */
 export function localDay(text: string, later = 0): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
   const time = new Date(Number(year), Number(month) - 1, Number(day) + later).getTime() / 1000;

@@ -1,4 +1,4 @@
-// The records that the filters let through as a file, all of them.
+// The export of all records that match the filters.
 import type { ResponseOf } from '../api/api.ts';
 import type { Pages } from '../api/paging.ts';
 import { isoDay } from '../charts/days.ts';
@@ -21,7 +21,7 @@ const cells = (record: AnyRecord) => [
 ];
 
 interface ExportLogProps {
-  /** Of the account, or of the network. */
+  /** The name of the account, or of the network. */
   name: string;
   of: Pages<AnyRecord>;
 }

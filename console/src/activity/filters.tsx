@@ -1,4 +1,5 @@
-// The filters of the audit log: what the address says of them, the fields that set them, and the query that they make.
+// The filters of the audit log: their state in the address, their fields, and the query that they
+// make.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { useAddressStates, usePath } from '../address.ts';
@@ -41,9 +42,9 @@ export function useAuditFilters() {
 interface AuditFiltersProps {
   filters: ReturnType<typeof useAuditFilters>;
   kinds: readonly string[];
-  /** Names to choose from; of actors those that were seen. */
+  /** The names to select from; actors are those in the log. */
   actors: readonly string[];
-  /** Filters of this log alone. */
+  /** Filters that only this log has. */
   children?: ComponentChildren;
 }
 
@@ -90,7 +91,7 @@ interface NameFieldProps {
   onChoose: (name: string) => void;
 }
 
-/** Takes effect when a name is chosen or entered: a part of a name is nobody. */
+/** Applies when a name is selected or entered: a part of a name matches no actor. */
 function NameField({ value, names, onChoose, ...rest }: NameFieldProps) {
   const list = useId();
   const [typed, setTyped] = useState(value);
@@ -107,8 +108,8 @@ function NameField({ value, names, onChoose, ...rest }: NameFieldProps) {
         onChange={(event) => onChoose(event.currentTarget.value.trim())}
       />
       <datalist id={list}>
-        {names.map((one) => (
-          <option key={one} value={one} />
+        {names.map((option) => (
+          <option key={option} value={option} />
         ))}
       </datalist>
     </>

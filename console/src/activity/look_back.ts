@@ -1,27 +1,28 @@
-// Looking further back in the audit log while nothing was found, page by page.
+// Reads further back in the audit log, page by page, while there are no matches.
 import { useEffect, useRef } from 'preact/hooks';
 import type { Pages } from '../api/paging.ts';
 
 const most_pages = 10;
 
 /**
- * Reads on by itself while nothing was found: some pages, and then when it is asked. `search` names what is looked for,
- * `found` says how much of it there is. Returns the verb of a button for older records, and its action.
+ * Reads more pages by itself while there are no matches, up to a limit, then on request. `search`
+ * identifies the search, `matchCount` is its number of matches. Returns the verb of a button for
+ * older records, and its action.
  */
-export function useLookBack(pages: Pages<unknown>, search: string, found: number) {
+export function useLookBack(pages: Pages<unknown>, search: string, matchCount: number) {
   const { rows, hasMore, isReading, readMore } = pages;
-  const left = useRef({ search, pages: most_pages });
-  if (left.current.search !== search) left.current = { search, pages: most_pages };
-  const isLooking = found === 0 && hasMore;
+  const remaining = useRef({ search, pages: most_pages });
+  if (remaining.current.search !== search) remaining.current = { search, pages: most_pages };
+  const isLooking = matchCount === 0 && hasMore;
   useEffect(() => {
-    if (!isLooking || isReading || rows.error || left.current.pages === 0) return;
-    left.current.pages -= 1;
+    if (!isLooking || isReading || rows.error || remaining.current.pages === 0) return;
+    remaining.current.pages -= 1;
     readMore();
   });
   return {
     verb: isLooking ? 'Look further back' : 'Older',
     readOlder: () => {
-      left.current.pages = most_pages;
+      remaining.current.pages = most_pages;
       readMore();
     },
   };

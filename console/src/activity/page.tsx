@@ -1,4 +1,4 @@
-// The audit log of the account: who changed what, when and from where, as sentences.
+// The audit log of the account, as sentences: who changed what, when and from where.
 import { useScope } from '../api/scope.ts';
 import { Page } from '../ui/ui.ts';
 import { AuditLog } from './audit_log.tsx';

@@ -1,4 +1,4 @@
-// The audit log in sentences: who did what to whom, in the words of the console.
+// The audit log in sentences, in the words of the console.
 import { actorName, bytes, count, dateTime } from '../format.ts';
 
 export interface AuditRecord {
@@ -10,7 +10,7 @@ export interface AuditRecord {
   after: unknown;
 }
 
-/** The action and its target; `was` and `is` are the record before and after it, empty where there is none. */
+/** The action and its target; `was` and `is` are the record before and after it, or empty. */
 interface Deed {
   target: string;
   was: Fields;
@@ -18,7 +18,7 @@ interface Deed {
 }
 type Fields = Record<string, unknown>;
 
-/** A dash where the record does not hold it. */
+/** A dash for a missing value. */
 const text = (value: unknown) => (value === undefined || value === null ? '–' : String(value));
 const number = (value: unknown) => (typeof value === 'number' ? value : 0);
 const until = (fields: Fields) =>
@@ -37,18 +37,18 @@ const sessions = ({ is }: Deed) => {
 };
 const permissions = (fields: Fields) =>
   ['admin', 'billing', 'proxy'].filter((flag) => fields[flag] === 1 || fields[flag] === true);
-const alike = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+const alike = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-/** Phrases for the changed fields that have one, joined; `otherwise` when none of them changed. */
+/** Phrases for the changed fields, joined; `otherwise` when none of these fields changed. */
 function changes(
   { was, is }: Deed,
   phrases: Record<string, (value: unknown) => string>,
   otherwise: string,
 ): string {
-  const said = Object.entries(phrases)
+  const sentences = Object.entries(phrases)
     .filter(([field]) => field in is && !alike(was[field], is[field]))
     .map(([field, phrase]) => phrase(is[field]));
-  return said.length === 0 ? otherwise : said.join(', and ');
+  return sentences.length === 0 ? otherwise : sentences.join(', and ');
 }
 
 const moment = (value: unknown) => dateTime(number(value));
@@ -90,7 +90,7 @@ const contractChanges = {
   token_lifetime_seconds: () => 'changed the lifetime of proxy access tokens',
 };
 
-/** The words that follow the name of the actor, without the full stop; for each action that the server records. */
+/** The rest of the sentence after the actor's name, without the full stop, by action. */
 export const deeds: Record<string, (deed: Deed) => string> = {
   'authlist.create': ({ is }) =>
     `added ${text(is.ip)} to the authlist for ${text(is.user)}${until(is)}`,
@@ -196,7 +196,7 @@ function hostIn(target: string): string {
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {};
 
-/** The record as a sentence: "alice added 203.0.113.7 to the authlist for ci, until 30 Nov 2026, 12:00." */
+/** The record as a sentence: "alice added 203.0.113.7 to the authlist for ci, until …" */
 export function auditSentence(record: AuditRecord): string {
   const { action, target, before, after } = record;
   const deed = deeds[action]?.({ target, was: fieldsOf(before), is: fieldsOf(after) });
@@ -218,16 +218,16 @@ const kinds: Record<string, string> = {
 
 const network = 'Network';
 
-/** Every kind of an account's records, and of the whole network's, as filters offer them. */
+/** All kinds of records of an account and of the network, for filters. */
 export const accountKinds = [...new Set(Object.values(kinds))].sort();
 export const networkKinds = [...accountKinds, network].sort();
 
-/** The kind of an action, as a filter offers it. */
+/** The kind of an action, for filters. */
 export function kindOf(action: string): string {
   return kinds[action.slice(0, action.indexOf('.'))] ?? network;
 }
 
-/** The nouns of the actions of a kind, as the server filters by them; none for no kind. */
+/** The action nouns of a kind, by which the server filters; none for an unknown kind. */
 export function actionsOf(kind: string): string[] {
   const nouns = new Set(Object.keys(deeds).map((action) => action.slice(0, action.indexOf('.'))));
   return [...nouns].filter((noun) => kindOf(`${noun}.`) === kind);
@@ -239,10 +239,13 @@ export interface Difference {
   after: string;
 }
 
-/** Numbers within the server's tables say nothing to people. */
-const unsaid = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
+/** Ids of the server's tables mean nothing to people. */
+const hiddenFields = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
 
-/** The differences between the record before and after, as a small table; all fields where one is missing. */
+/**
+ * The differences between the record before and after, as a small table; all fields when one is
+ * missing.
+ */
 export function differences({
   before,
   after,
@@ -251,14 +254,18 @@ export function differences({
   const is = fieldsOf(after);
   const isChange = before !== null && after !== null;
   return [...new Set([...Object.keys(was), ...Object.keys(is)])]
-    .filter((field) => !unsaid.has(field))
+    .filter((field) => !hiddenFields.has(field))
     .filter((field) => !isChange || !alike(was[field], is[field]))
-    .map((field) => ({ field, before: shown(field, was[field]), after: shown(field, is[field]) }));
+    .map((field) => ({
+      field,
+      before: textOf(field, was[field]),
+      after: textOf(field, is[field]),
+    }));
 }
 
 const isMoment = (field: string) => /^(start|expiry|over_until)$|_at$/.test(field);
 
-function shown(field: string, value: unknown): string {
+function textOf(field: string, value: unknown): string {
   if (value === undefined) return '';
   if (value === null) return 'none';
   if (isMoment(field) && typeof value === 'number') return value === 0 ? 'none' : dateTime(value);

@@ -2,41 +2,41 @@
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
 import { type AsOf, asOfHeaders } from './news.ts';
 import { operatorToken } from './operator_token.ts';
-import { heard, isOfProxy, notReached } from './outage.ts';
+import { isOfProxy, markReached, markUnreached } from './outage.ts';
 
 export type Operation = keyof Operations;
 export type Given<K extends Operation> = Operations[K]['given'];
 export type ResponseOf<K extends Operation> = Operations[K]['response'];
 
-/** One of the server's, or of a request without a response; empty where a proxy on the way has answered. */
+/** A code of the server, or of a request without a response; empty for the response of a proxy. */
 type Code = ErrorCode | 'timeout' | 'unreachable' | '';
 
 /** The body of an error response. */
 interface ErrorBody {
   message: string;
-  /** The program decides by it; the message is for people. */
+  /** For programs; the message is for people. */
   code: Code;
-  /** The field of the request at fault; the message begins with it. */
+  /** The invalid field of the request; the message begins with it. */
   field?: string | undefined;
 }
 
-/** The request that has failed. */
+/** The failed request. */
 interface FailedRequest {
   headers?: Headers;
-  /** Whether nothing was to be changed: what is only read is read again by itself. */
+  /** Whether it only reads: such a request is repeated by itself. */
   isOfRead?: boolean;
-  /** Whether it carried the operator token. */
+  /** Whether it had the operator token. */
   isOfOperator?: boolean;
 }
 
-/** An error response, or the server was not reached (status 0). `sentences.ts` says it to people. */
+/** An error response, or no response (status 0). `sentences.ts` explains it to people. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: Code;
   readonly field: string | undefined;
-  /** Seconds after which another try makes sense, where the server said so. */
+  /** Seconds after which to try again, if the server gave them. */
   readonly retry_after: number | undefined;
-  /** Names the request in the server's log. */
+  /** Identifies the request in the server's log. */
   readonly request_id: string | undefined;
   readonly isOfRead: boolean;
   readonly isOfOperator: boolean;
@@ -57,7 +57,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A fault of one field that the page itself finds, as the server would say it. */
+/** An error of one field that the page finds itself, in the form of the server's. */
 export const invalidField = (field: string, sentence: string) =>
   new ApiError(400, { message: `${field}: ${sentence}`, code: 'invalid_field', field });
 
@@ -69,9 +69,9 @@ interface Parts {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** The operator token, unless it is the one that was given at the sign-in. */
+  /** The operator token, if it is not the one of the sign-in. */
   token?: string;
-  /** Stands in the path in the place of `/console`: the same resource, as an operator reaches it. */
+  /** Replaces `/console` in the path: the same resource for an operator. */
   base?: string;
 }
 
@@ -79,32 +79,36 @@ const timeout_milliseconds = 30_000;
 
 let shownSession: string | undefined;
 
-/** From now on each request names the session that this page shows, as ACCOUNT/SESSION_ID; another one is rejected. */
+/**
+ * From now on each request names the session that this page shows, as ACCOUNT/SESSION_ID. The
+ * server rejects any other.
+ */
 export function showSession(shown: string | undefined): void {
   shownSession = shown;
 }
 
 /**
- * Calls an operation and returns the body of its response (undefined for 204). Operations of /console go with the
- * session's cookie, those of /admin with the operator token. A Blob as body goes as it is, with its
- * type. Errors: ApiError.
+ * Calls an operation and returns the body of its response (undefined for 204). Operations of
+ * /console use the session's cookie, those of /admin the operator token. A Blob is sent as it is,
+ * with its type.
+ * Errors: ApiError.
  */
 export async function call<K extends Operation>(
   operation: K,
   given: Given<K>,
   options?: CallOptions,
 ): Promise<ResponseOf<K>> {
-  return (await callToKeep(operation, given, options)).body;
+  return (await callForCache(operation, given, options)).body;
 }
 
-/** A response as the cache holds it: how new it is, too. */
+/** A response in the cache, with how new it is. */
 export interface Held<T> {
   body: T;
   as_of: AsOf | undefined;
 }
 
 /** The same, with how new the response is. Errors: ApiError. */
-export async function callToKeep<K extends Operation>(
+export async function callForCache<K extends Operation>(
   operation: K,
   given: Given<K>,
   options?: CallOptions,
@@ -113,7 +117,10 @@ export async function callToKeep<K extends Operation>(
   return { body, as_of: asOfHeaders(headers) };
 }
 
-/** A page of a list: its rows, the query of the next one, and, of a first page, how long the list is and how much of it fits. */
+/**
+ * A page of a list: its rows, and the query of the next one; a first page also has the length of
+ * the list and the number of matches.
+ */
 export interface ListPage<T> {
   rows: T[];
   as_of: AsOf | undefined;
@@ -122,7 +129,7 @@ export interface ListPage<T> {
   found: number;
 }
 
-/** Calls an operation that answers a list in pages. Errors: ApiError. */
+/** Calls an operation that returns a list in pages. Errors: ApiError. */
 export async function callForPage<K extends Operation>(
   operation: K,
   given: Given<K>,
@@ -156,7 +163,7 @@ async function send<K extends Operation>(
     response = await fetch(url, {
       method,
       headers: {
-        // This operation asks for the session of the cookie, whatever the page shows.
+        // This operation reads the session of the cookie, whatever the page shows.
         ...(operation === 'console_get_session' ? {} : credentials(url, token)),
         ...(body === undefined ? {} : { 'content-type': typeOf(body) }),
       },
@@ -170,21 +177,21 @@ async function send<K extends Operation>(
   } catch (error) {
     if (signal?.aborted) throw error;
     const code = timeout.aborted ? 'timeout' : 'unreachable';
-    // One that is slow is there: its events go on.
-    if (code === 'unreachable') notReached();
+    // After a timeout the server still counts as online: its events continue.
+    if (code === 'unreachable') markUnreached();
     throw new ApiError(0, { message: code, code }, { isOfRead, isOfOperator });
   }
   const { status, statusText, headers } = response;
   const isJson = headers.get('content-type')?.includes('json') !== false;
   const value = isJson ? readJson(text) : text;
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
-  if (!response.ok && isOfProxy(status, code)) notReached();
-  else heard();
+  if (!response.ok && isOfProxy(status, code)) markUnreached();
+  else markReached();
   if (response.ok) return { body: value as ResponseOf<K>, headers };
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 
-/** The credentials of a request besides the cookie, which the browser adds by itself. */
+/** The credentials of a request in addition to the cookie, which the browser adds. */
 export function credentials(
   path: string,
   token: string | null = operatorToken.value,
@@ -199,9 +206,11 @@ function urlOf(path: string, { path: names = {}, query = {} }: Parts): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(names[name])),
   );
-  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
-  const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)]));
-  return asked.length > 0 ? `${filled}?${search}` : filled;
+  const parameters = Object.entries(query).filter(
+    ([, value]) => value !== undefined && value !== '',
+  );
+  const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]));
+  return parameters.length > 0 ? `${filled}?${search}` : filled;
 }
 
 function readJson(text: string): unknown {

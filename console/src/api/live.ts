@@ -1,9 +1,10 @@
-// Live data: the server tells of each change by server-sent events, and what is shown is read again.
+// Live data: the server reports each change by server-sent events, and the page reads its data
+// again.
 import { signal } from '@preact/signals';
 import { createParser } from 'eventsource-parser';
 import { credentials } from './api.ts';
 import { hear, type News } from './news.ts';
-import { heard, notReached } from './outage.ts';
+import { markReached, markUnreached } from './outage.ts';
 import { isOld, queries } from './reading.ts';
 
 /** Whether the server's events arrive; without them pages still read every minute. */
@@ -11,15 +12,15 @@ export const isLive = signal(false);
 
 const pause_milliseconds = 150;
 const longestWait_milliseconds = 15_000;
-/** The server sends something every 15 seconds; after a longer silence the connection counts as lost. */
+/** The server sends something every 15 seconds; after a longer silence the connection is lost. */
 const silence_milliseconds = 40_000;
-/** A browser has six connections to a server for all of its tabs: a hidden tab gives its own back. */
+/** A browser has six connections to a server for all tabs, so a hidden tab closes its own. */
 const hidden_milliseconds = 5_000;
 
 /**
- * Follows the events at `path` until `stop` says otherwise, and connects again when cut. Read with
- * fetch rather than EventSource, which could not carry the operator's token. `besides`: what else looks
- * at each change, and after each silence, whether it is to be read again.
+ * Follows the events at `path` until `stop` is aborted, and reconnects when cut off. It uses fetch,
+ * since EventSource cannot send the operator's token. `besides` is called for each change, and
+ * after each silence.
  */
 export async function follow(
   path: string,
@@ -43,9 +44,9 @@ export async function follow(
       isLive.value = false;
     }
     if (stop.aborted) return;
-    // The tab is hidden: it is read again, and followed, when it is shown.
+    // The tab is hidden: it reads and follows again when it is shown.
     if (attempt.signal.aborted) continue;
-    // The session may be over, and more may have changed than was heard: reading says so.
+    // The session may be over, and changes may have been missed: reading again finds out.
     isCut = true;
     readAgainSoon();
     const longest = Math.min(longestWait_milliseconds, 500 * 2 ** failures);
@@ -58,7 +59,7 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), silence_milliseconds);
   const hears = () => {
-    heard();
+    markReached();
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), silence_milliseconds);
   };
@@ -68,7 +69,7 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
       cache: 'no-store',
       signal: AbortSignal.any([stop, silence.signal]),
     }).catch((error: unknown) => {
-      if (!stop.aborted) notReached();
+      if (!stop.aborted) markUnreached();
       throw error;
     });
     if (!response.ok || !response.body) throw new Error(String(response.status));
@@ -93,7 +94,7 @@ async function readEvents(path: string, stop: AbortSignal, opened: () => void): 
   }
 }
 
-/** Resolves when the page is looked at. */
+/** Resolves when the page is visible. */
 async function untilSeen(stop: AbortSignal): Promise<void> {
   while (document.visibilityState === 'hidden' && !stop.aborted) {
     await new Promise<void>((resolve) => {
@@ -103,7 +104,7 @@ async function untilSeen(stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Calls `then` when the page has been hidden for a while; returns the function that ends this. */
+/** Calls `then` when the page has been hidden for a while; returns a function that cancels this. */
 function whenHidden(then: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = () => {
@@ -120,10 +121,10 @@ function whenHidden(then: () => void): () => void {
 let readBesides: () => void = () => undefined;
 let waits = false;
 let isAskedAgain = false;
-/** Nothing was heard for a while: everything is read again. */
+/** Whether the events were cut off for a while: then everything is read again. */
 let isCut = false;
 
-// A response that was on its way when the server told of a change may have been made before it.
+// A response that was underway when the server reported a change may be older than the change.
 queries.getQueryCache().subscribe((event) => {
   if (event.type === 'updated' && event.action.type === 'success' && isOld(event.query)) {
     readAgainSoon();
@@ -131,8 +132,9 @@ queries.getQueryCache().subscribe((event) => {
 });
 
 /**
- * Responses that are older than the news are read again. Changes that come together are read together, and the next reading
- * waits as long as four of the last one took: a long list, or a slow server, is not asked without a pause.
+ * Reads responses again that are older than the news. Changes that come together are read together,
+ * and the next reading waits four times as long as the last one took: long lists and slow servers
+ * are not asked without a pause.
  */
 function readAgainSoon(): void {
   if (waits) {
@@ -151,7 +153,7 @@ async function readAgain(): Promise<void> {
   isCut = false;
   await queries.invalidateQueries(
     { predicate: (query) => isAll || isOld(query) },
-    // A response that is on its way is looked at when it comes.
+    // A response that is underway is checked when it arrives.
     { cancelRefetch: isAll },
   );
   const took = performance.now() - began;

@@ -1,7 +1,7 @@
-// News: what the server has told of changes, and which responses are older than it.
+// News: the changes that the server reported, and which responses are older.
 import type { Operations } from '../openapi.ts';
 
-/** The parts that events tell of, each with a number that rises with its changes. */
+/** The topics of events, each with a number that grows with its changes. */
 type Topic =
   | 'authlist'
   | 'overrides'
@@ -10,13 +10,13 @@ type Topic =
   | 'usage'
   /** Servers, exit IPs and health. */
   | 'network'
-  /** Nodes that join, leave, are lost, or have applied a change: for operators. */
+  /** Nodes that join, leave, go offline, or have applied a change: for operators. */
   | 'nodes';
 
-/** The newest numbers; those that are not of a topic tell of anything. */
+/** The newest numbers; a number that is of no topic may concern anything. */
 export type News = Readonly<Record<string, number>>;
 
-/** How new a response is: the numbers of `exitward-as-of`, read ahead of all that it shows. */
+/** How new a response is: the numbers of `exitward-as-of`, which are read before its content. */
 export interface AsOf {
   revision: number;
   nodes: number;
@@ -28,7 +28,7 @@ export const hear = (news: News) => {
   newest = news;
 };
 
-/** Of a response; undefined where something on the way took the header off. */
+/** Undefined when a proxy removed the header. */
 export function asOfHeaders(headers: Headers): AsOf | undefined {
   const text = headers.get('exitward-as-of');
   if (text === null) return undefined;
@@ -37,9 +37,9 @@ export function asOfHeaders(headers: Headers): AsOf | undefined {
 }
 
 const records = ['authlist', 'overrides', 'users', 'contract'] as const;
-const own = ['contract', 'usage', 'network'] as const;
+const accountTopics = ['contract', 'usage', 'network'] as const;
 
-/** The topics that show in what is read. An operation that is not here is read again at any change. */
+/** The topics that affect each operation. One that is missing here is read again at any change. */
 const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_get_address: ['authlist', 'users'],
   console_list_entries: ['authlist', 'overrides', 'users'],
@@ -53,18 +53,18 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   console_list_users: ['users'],
   console_get_user: ['users'],
   console_list_tokens: ['contract'],
-  console_list_network: [...own, 'nodes'],
+  console_list_network: [...accountTopics, 'nodes'],
   console_list_network_places: ['contract', 'network', 'nodes'],
-  console_get_contract: own,
-  console_list_servers: [...own, 'nodes'],
-  console_get_server: [...own, 'nodes'],
-  console_get_usage: [...own, 'users'],
+  console_get_contract: accountTopics,
+  console_list_servers: [...accountTopics, 'nodes'],
+  console_get_server: [...accountTopics, 'nodes'],
+  console_get_usage: [...accountTopics, 'users'],
   console_list_audit: [...records, 'network'],
-  // It moves by itself, a step at a time: those who show it ask for the next one.
+  // It grows with time, one step after another: the pages that show it ask for the next one.
   admin_get_history: [],
-  admin_get_account: [...own, 'users'],
-  admin_list_accounts: [...own, 'users'],
-  admin_list_usage: own,
+  admin_get_account: [...accountTopics, 'users'],
+  admin_list_accounts: [...accountTopics, 'users'],
+  admin_list_usage: accountTopics,
   admin_list_servers: ['network', 'nodes', 'contract'],
   admin_list_server_places: ['network', 'nodes', 'contract'],
   admin_get_server: ['network', 'nodes', 'contract'],
@@ -75,7 +75,9 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
   admin_list_tokens: ['network'],
 };
 
-/** Whether the server has told of something that shows in the operation since its response was made. */
+/**
+ * Whether the server has reported a change that affects the operation since its response was made.
+ */
 export function isOutdated(operation: keyof Operations, { revision, nodes }: AsOf): boolean {
   const names = shownIn[operation] ?? Object.keys(newest);
   return names.some((name) => (newest[name] ?? 0) > (name === 'nodes' ? nodes : revision));

@@ -1,15 +1,19 @@
-// The operator's token: in memory, and for this browser tab alone when the operator wants it kept over a reload.
+// The operator's token: in memory, or in this browser tab until it is closed, if the operator wants
+// that.
 import { signal } from '@preact/signals';
 
 const key = 'exitward-operator-token';
 
-/** Null: nobody has given one. */
+/** Null: none was given. */
 export const operatorToken = signal<string | null>(sessionStorage.getItem(key));
 
-/** Whether the last one was forgotten because it had stopped working. */
+/** Whether the last one was forgotten because it stopped working. */
 export const operatorTokenEnded = signal(false);
 
-/** From now on requests to /admin carry it. `keep`: until the tab is closed, else until it is reloaded. */
+/**
+ * Requests to /admin use it from now on. `keep`: until the tab is closed, else until it is
+ * reloaded.
+ */
 export function setOperatorToken(token: string, keep: boolean): void {
   operatorToken.value = token;
   operatorTokenEnded.value = false;
@@ -24,7 +28,7 @@ export function forgetOperatorToken(): void {
   sessionStorage.removeItem(key);
 }
 
-/** The server does not know the token any more. */
+/** The server does not accept the token any more. */
 export function loseOperatorToken(): void {
   if (operatorToken.value === null) return;
   forgetOperatorToken();

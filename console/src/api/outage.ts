@@ -1,23 +1,25 @@
-// Whether the server is away, and since when: each response and each event says that it is there.
+// Whether the server is offline, and since when: each response and event shows that it is online.
 import { signal } from '@preact/signals';
 import { now } from '../now.ts';
 
-/** When it was last heard of, in epoch seconds, if it does not answer now. */
-export const awaySince = signal<number | undefined>(undefined);
+/** When the last response came, in epoch seconds, if there are none now. */
+export const offlineSince = signal<number | undefined>(undefined);
 
-let heardAt = now.value;
+let reachedAt = now.value;
 
-/** The server was heard of. */
-export function heard(): void {
-  heardAt = now.value;
-  awaySince.value = undefined;
+/** Called for each response of the server. */
+export function markReached(): void {
+  reachedAt = now.value;
+  offlineSince.value = undefined;
 }
 
-/** A request has reached nobody, or a proxy alone. */
-export function notReached(): void {
-  awaySince.value ??= heardAt;
+/** Called when a request did not reach the server, or only a proxy. */
+export function markUnreached(): void {
+  offlineSince.value ??= reachedAt;
 }
 
-/** Whether a proxy in front answers that the server is away; the server's own errors have a code. */
+/**
+ * Whether a proxy in front reports that the server is offline; the server's own errors have a code.
+ */
 export const isOfProxy = (status: number, code: string) =>
   code === '' && [502, 503, 504].includes(status);

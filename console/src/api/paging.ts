@@ -1,9 +1,9 @@
-// Lists that the server gives in pages: the pages read so far, kept up to date together.
+// Lists in pages: the pages read so far, kept up to date together.
 import { type InfiniteData, keepPreviousData, useInfiniteQuery } from '@tanstack/preact-query';
 import { useEffect } from 'preact/hooks';
 import type { ReadSoFar } from '../ui/ui.ts';
 import { callForPage, type Given, type ListPage, type ResponseOf } from './api.ts';
-import { asShown } from './reading.ts';
+import { withAuthHandling } from './reading.ts';
 
 export type Paged =
   | 'admin_list_accounts'
@@ -24,28 +24,31 @@ export type Row<K extends Paged> = ResponseOf<K>[number];
 type Next = Record<string, string>;
 
 export interface Pages<T> extends ReadSoFar {
-  /** As `Loaded` takes them: the rows of all pages that were read. */
+  /** For `Loaded`: the rows of all pages that were read. */
   rows: { data: T[] | undefined; error: unknown; isLoading: boolean; refetch: () => unknown };
-  /** Reads a long page for a file: the first one by {}, then as the one before says. */
+  /** Reads a long page for a file: the first one with {}, then the `next` of the page before. */
   readToSave: (next: Next, stop: AbortSignal) => Promise<ListPage<T>>;
 }
 
-/** How many there are, and those that were read. */
-export const foundIn = <T>({ found, rows }: Pages<T>) => ({ found, rows: rows.data ?? [] });
+/** The number of matches, and the rows that were read. */
+export const foundIn = <T>({ found: matchCount, rows }: Pages<T>) => ({
+  found: matchCount,
+  rows: rows.data ?? [],
+});
 
 interface PagesGiven<K extends Paged> {
   query: Query<K>;
   /** Rows in a page. */
   limit?: number;
-  /** Goes on by itself until the end. */
+  /** Reads to the end without being asked. */
   all?: boolean;
-  /** Of a scope, for an operation of accounts. */
+  /** The base of a scope, for an operation of accounts. */
   base?: string;
-  /** False: not now. */
+  /** False: does not read for now. */
   enabled?: boolean;
 }
 
-/** One page: the first of a query, or the one that the page before says. Errors: ApiError. */
+/** One page: the first of a query, or the one after another page. Errors: ApiError. */
 export function readPage<K extends Paged>(
   operation: K,
   query: Query<K>,
@@ -55,7 +58,7 @@ export function readPage<K extends Paged>(
 ): Promise<ListPage<Row<K>>> {
   const given = { query: { ...query, ...next } } as unknown as Given<K>;
   const options = { signal, ...(base === undefined ? {} : { base }) };
-  return asShown(callForPage(operation, given, options)) as Promise<ListPage<Row<K>>>;
+  return withAuthHandling(callForPage(operation, given, options)) as Promise<ListPage<Row<K>>>;
 }
 
 export function usePages<K extends Paged>(

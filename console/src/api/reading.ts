@@ -1,4 +1,5 @@
-// Reading and changing records: responses are cached by operation and parameters, and read again when the server tells of a change.
+// Reading and changing records: responses are cached by operation and parameters, and read again
+// when the server reports a change.
 import { effect } from '@preact/signals';
 import {
   type InfiniteData,
@@ -12,7 +13,7 @@ import type { Operations } from '../openapi.ts';
 import {
   ApiError,
   call,
-  callToKeep,
+  callForCache,
   type Given,
   type Held,
   type Operation,
@@ -25,7 +26,7 @@ import { handleAuthError, type Session, session } from './session.ts';
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // Changes are told by events; time alone is no reason to read again, but expiries pass.
+      // Events report changes; time alone is no reason to read again, except that entries expire.
       staleTime: 15_000,
       refetchInterval: 60_000,
       retry: (failures, error) => {
@@ -38,11 +39,12 @@ export const queries = new QueryClient({
   },
 });
 
-/** Names the person of a session: the same one may have signed in anew. */
+/** Identifies the person of a session, who may have signed in again. */
 export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
 
 let last = session.peek();
-// Nothing of the person before stays; a request that was rejected for the session before is made again.
+// Nothing of the previous person stays; a request that was rejected for the old session is sent
+// again.
 effect(() => {
   const before = last;
   last = session.value;
@@ -51,7 +53,7 @@ effect(() => {
   else if (before?.session_id !== last?.session_id) void queries.invalidateQueries();
 });
 
-/** The operations on what an account has: its people and operators have the same ones. */
+/** The operations on an account's records, which its users and operators share. */
 export type AccountOperation = {
   [K in Operation]: K extends `console_${infer Name}` ? Name : never;
 }[Operation];
@@ -59,7 +61,7 @@ export type AccountGiven<N extends AccountOperation> = Operations[`console_${N}`
 export type AccountResponse<N extends AccountOperation> = Operations[`console_${N}`]['response'];
 
 interface ReadOptions {
-  /** False: not now. */
+  /** False: does not read for now. */
   enabled?: boolean;
 }
 
@@ -70,7 +72,7 @@ export const useRead = <K extends Operation>(
   options: ReadOptions = {},
 ) => useQueryOf<ResponseOf<K>>(operation, given, '/console', options);
 
-/** The same of an account's operation, in the scope of its people or of an operator. */
+/** The same for an account's operation, in the scope of its users or of an operator. */
 export const useReadIn = <N extends AccountOperation>(
   { base }: Scope,
   name: N,
@@ -87,9 +89,9 @@ function useQueryOf<T>(
   return useQuery<Held<T>, unknown, T>({
     queryKey: [operation, given, base],
     queryFn: ({ signal }) =>
-      asShown(callToKeep(operation, given as never, { signal, base })) as unknown as Promise<
-        Held<T>
-      >,
+      withAuthHandling(
+        callForCache(operation, given as never, { signal, base }),
+      ) as unknown as Promise<Held<T>>,
     select: bodyOf,
     placeholderData: keepPreviousData as never,
     enabled,
@@ -100,28 +102,28 @@ const bodyOf = <T>({ body }: Held<T>) => body;
 
 type Fresh = Pick<Held<unknown>, 'as_of'>;
 
-/** Whether the server has told of something newer than what the cache holds of this query. */
+/** Whether the server has reported a change that is newer than the cached response. */
 export function isOld({ queryKey: [operation], state: { data } }: Query): boolean {
   const held = data as Fresh | InfiniteData<Fresh> | undefined;
   const reads = held === undefined ? [] : 'pages' in held ? held.pages : [held];
   return reads.some(({ as_of }) => as_of && isOutdated(operation as Operation, as_of));
 }
 
-/** Reads again what could not be read. */
+/** Reads again all queries that failed. */
 export const retryReads = () =>
   void queries.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
 
-/** Calls, and follows what a failure says about the sign-in. Errors: ApiError. */
-export const callAsShown = <K extends Operation>(
+/** Calls an operation, and handles what a failure means for the sign-in. Errors: ApiError. */
+export const callWithAuthHandling = <K extends Operation>(
   operation: K,
   given: Given<K>,
   base?: string,
   signal?: AbortSignal,
 ): Promise<ResponseOf<K>> =>
-  asShown(call(operation, given, { signal, ...(base === undefined ? {} : { base }) }));
+  withAuthHandling(call(operation, given, { signal, ...(base === undefined ? {} : { base }) }));
 
-/** Waits for a request, and follows what its failure says about the sign-in. Errors: ApiError. */
-export async function asShown<T>(request: Promise<T>): Promise<T> {
+/** Waits for a request, and handles what its failure means for the sign-in. Errors: ApiError. */
+export async function withAuthHandling<T>(request: Promise<T>): Promise<T> {
   try {
     return await request;
   } catch (error) {
@@ -131,7 +133,8 @@ export async function asShown<T>(request: Promise<T>): Promise<T> {
 }
 
 /**
- * A change that a page makes; when it is done, or has failed, everything that is shown is read again.
+ * A change that a page makes; when it is done or has failed, everything that is shown is read
+ * again.
  * Errors: ApiError.
  */
 export async function change<K extends Operation>(
@@ -140,14 +143,14 @@ export async function change<K extends Operation>(
   base?: string,
 ): Promise<ResponseOf<K>> {
   try {
-    return await callAsShown(operation, given, base);
+    return await callWithAuthHandling(operation, given, base);
   } finally {
-    // Also after a failure: the outcome may be unknown.
+    // Also after a failure, since the outcome may be unknown.
     void queries.invalidateQueries();
   }
 }
 
-/** The same by an account's operation, in the scope of its people or of an operator. */
+/** The same for an account's operation, in the scope of its users or of an operator. */
 export const changeIn = <N extends AccountOperation>(
   { base }: Scope,
   name: N,

@@ -1,4 +1,5 @@
-// The scope of a page: whose account it shows, to whom, and what they may do. People and operators share the pages of an account.
+// The scope of a page: the account that it shows, the viewer, and what they may do. Users and
+// operators share the pages of an account.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { paths } from '../paths.ts';
@@ -6,19 +7,21 @@ import { flags, readOnlyReason, type Session, session } from './session.ts';
 
 export interface Scope {
   account: string;
-  /** The paths of the account's resources begin with it. */
+  /** The beginning of the paths of the account's resources. */
   base: '/console' | `/admin/accounts/${string}`;
   isOperator: boolean;
-  /** The user who is signed in; operators are none. */
+  /** The user who is signed in; undefined for operators. */
   user: string | undefined;
   flags: Session['user']['flags'];
-  /** Why the account's records cannot be changed now, in words; operators can always change them. */
+  /**
+   * The reason why the account's records cannot be changed now; operators can always change them.
+   */
   readOnlyReason: string | undefined;
-  /** Where this console shows things of the account. */
+  /** The paths of this console's pages for the account. */
   paths: { server: (name: string) => string; authlist: string };
 }
 
-/** The scope of whoever is signed in; it follows the session. */
+/** The scope of the user who is signed in; it follows the session. */
 export function personScope(): Scope {
   const { account, user } = session.value as Session;
   return {
@@ -50,7 +53,7 @@ export function operatorScope(account: string): Scope {
 
 export const ScopeContext = createContext<Scope | undefined>(undefined);
 
-/** The scope of the page around. */
+/** The scope of the surrounding page. */
 export function useScope(): Scope {
   const scope = useContext(ScopeContext);
   if (!scope) throw new Error('there is no scope around this page');

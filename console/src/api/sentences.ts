@@ -2,7 +2,7 @@
 import type { Fault } from '../ui/ui.ts';
 import { ApiError } from './api.ts';
 
-/** An error of a request, for the person who made it. */
+/** The error of a request, for the person who made it. */
 export function explain(error: unknown): Fault {
   if (!(error instanceof ApiError)) {
     return plain('This page met an error of its own. Reload it, and try again.');
@@ -30,7 +30,7 @@ export function explain(error: unknown): Fault {
   if (field === undefined) return plain(sentenceOf(message));
   // "expiry: 12 is not in the future; expected …": the field, then what is wrong.
   const fault = message.slice(`${field}: `.length);
-  // Beside its field "is not right" needs no name, but a subject.
+  // Next to its field, "is not right" needs no name, but a subject.
   return { sentence: sentenceOf(fault.replace(/^(?=(?:is|was|has) )/, 'this ')), field };
 }
 

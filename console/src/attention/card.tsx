@@ -1,4 +1,4 @@
-// The things that need attention, as a list of sentences; or that nothing does.
+// The things that need attention, as a list of sentences, or the sentence that there are none.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { retryReads } from '../api/reading.ts';
@@ -12,14 +12,14 @@ const tones = {
   note: { tone: 'neutral', word: 'Note' },
 } as const;
 
-/** The most urgent come first; the rest is a click away, and what stands below is in sight. */
+/** The most urgent come first; the rest is a click away, so that the page below stays visible. */
 const most_shown = 7;
 
 interface AttentionCardProps {
   items: readonly Item[];
   isReading: boolean;
   faults: readonly unknown[];
-  /** A sentence that takes the place of “All is well” where there is nothing yet that could be. */
+  /** Replaces “All is well” while there is nothing yet that could be well. */
   nothingYet?: string | undefined;
 }
 

@@ -1,17 +1,18 @@
-// The things that need attention, as the overviews of accounts and of operators show them: sentences, the worst first.
+// The things that need attention, for the overviews of accounts and operators: sentences, the worst
+// first.
 
 export interface Item {
   key: string;
   tone: 'bad' | 'warn' | 'note';
   sentence: string;
-  /** Where it is mended; none where only the provider can. */
+  /** The page that fixes it; none if only the provider can. */
   link?: { path: string; text: string };
 }
 
-/** So many are named at most: the first ones of a list say all that is said. */
+/** The most names in a sentence; the first ones of a list are enough. */
 export const mostNamed = 4;
 
-/** "a, b, c and 2 more"; `all`: how many there are, where only the first ones are known. */
+/** "a, b, c and 2 more"; `all`: how many there are, if only the first ones are known. */
 export function named(names: readonly string[], all = names.length): string {
   const shown = all > mostNamed ? names.slice(0, mostNamed - 1) : names;
   const more = all - shown.length;
@@ -19,7 +20,7 @@ export function named(names: readonly string[], all = names.length): string {
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
-/** Exit IPs of a status: of one, and of several. */
+/** The words for a status of exit IPs: of one, and of several. */
 export const exitFaults = {
   crit: ['exit IP does not work', 'exit IPs do not work'],
   warn: ['exit IP works poorly', 'exit IPs work poorly'],
@@ -29,5 +30,5 @@ export const exitFaults = {
 const order = { bad: 0, warn: 1, note: 2 };
 
 export function worstFirst(items: readonly Item[]): Item[] {
-  return items.toSorted((one, other) => order[one.tone] - order[other.tone]);
+  return items.toSorted((a, b) => order[a.tone] - order[b.tone]);
 }

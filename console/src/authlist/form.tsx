@@ -18,16 +18,16 @@ import { explainListed } from './listed_elsewhere.ts';
 export type AuthlistEntry = AccountResponse<'list_authlist'>[number];
 
 interface AuthlistFormProps {
-  /** The entry to change; none: a new one. */
+  /** The entry to change; undefined: a new one. */
   entry?: AuthlistEntry;
-  /** The address that a new entry begins with. */
+  /** The initial address of a new entry. */
   ip?: string;
   onClose: () => void;
 }
 
 export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
   const scope = useScope();
-  /** Whether the reader sees the entry of the address that was taken. */
+  /** Whether the user can see the other entry of this address. */
   const isSeen = useRef(true);
   const submit = async (fields: FormData) => {
     const [ip, user, note] = ['ip', 'user', 'note'].map((name) => textOf(fields, name)) as [
@@ -43,7 +43,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       if (error instanceof ApiError && error.code === 'address_taken' && !scope.flags.admin) {
         const query = { limit: 100, search: ip };
         const { rows } = await readPage('console_list_authlist', query, {}, scope.base);
-        isSeen.current = rows.some((one) => one.ip === ip);
+        isSeen.current = rows.some((entry) => entry.ip === ip);
       }
       throw error;
     }
@@ -72,7 +72,7 @@ interface Wanted {
   note: string;
 }
 
-/** Adds an entry and says so. Errors: ApiError. */
+/** Adds an entry and confirms it. Errors: ApiError. */
 async function addEntry(scope: Scope, body: Wanted): Promise<void> {
   const { id, ip, user, expiry } = await changeIn(scope, 'create_authlist_entry', { body });
   const back = async () => {
@@ -101,7 +101,10 @@ async function changeEntry(
   notify(`${after.ip} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/** Keys for the messages about an entry: the entry, and its address, which another may have later. */
+/**
+ * Keys for the messages about an entry: its id, and its address, which another entry may have
+ * later.
+ */
 export function keysOf({ id, ip }: { id: number; ip: string }): string[] {
   return [`authlist/${id}`, `authlist/${ip}`];
 }
@@ -116,10 +119,10 @@ function AddressField({ ip: first }: { ip: string }) {
     setBusy(true);
     setFault('');
     try {
-      const own = (await call('console_get_address', {})).ip;
+      const ownAddress = (await call('console_get_address', {})).ip;
       if (!input.current) return;
-      // As if it were typed: an earlier fault of the field is no longer shown.
-      input.current.value = own;
+      // Like typing, this removes an earlier error of the field.
+      input.current.value = ownAddress;
       input.current.dispatchEvent(new Event('input', { bubbles: true }));
     } catch (error) {
       setFault(explain(error).sentence);
@@ -160,10 +163,10 @@ function AddressField({ ip: first }: { ip: string }) {
   );
 }
 
-/** Admins choose among the active users; other users list addresses for themselves. */
+/** Admins select an active user; other users list addresses for themselves. */
 export function UserField({ user }: { user: string | undefined }) {
   const scope = useScope();
-  const { flags, user: own = '' } = scope;
+  const { flags, user: ownName = '' } = scope;
   const [chosen, setChosen] = useState(user);
   const usual = useProxyUser(chosen === undefined).user;
   const value = chosen ?? usual;
@@ -175,7 +178,7 @@ export function UserField({ user }: { user: string | undefined }) {
       <TextField
         label="User"
         name="user"
-        value={own}
+        value={ownName}
         readOnly
         hint="You list addresses for yourself; an admin can do so for everybody."
       />

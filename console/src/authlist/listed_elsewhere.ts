@@ -1,9 +1,12 @@
-// An address that cannot be listed because another account or user has listed it: what its reader can do.
+// Explains an address that another account or user has listed: what its reader can do.
 import { ApiError } from '../api/api.ts';
 import { explain } from '../api/sentences.ts';
 import type { Fault } from '../ui/ui.ts';
 
-/** Adds the way on for a reader who cannot remove the other entry, as admins can, and others the entries that they see. */
+/**
+ * Adds the next step for readers who cannot remove the other entry. Admins can, and other users can
+ * remove the entries that they see (`isSeen`).
+ */
 export function explainListed(error: unknown, isSeen: boolean): Fault {
   const explained = explain(error);
   const isTaken = error instanceof ApiError && error.code === 'address_taken';

@@ -1,4 +1,4 @@
-// The IP authlist: which addresses need no password, for whom and until when.
+// The IP authlist: the addresses that need no password, for which user and until when.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
@@ -115,7 +115,7 @@ const cells = (entry: AuthlistEntry) => [
   ...[adderOf(entry), timeText(entry.added_at)],
 ];
 
-/** The way from an unproven entry to a proven one, where there is an unproven one. */
+/** Explains how to verify an address, if there is an unverified one. */
 function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
   const { isOperator } = useScope();
   const first = rows.find(({ proof }) => proof === 'unproven' || proof === 'waits');

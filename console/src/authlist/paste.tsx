@@ -1,4 +1,5 @@
-// The dialog that adds many addresses, one on a line: first it says what would come of each line, then all are added, or none.
+// The dialog that adds many addresses, one per line: it checks each line first, then adds all or
+// none.
 import { useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -13,7 +14,7 @@ type Outcome = AccountResponse<'add_addresses'>;
 
 export function PasteAddresses({ onClose }: { onClose: () => void }) {
   const scope = useScope();
-  /** The outcome of the lines as they stand. */
+  /** The outcome for the current lines. */
   const [checked, setChecked] = useState<Outcome>();
   const faults = checked?.lines.filter(({ outcome }) => outcome === 'fault') ?? [];
   const isReady = checked !== undefined && faults.length === 0 && checked.added > 0;
@@ -40,7 +41,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="Add many addresses" onClose={onClose} look="wide">
-      {/* The outcome holds for the lines and the user as they were. */}
+      {/* A change of the lines or the user makes the outcome obsolete. */}
       <div onInput={() => setChecked(undefined)}>
         <Form
           verb={isReady ? `Add ${addressesIn(checked.added)}` : 'Check the lines'}
@@ -66,7 +67,7 @@ export function PasteAddresses({ onClose }: { onClose: () => void }) {
 
 const addressesIn = (number: number) => count(number, 'address', 'addresses');
 
-/** There before anything is said, so that it is told. */
+/** Always present, so that screen readers announce its text. */
 function Summary({ checked }: { checked: Outcome | undefined }) {
   const of = (wanted: string) => checked?.lines.filter(({ outcome }) => outcome === wanted) ?? [];
   const faults = of('fault');

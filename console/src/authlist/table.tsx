@@ -36,7 +36,7 @@ export function AuthlistTable({ open, openLinked, ...list }: AuthlistTableProps)
       caption="Listed addresses"
       columns={[
         ...columns,
-        // Where no proof is asked for, nothing is to be said of it.
+        // The column is left out when no proof is required.
         ...(list.rows.some(({ proof }) => proof !== null) ? [proofColumn] : []),
         noteColumn,
         addedColumn,
@@ -94,7 +94,10 @@ const columns: Column<AuthlistEntry>[] = [
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
   lastUsedColumn,
 ];
-/** One sign in a row at most: an unproven entry works, and one of a user who is not active has a sign already. */
+/**
+ * At most one badge per row: an unverified entry works, and an entry of an inactive user has a
+ * badge already.
+ */
 const proofColumn: Column<AuthlistEntry> = {
   heading: 'Address is',
   cell: ({ proof, user_active }) =>
@@ -110,7 +113,7 @@ const proofWords = {
   waits: 'unproven: lets nobody in yet',
 };
 
-/** Operators find entries of the server's log by it. */
+/** Operators find entries in the server's log by it. */
 const idColumn: Column<AuthlistEntry> = {
   heading: 'Id',
   numeric: true,
@@ -118,7 +121,7 @@ const idColumn: Column<AuthlistEntry> = {
   cell: ({ id }) => id,
 };
 
-/** The operator's word on whose an address is. */
+/** The operator confirms whose address it is. */
 async function prove(account: string, entry: AuthlistEntry): Promise<void> {
   const { id, ip } = entry;
   const say = (proven: boolean) =>

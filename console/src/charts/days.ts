@@ -1,19 +1,20 @@
-// Days and hours of usage: the spans that can be asked for, and a row for each, also for those without traffic. All in UTC.
+// Days and hours of usage: the spans on offer, and a row for each, also without traffic. All in
+// UTC.
 
 export const day_seconds = 86_400;
 
 export const startOfDay = (time: number) => Math.floor(time / day_seconds) * day_seconds;
 
-/** The first of the last `count` days, today among them. */
+/** The first of the last `count` days, including today. */
 export const daysBack = (now: number, count: number) => startOfDay(now) - (count - 1) * day_seconds;
 
-/** "2026-11-21" of a time, in UTC: what files and date fields call a day. */
+/** "2026-11-21" in UTC, for files and date fields. */
 export const isoDay = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
 
-/** The start of a day that is written like that; undefined for what is none. */
+/** The start of a day in that format; undefined for an invalid text. */
 export function parseIsoDay(text: string): number | undefined {
   const time = Date.parse(`${text}T00:00:00Z`) / 1000;
-  // February 30 is read as March 2, and is no day.
+  // February 30 would be read as March 2.
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && Number.isFinite(time) && isoDay(time) === text;
   return isDay ? time : undefined;
 }
@@ -35,12 +36,12 @@ export interface Bytes {
   total: number;
 }
 
-/** The lengths of the parts that usage is told by. */
+/** The lengths of the parts of usage. */
 export const part_seconds = { day: day_seconds, hour: 3_600 } as const;
 export type Part = keyof typeof part_seconds;
 
 export interface UsageOfPart extends Bytes {
-  /** Where the day or hour begins. */
+  /** The start of the day or hour. */
   start: number;
 }
 
@@ -51,10 +52,10 @@ export function everyPart(
   by: Part,
 ): UsageOfPart[] {
   const seconds = part_seconds[by];
-  const known = new Map(rows.map((row) => [row[by], row]));
+  const rowsByStart = new Map(rows.map((row) => [row[by], row]));
   const parts: UsageOfPart[] = [];
   for (let start = Math.floor(from / seconds) * seconds; start < to; start += seconds) {
-    const { up = 0, down = 0, total = 0 } = known.get(start) ?? {};
+    const { up = 0, down = 0, total = 0 } = rowsByStart.get(start) ?? {};
     parts.push({ start, up, down, total });
   }
   return parts;

@@ -1,11 +1,12 @@
-// Parts of charts that are drawn on a canvas: the colours of the style sheet, as the theme has them now, and times on an axis.
+// Parts of charts on a canvas: the colours of the style sheet in the current theme, and times on an
+// axis.
 import { useEffect, useState } from 'preact/hooks';
 import { theme } from '../theme.ts';
 import { day_seconds } from './days.ts';
 
 /**
- * A variable of the style sheet, resolved: a canvas knows neither variables nor light-dark(). Asked of
- * a new element, as one that is there may still be on its way from the colour of the theme before.
+ * The value of a variable of the style sheet: a canvas knows neither variables nor light-dark(). It
+ * is read from a new element, since an existing one may still be in transition between themes.
  */
 export function drawnColor(within: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
@@ -16,13 +17,13 @@ export function drawnColor(within: HTMLElement, variable: string): string {
   return color;
 }
 
-/** Changes whenever the page turns light or dark, by the reader's choice or the system's. */
+/** Changes when the page turns light or dark, by the user's choice or the system's. */
 export function useDarkness(): string {
   const [system, setSystem] = useState(darkSystem.matches);
   useEffect(() => {
-    const heard = () => setSystem(darkSystem.matches);
-    darkSystem.addEventListener('change', heard);
-    return () => darkSystem.removeEventListener('change', heard);
+    const update = () => setSystem(darkSystem.matches);
+    darkSystem.addEventListener('change', update);
+    return () => darkSystem.removeEventListener('change', update);
   }, []);
   return `${theme.value} ${system}`;
 }

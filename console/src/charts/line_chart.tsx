@@ -1,4 +1,5 @@
-// Lines over time, drawn by uPlot; the pointer tells the values at a time, and the label tells all in words.
+// Lines over time, drawn by uPlot; the pointer shows the values at a time, and the label has all in
+// words.
 import uPlot from 'uplot';
 import { day_seconds } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
@@ -6,7 +7,7 @@ import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 
 export interface Line {
   name: string;
-  /** Of the style sheet. */
+  /** A colour variable of the style sheet. */
   variable: string;
   /** One for each time; null: unknown. */
   values: ReadonlyArray<number | null>;
@@ -21,9 +22,9 @@ export interface Lines {
 
 interface LineChartProps {
   label: string;
-  /** Drawn anew when it is another object. */
+  /** Drawn again when the object changes. */
   of: Lines;
-  /** A value, and a time, as they are shown. */
+  /** Formats a value, and a time. */
   value: (value: number) => string;
   time: (time: number) => string;
   /** Only whole values. */
@@ -62,7 +63,7 @@ export function LineChart({ label, of, value, time, isCount = false }: LineChart
 /** The steps between two times on the axis. */
 const hours = [1, 2, 3, 6, 12].map((hours) => hours * 3600);
 const days = [1, 2, 3, 4, 7, 14, 28, 56].map((days) => days * day_seconds);
-/** And between two values that are whole. */
+/** The steps between two whole values. */
 const counts = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power));
 
 const mostOf = (lines: readonly Line[]) =>
@@ -80,7 +81,7 @@ function options(
   return {
     ...plotOptions(box, height_pixels, setAt),
     scales: {
-      // A single point stands in the middle.
+      // A single point is in the middle.
       x: { time: false, range: first === last ? [first - 1, last + 1] : [first, last] },
       y: { range: [0, mostOf(lines) * 1.06] },
     },

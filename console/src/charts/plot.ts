@@ -4,10 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { drawnColor, useDarkness } from './drawn.ts';
 
-/** Takes the place on the x axis at which the pointer is. */
+/** Gets the index on the x axis at the pointer. */
 export type SetAt = (at: number | undefined) => void;
 
-/** `draw` makes the plot; made anew when one of `of` changes, or the page turns light or dark. */
+/** `draw` makes the plot, again when one of `of` changes, or the page turns light or dark. */
 export function usePlot(draw: (box: HTMLElement, setAt: SetAt) => uPlot, of: readonly unknown[]) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>();

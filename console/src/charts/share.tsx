@@ -1,8 +1,8 @@
-// Bytes as a figure in a cell, with a bar beside it: a part of the largest.
+// Bytes as a figure in a cell, next to a bar: its part of the largest value.
 import { bytes } from '../format.ts';
 
-export function Share({ value, most }: { value: number; most: number }) {
-  const share = most > 0 ? Math.min(1, value / most) : 0;
+export function Share({ value, most: max }: { value: number; most: number }) {
+  const share = max > 0 ? Math.min(1, value / max) : 0;
   return (
     <span class="share-cell">
       <span class="share" aria-hidden="true">

@@ -1,4 +1,5 @@
-// The shape of a few weeks at a glance: small bars without axes; the figures stand beside it in words.
+// The shape of a few weeks at a glance: small bars without axes; the figures are next to it in
+// words.
 
 interface SparkProps {
   bars: ReadonlyArray<{ key: number; value: number; title: string }>;
@@ -10,7 +11,7 @@ const step = 10;
 const height = 56;
 
 export function Spark({ bars, label }: SparkProps) {
-  const most = Math.max(1, ...bars.map(({ value }) => value));
+  const max = Math.max(1, ...bars.map(({ value }) => value));
   return (
     <svg
       class="spark"
@@ -20,10 +21,10 @@ export function Spark({ bars, label }: SparkProps) {
       aria-label={label}
     >
       {bars.map(({ key, value, title }, index) => {
-        const tall = value > 0 ? Math.max(1.5, (value / most) * (height - 2)) : 0;
+        const tall = value > 0 ? Math.max(1.5, (value / max) * (height - 2)) : 0;
         return (
           <g key={key}>
-            {/* The whole column answers the pointer, also where the bar is low. */}
+            {/* The whole column reacts to the pointer, even where the bar is low. */}
             <rect class="spark-column" x={index * step} y={0} width={step} height={height} />
             <rect
               class="spark-bar"

@@ -1,4 +1,5 @@
-// Days or hours as stacked bars, drawn by uPlot; pointer and arrow keys go from one to the next, and each is told in words.
+// Days or hours as stacked bars, drawn by uPlot; pointer and arrow keys select one, which is
+// described in words.
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { day_seconds, type Part, part_seconds, writtenPart } from './days.ts';
@@ -16,7 +17,7 @@ export interface Series {
 interface UsageChartProps {
   label: string;
   by: Part;
-  /** Where the days or hours begin, UTC. */
+  /** The starts of the days or hours, UTC. */
   starts: readonly number[];
   /** From the bottom up. */
   series: readonly Series[];
@@ -47,7 +48,7 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
     point(index);
   };
   const shown = at === undefined || starts[at] === undefined ? undefined : at;
-  const told =
+  const description =
     shown === undefined
       ? undefined
       : partInWords(writtenPart(starts[shown] ?? 0, by), series, shown);
@@ -55,8 +56,8 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
     <figure class="usage-chart">
       <Legend series={series} at={shown} />
       <p class="note usage-chart-told" aria-hidden="true">
-        {/* The legend beside it tells the parts. */}
-        {told?.replace(/ \(.*$/, '') ??
+        {/* The legend has the parts. */}
+        {description?.replace(/ \(.*$/, '') ??
           `Point at ${by === 'day' ? 'a day' : 'an hour'}, or use the arrow keys.`}
       </p>
       <div
@@ -68,7 +69,7 @@ export function UsageChart({ label, by, starts, series }: UsageChartProps) {
         aria-valuemin={0}
         aria-valuemax={starts.length - 1}
         aria-valuenow={shown ?? starts.length - 1}
-        aria-valuetext={told ?? `No ${by} chosen; arrow keys go from ${by} to ${by}`}
+        aria-valuetext={description ?? `No ${by} chosen; arrow keys go from ${by} to ${by}`}
         onKeyDown={onKeyDown}
       />
     </figure>
@@ -103,10 +104,10 @@ function partInWords(part: string, series: readonly Series[], at: number): strin
 
 const height_pixels = 280;
 
-/** The variable with the colour of a part; after the seventh they come round again. */
+/** The variable with the colour of a part; colours repeat after the seventh. */
 const colorOf = (at: number) => `--series-${at % 7}`;
 
-/** Starts, then the height of each stack, the whole first: each is drawn over the one before. */
+/** Starts, then the height of each stack, the whole first: each is drawn over the previous one. */
 function stacked(starts: readonly number[], series: readonly Series[]): uPlot.AlignedData {
   const heights: number[][] = [];
   let below = starts.map(() => 0);
@@ -133,10 +134,10 @@ function options(
     scales: {
       x: {
         time: false,
-        // Half a bar more on each side: it stands around its middle.
+        // Half a bar more on each side, since a bar is centred on its start.
         range: [(starts[0] ?? 0) - part * 0.6, (starts.at(-1) ?? part) + part * 0.6],
       },
-      y: { range: (_plot, _least, most) => [0, most > 0 ? most * 1.06 : 1] },
+      y: { range: (_plot, _least, max) => [0, max > 0 ? max * 1.06 : 1] },
     },
     axes: [
       {

@@ -1,4 +1,4 @@
-// Bytes as operators write them: a number and a unit, in powers of ten.
+// Bytes as operators write them: a number and a decimal unit.
 
 const sizes = { TB: 1e12, GB: 1e9, MB: 1e6, B: 1 } as const;
 
@@ -17,12 +17,12 @@ export function amountOf(bytes: number): { amount: string; unit: Unit } {
   return { amount: String(bytes), unit: 'B' };
 }
 
-/** Whole bytes; undefined for what is no number, no whole number of bytes, or too many of them. */
+/** Whole bytes; undefined for a text that is not a whole number of bytes, or too many. */
 export function bytesOf(amount: string, unit: string): number | undefined {
   const [, whole, decimals = ''] = /^(\d{1,16})(?:[.,](\d{1,12}))?$/.exec(amount.trim()) ?? [];
   const size = sizes[unit as Unit];
   if (whole === undefined || !size) return undefined;
-  // As whole numbers: 1.1 * 1e12 is not 1100000000000.
+  // BigInt: 1.1 * 1e12 is not 1100000000000.
   const scaled = BigInt(whole + decimals) * BigInt(size);
   const divisor = 10n ** BigInt(decimals.length);
   const bytes = Number(scaled / divisor);

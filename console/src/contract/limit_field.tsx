@@ -1,17 +1,17 @@
-// The field for a limit: an amount and its unit, with the exact bytes that come of it.
+// The field for a limit: an amount and its unit, with the exact bytes.
 import { useState } from 'preact/hooks';
 import { invalidField } from '../api/api.ts';
 import { Field, textOf } from '../ui/ui.ts';
 import { amountOf, bytesOf, type Unit, units } from './amount.ts';
 
-/** The most that the server counts exactly. */
-const most = '9,007 TB';
+/** The largest amount that the server counts exactly. */
+const maxAmount = '9,007 TB';
 
 interface LimitFieldProps {
   label: string;
-  /** Bytes to begin with. */
+  /** The initial bytes. */
   value: number | undefined;
-  /** The meaning of an empty field; without it one is needed. */
+  /** The meaning of an empty field; without it the field is required. */
   none?: string;
 }
 
@@ -22,7 +22,7 @@ export function LimitField({ label, value, none }: LimitFieldProps) {
   const bytes = bytesOf(amount, unit);
   const exact =
     bytes === undefined
-      ? `A number such as 500 or 1.5, at most ${most}.`
+      ? `A number such as 500 or 1.5, at most ${maxAmount}.`
       : `Exactly ${bytes.toLocaleString('en')} bytes.`;
   return (
     <Field label={label} name="limit_bytes" hint={amount === '' && none ? none : exact}>
@@ -43,9 +43,9 @@ export function LimitField({ label, value, none }: LimitFieldProps) {
             value={unit}
             onInput={(event) => setUnit(event.currentTarget.value)}
           >
-            {units.map((one) => (
-              <option key={one} value={one} selected={one === unit}>
-                {one}
+            {units.map((choice) => (
+              <option key={choice} value={choice} selected={choice === unit}>
+                {choice}
               </option>
             ))}
           </select>
@@ -55,7 +55,7 @@ export function LimitField({ label, value, none }: LimitFieldProps) {
   );
 }
 
-/** The bytes that a form with a `LimitField` asks for; null where it is empty. Errors: ApiError 400. */
+/** The bytes in a form's `LimitField`; null when empty. Errors: ApiError 400. */
 export function limitOf(fields: FormData): number | null {
   const amount = textOf(fields, 'limit_bytes');
   if (amount === '') return null;
@@ -63,7 +63,7 @@ export function limitOf(fields: FormData): number | null {
   if (bytes === undefined) {
     throw invalidField(
       'limit_bytes',
-      `expected a number that comes to whole bytes, at most ${most}.`,
+      `expected a number that comes to whole bytes, at most ${maxAmount}.`,
     );
   }
   return bytes;

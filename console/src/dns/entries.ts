@@ -1,20 +1,26 @@
-// Custom DNS entries in words: what keeps one back, which became active, and which has a hostname already.
+// Custom DNS entries in words: why one is pending, which became active, and which has a hostname
+// already.
 import type { AccountResponse } from '../api/reading.ts';
 
 export type DnsEntry = AccountResponse<'list_overrides'>[number];
-/** The facts that the words rest on. */
+/** The facts that these sentences need. */
 export type DnsState = Pick<
   DnsEntry,
   'id' | 'server' | 'hostname' | 'status' | 'on_contract' | 'nodes'
 >;
 
-/** Whether it is no longer wanted; then a new expiry revives it. */
+/** Whether it has ended; a new expiry then revives it. */
 export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
   return status === 'expiring' || status === 'expired';
 }
 
-/** The reason why an entry is not where it should be; undefined when it is. */
-export function awaited({ server, status, on_contract, nodes }: DnsState): string | undefined {
+/** The reason why an entry is still pending or expiring; undefined when it is not. */
+export function pendingReason({
+  server,
+  status,
+  on_contract,
+  nodes,
+}: DnsState): string | undefined {
   if (status === 'expired' || status === 'active') return undefined;
   if (!on_contract) return `${server} is not on your contract`;
   if (nodes.length === 0) return `no node serves ${server}`;
@@ -35,7 +41,10 @@ function these(nodes: ReadonlyArray<{ name: string }>): string {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 }
 
-/** Tells which entries became active since the statuses were `before`, by id; empty when nothing did. */
+/**
+ * A sentence on the entries that became active since the statuses were `before`, by id; empty if
+ * none did.
+ */
 export function newsOf(before: ReadonlyMap<number, string>, entries: readonly DnsState[]): string {
   const arrived = entries.filter(
     ({ id, status }) => status === 'active' && before.get(id) !== 'active',
@@ -46,12 +55,12 @@ export function newsOf(before: ReadonlyMap<number, string>, entries: readonly Dn
   return `${first.hostname} on ${first.server} is active`;
 }
 
-/** The entry that has this hostname on this server already; both as they were typed. */
+/** The entry that has this hostname on this server already; both as typed. */
 export function holderOf(
   entries: readonly DnsEntry[],
   { server, hostname }: { server: string; hostname: string },
 ): DnsEntry | undefined {
-  return entries.find((one) => one.server === server && one.hostname === nameOf(hostname));
+  return entries.find((entry) => entry.server === server && entry.hostname === nameOf(hostname));
 }
 
 /** A hostname as the server spells it: lower case, punycode, no dot at the end. */

@@ -1,4 +1,4 @@
-// The dialog that adds a custom DNS entry, changes one, or revives one that has expired.
+// The dialog that adds a custom DNS entry, changes one, or revives an expired one.
 import { useContext, useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
 import { readPage, usePages } from '../api/paging.ts';
@@ -15,10 +15,10 @@ import { Button, FieldFault, notify, TextField, textOf, Unread } from '../ui/ui.
 import { type DnsEntry, holderOf, isOver, nameOf } from './entries.ts';
 
 interface DnsFormProps {
-  /** The entry to change; none: a new one. */
+  /** The entry to change; undefined: a new one. */
   entry?: DnsEntry;
   onClose: () => void;
-  /** Goes on with the entry that has the hostname already. */
+  /** Opens the entry that has the hostname already. */
   changeOther: (id: number) => void;
 }
 
@@ -44,7 +44,7 @@ export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'hostname_taken') throw error;
       setHolder(await findHolder(scope, given));
-      // The server's own sentence names the other entry by its number, which the console does not show.
+      // The server's sentence names the other entry by its id, which the console does not show.
       throw invalidField(
         'hostname',
         `${given.hostname} is already overridden on ${given.server}, by another entry; change that one.`,
@@ -96,7 +96,7 @@ async function findHolder(
   return holderOf(rows, { server, hostname });
 }
 
-/** Shown for as long as the hostname is said to be overridden already. */
+/** Shown while the form says that the hostname is overridden already. */
 function ChangeOther({ onClick }: { onClick: () => void }) {
   if (useContext(FieldFault)?.field !== 'hostname') return null;
   return (
@@ -174,7 +174,7 @@ async function changeEntry(
   const after = await changeIn(scope, 'change_override', { path: { id }, body });
   const name = `${after.hostname} on ${after.server}`;
   const about = [...keysOf(before), ...keysOf(after)];
-  // An entry that has expired can be revived, not put back.
+  // An expired entry can be revived, but not restored.
   if (isOver(before)) {
     notify(`${name} is revived.`, { about });
     return;
@@ -186,7 +186,10 @@ async function changeEntry(
   notify(`${name} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/** Keys for the messages about an entry: the entry, and its hostname, which another may have later. */
+/**
+ * Keys for the messages about an entry: its id, and its hostname, which another entry may have
+ * later.
+ */
 export function keysOf({ id, server, hostname }: Pick<DnsEntry, 'id' | 'server' | 'hostname'>) {
   return [`overrides/${id}`, `overrides/${server}/${hostname}`];
 }

@@ -1,4 +1,4 @@
-// The dialog that tells on which nodes a custom DNS entry is in force, for operators.
+// The dialog that shows, for operators, on which nodes a custom DNS entry is active.
 import { type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { Badge, type Column, Dialog, Empty, Loaded, Status, Table } from '../ui/ui.ts';

@@ -1,4 +1,4 @@
-// Custom DNS: which hostnames resolve to an address of the account's choice, where, and whether they do already.
+// Custom DNS: hostnames that resolve to addresses of the account's choice, and their status.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
@@ -131,14 +131,14 @@ function ServerFilter({ server, onInput }: { server: string; onInput: (server: s
   );
 }
 
-/** Tells those who do not see the table which entries have become active. */
+/** Announces to screen readers which entries have become active. */
 function News({ entries }: { entries: readonly DnsEntry[] }) {
   const before = useRef<Map<number, string>>();
   const [news, setNews] = useState('');
   useEffect(() => {
-    // An entry that was not there before has come by another page or filter.
-    const known = entries.filter(({ id }) => before.current?.has(id));
-    const text = before.current && newsOf(before.current, known);
+    // A new row comes from another page or filter.
+    const earlierEntries = entries.filter(({ id }) => before.current?.has(id));
+    const text = before.current && newsOf(before.current, earlierEntries);
     before.current = new Map(entries.map(({ id, status }) => [id, status]));
     if (text) setNews(`${text}.`);
   }, [entries]);

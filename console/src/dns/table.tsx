@@ -16,7 +16,7 @@ import {
   RowButton,
   Status,
 } from '../ui/ui.ts';
-import { awaited, type DnsEntry, isOver } from './entries.ts';
+import { type DnsEntry, isOver, pendingReason } from './entries.ts';
 import { keysOf } from './form.tsx';
 
 interface DnsTableProps
@@ -59,8 +59,8 @@ const columns: Column<DnsEntry>[] = [
     heading: 'State',
     long: true,
     cell: (entry) => (
-      <span class="dns-state" title={awaited(entry)}>
-        <Status status={entry.status} /> <span class="note">{awaited(entry)}</span>
+      <span class="dns-state" title={pendingReason(entry)}>
+        <Status status={entry.status} /> <span class="note">{pendingReason(entry)}</span>
       </span>
     ),
   },
@@ -132,7 +132,7 @@ function RemoveEntry({ entry, onClose }: { entry: DnsEntry; onClose: () => void 
       await changeIn(scope, 'create_override', { body: { server, hostname, ip, expiry, note } });
       return `${hostname} on ${server} is back.`;
     };
-    // An entry that has expired can be revived while it is there; it cannot be made again.
+    // An expired entry can be revived while it exists, but not created again.
     const about = keysOf(entry);
     const undo = isOver(entry) ? { about } : undoBy(back, { about, until: expiry });
     notify(`${hostname} on ${server} is removed.`, undo);

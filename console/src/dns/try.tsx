@@ -1,4 +1,5 @@
-// The dialog that lets one see a custom DNS entry at work: the same page through the override port and the normal one.
+// The dialog that shows a custom DNS entry at work: the same page by the override port and the
+// normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';
@@ -21,7 +22,7 @@ import {
   Unread,
   useHold,
 } from '../ui/ui.ts';
-import { awaited, type DnsEntry } from './entries.ts';
+import { type DnsEntry, pendingReason } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 
 const tokenLifetime_seconds = 3600;
@@ -32,7 +33,7 @@ export function TryDns({ entry, onClose }: { entry: DnsEntry; onClose: () => voi
   const scope = useScope();
   const query = { server: entry.server };
   const servers = usePages('console_list_servers', { query, limit: 1, base: scope.base }).rows;
-  // As it is now: it may come into force while the dialog is open.
+  // The current entry: it may become active while the dialog is open.
   const present = useReadIn(scope, 'get_override', { path: { id: entry.id } });
   return (
     <Dialog title={`Try ${entry.hostname} on ${entry.server}`} onClose={onClose} look="wide">
@@ -58,7 +59,7 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   const [token, setToken] = useState<Token>();
   const way = ways[Number(at)] ?? (ways[0] as Way);
   const { host, service } = way;
-  const why = awaited(entry);
+  const why = pendingReason(entry);
   const credentials =
     by === 'token' ? { user: token?.user ?? 'USER', token: token?.token ?? 'TOKEN' } : undefined;
   const through = (port: number): Through => ({
@@ -139,7 +140,7 @@ interface TokenMakerProps {
   onToken: (token: Token) => void;
 }
 
-/** Makes a token for the commands, and puts it into them. */
+/** Makes a token, and puts it into the commands. */
 function TokenMaker({ token, onToken }: TokenMakerProps) {
   const scope = useScope();
   const { readOnlyReason } = scope;

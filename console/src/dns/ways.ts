@@ -12,12 +12,12 @@ export interface Way {
   service: string;
 }
 
-/** Every port that leads to an exit of the server, by a service that it offers. */
+/** Every port that leads to an exit of the server, for each service that it offers. */
 export function waysThrough(server: OwnServer): Way[] {
   return server.ips.flatMap((exit) =>
-    portsOf(server, exit).map((one) => ({
-      ...one,
-      text: `${exit.ip}, port ${one.override_port}${one.service === 'proxy-https' ? ' over TLS' : ''}`,
+    portsOf(server, exit).map((way) => ({
+      ...way,
+      text: `${exit.ip}, port ${way.override_port}${way.service === 'proxy-https' ? ' over TLS' : ''}`,
       host: server.hostname,
     })),
   );

@@ -1,9 +1,9 @@
-// Columns of several tables, and what is shown in their cells.
+// Columns that several tables share, and the contents of their cells.
 import { Since } from '../relative_time.tsx';
 import '../style/lists.css';
 import type { Column } from '../ui/ui.ts';
 
-/** A name or an address, which a row of one line may cut: pointing at it shows it whole. */
+/** A name or an address that a one-line row may cut; the tooltip shows it in full. */
 export function CutText({ of, look = 'hostname' }: { of: string; look?: string }) {
   return (
     <span class={look} title={of}>

@@ -1,6 +1,6 @@
-// The body of a change: only the fields that differ, as another person may be changing the rest.
+// The body of a change: only the fields that differ, since another user may be changing the rest.
 
-/** The fields of `wanted` that are given and are not as they were `before`. */
+/** The fields of `wanted` that are set and differ from `before`. */
 export function differing<T extends object>(
   before: T,
   wanted: { [K in keyof T]?: T[K] | undefined },

@@ -1,6 +1,6 @@
-// Expiries as people choose them: a time from now, or a date and time of their own zone.
+// Expiries as people enter them: a time from now, or a date and time in their zone.
 
-/** Seconds from now, as choices of a form; the text says what it means. */
+/** Seconds from now, as options of a form, with their text. */
 export const lifetimes = [
   { value: '3600', text: '1 hour' },
   { value: '28800', text: '8 hours' },
@@ -10,27 +10,27 @@ export const lifetimes = [
   { value: '31536000', text: '1 year' },
 ] as const;
 
-/** The first choice of a form: a working day. */
+/** The initial choice of a form: a working day. */
 export const usualLifetime = '28800';
 
 /** The choice that leaves an expiry as it is. */
 export const keep = 'keep';
 
 /**
- * The expiry in epoch seconds that a form's text stands for: seconds from `now`, or a local date and
- * time such as "2026-11-21 22:19". Undefined for `keep`, and for what is neither. The minute of `current`
+ * The expiry in epoch seconds for a form's text: seconds from `now`, or a local date and time such
+ * as "2026-11-21 22:19". Undefined for `keep` and for an invalid text. The minute of `current`
  * gives `current` itself, with its seconds.
  */
 export function expiryFrom(text: string, now: number, current?: number): number | undefined {
   if (current !== undefined && text.replace(' ', 'T') === localText(current)) return current;
   if (/^\d+$/.test(text)) return now + Number(text);
   if (!/^\d{4,6}-\d\d-\d\d[ T]\d\d:\d\d/.test(text)) return undefined;
-  // Without an offset the text is read in the reader's own zone.
+  // A text without an offset is read in the user's own zone.
   const time = new Date(text.replace(' ', 'T')).getTime();
   return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
 }
 
-/** Epoch seconds as a field of date and time shows them: local, to the minute. */
+/** Epoch seconds for a field of date and time: local, to the minute. */
 export function localText(time: number): string {
   const local = new Date(time * 1000);
   const two = (value: number) => String(value).padStart(2, '0');
@@ -38,7 +38,7 @@ export function localText(time: number): string {
   return `${date}T${two(local.getHours())}:${two(local.getMinutes())}`;
 }
 
-/** The reader's time zone, with its offset at that time: "Europe/Berlin, UTC+1". */
+/** The user's time zone, with its offset at that time: "Europe/Berlin, UTC+1". */
 export function zoneAt(time: number): string {
   const minutes = -new Date(time * 1000).getTimezoneOffset();
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();

@@ -1,4 +1,4 @@
-// The field for an expiry: a choice such as "8 hours", or an exact date and time; it says what comes of it.
+// The field for an expiry: a choice such as "8 hours", or an exact date and time, with the result.
 import { useState } from 'preact/hooks';
 import { dateTime, fromNow } from '../format.ts';
 import { now } from '../now.ts';
@@ -7,7 +7,7 @@ import { expiryFrom, keep, lifetimes, localText, usualLifetime, zoneAt } from '.
 
 const exact = 'exact';
 
-/** `current`: the expiry that is there, epoch seconds; it can be kept while it is still to come. */
+/** `current`: the present expiry in epoch seconds, which can be kept unless it has passed. */
 export function ExpiryField({ current }: { current?: number }) {
   const canKeep = current !== undefined && current > now.value;
   const [choice, setChoice] = useState<string>(canKeep ? keep : usualLifetime);
@@ -18,7 +18,7 @@ export function ExpiryField({ current }: { current?: number }) {
   const expiry = choice === keep ? current : expiryFrom(choice, now.value);
   return (
     <>
-      {/* The control that holds the expiry has its name, so that errors about it are shown there. */}
+      {/* The control with the expiry has its name, so that it shows the errors. */}
       <SelectField
         label="Expires"
         name={isExact ? 'expiry_choice' : 'expiry'}
@@ -36,7 +36,7 @@ export function ExpiryField({ current }: { current?: number }) {
   );
 }
 
-/** A date and time, in the reader's own zone; `expiryOf` reads it. */
+/** A date and time in the user's own zone; `expiryOf` reads it. */
 export function ExactExpiryField({ label, at }: { label: string; at: number }) {
   const [text, setText] = useState(() => localText(at));
   return <ExactField label={label} value={text} onInput={setText} />;
@@ -68,7 +68,7 @@ function ExactField(props: ExactFieldProps) {
 
 const inWords = (expiry: number) => `${dateTime(expiry)} (${zoneAt(expiry)})`;
 
-/** The expiry that a form with an `ExpiryField` asks for; undefined: as it is. `current`: the expiry that is there. */
+/** The expiry in a form's `ExpiryField`; undefined: unchanged. `current`: the present expiry. */
 export function expiryOf(fields: FormData, current?: number): number | undefined {
   return expiryFrom(textOf(fields, 'expiry'), now.value, current);
 }

@@ -1,4 +1,5 @@
-// A list as a file, as it is shown: all pages of the present filter and order, as CSV or as JSON. It tells how far it is, and can be stopped.
+// The export of a list as shown: all pages with the current filters and order, as CSV or JSON. It
+// shows its progress, and can be stopped.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListPage } from '../api/api.ts';
 import type { Pages } from '../api/paging.ts';
@@ -7,14 +8,14 @@ import { explain } from '../api/sentences.ts';
 import { csvLines, download } from '../csv.ts';
 import { Button, notifyError } from '../ui/ui.ts';
 
-/** A time as a file has it, or nothing. */
+/** A time for a file, or empty. */
 export const timeText = (at: number | null) =>
   at === null ? '' : new Date(at * 1000).toISOString();
 
 type Next = Record<string, string>;
 
 interface ExportProps<T> {
-  /** Of the file, without its ending. */
+  /** The file name without its extension. */
   name: string;
   of: Pages<T>;
   header: readonly string[];
@@ -24,27 +25,27 @@ interface ExportProps<T> {
 type Format = 'CSV' | 'JSON';
 const types = { CSV: 'text/csv;charset=utf-8', JSON: 'application/json' };
 
-/** So that none waits for a page of one that was stopped. */
+/** Numbers the exports, so that none waits for a page of a stopped one. */
 let runs = 0;
 
 /**
- * The parts of the file. Each is a Blob, which the browser keeps outside of the page, so that this holds one page of the list
- * at a time. Errors: ApiError; when it is stopped.
+ * The parts of the file. Each is a Blob, which the browser stores outside the page, so that the
+ * page holds one page of the list at a time. Errors: ApiError; when it is stopped.
  */
 async function partsOf<T>(
   { of, header, cells }: ExportProps<T>,
   format: Format,
   stop: AbortSignal,
-  onRead: (rows: number, found: number) => void,
+  onRead: (rows: number, total: number) => void,
 ): Promise<Blob[]> {
   runs += 1;
   const run = runs;
   const isCsv = format === 'CSV';
   const parts = [new Blob([isCsv ? csvLines([header]) : '['])];
-  let [done, found] = [0, 0];
+  let [done, total] = [0, 0];
   for (let next: Next | undefined = {}; next; ) {
     const place: Next = next;
-    // The cache keeps nothing of it, but tries again when the server is away.
+    // The cache stores nothing of it, but retries when the server is offline.
     const page: ListPage<T> = await queries.fetchQuery({
       queryKey: ['export', run, place],
       queryFn: () => of.readToSave(place, stop),
@@ -59,9 +60,9 @@ async function partsOf<T>(
       : rows.map((row, at) => `${isFirst && at === 0 ? '' : ','}\n${JSON.stringify(row)}`).join('');
     parts.push(new Blob([text]));
     done += rows.length;
-    // Of lists that tell, the first page tells it.
-    found ||= page.found;
-    onRead(done, found);
+    // The first page has the total, if the list has one.
+    total ||= page.found;
+    onRead(done, total);
     next = page.next;
   }
   return isCsv ? parts : [...parts, new Blob(['\n]\n'])];
@@ -73,7 +74,7 @@ export function ExportButtons<T>(props: ExportProps<T>) {
   const [busy, setBusy] = useState<Format>();
   const [progress, setProgress] = useState('');
   const running = useRef(new AbortController());
-  // A page that is left reads no more.
+  // Leaving the page stops the export.
   useEffect(() => () => running.current.abort(), []);
   const end = () => {
     setBusy(undefined);
@@ -85,8 +86,8 @@ export function ExportButtons<T>(props: ExportProps<T>) {
     running.current = new AbortController();
     const { signal } = running.current;
     try {
-      const parts = await partsOf(props, format, signal, (done, found) => {
-        if (found > 0) setProgress(`${number(done)} of ${number(found)} read`);
+      const parts = await partsOf(props, format, signal, (done, total) => {
+        if (total > 0) setProgress(`${number(done)} of ${number(total)} read`);
         else setProgress(`${number(done)} read`);
       });
       download(`${props.name}.${format.toLowerCase()}`, parts, types[format]);

@@ -1,4 +1,4 @@
-// Dialogs: one that is open at a time, and the usual ones, with a form that does something or makes something.
+// Dialogs: at most one is open, and the usual ones have a form that does or makes something.
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
@@ -7,13 +7,14 @@ import { Dialog, type Fault, Form, notify } from '../ui/ui.ts';
 type Render = (close: () => void) => ComponentChildren;
 export type OpenDialog = (next: Render) => void;
 
-/** Dialogs by the names that they have in the address; `of` is the record, as in `dialog=change:alice`. */
+/** Dialogs by their names in the address; `of` is the record, as in `dialog=change:alice`. */
 type Linked = Record<string, (close: () => void, of: string) => ComponentChildren>;
 export type OpenLinked = (name: string, of?: string) => void;
 
 /**
- * `dialog` belongs somewhere on the page; `open` shows there the dialog that it is given, `openLinked` one of `linked`, which
- * reload and a link open as well. A link adds and changes: one that takes away, or shows a secret, is no link.
+ * `dialog` goes somewhere on the page; `open` shows a given dialog there, `openLinked` one of
+ * `linked`, which a reload and a link also open. Links only add and change: a dialog that removes
+ * or shows a secret has none.
  */
 export function useDialog(linked: Linked = {}): {
   dialog: ComponentChildren;
@@ -36,27 +37,26 @@ export function useDialog(linked: Linked = {}): {
 }
 
 interface OfRecordProps<T> {
-  /** Undefined until it is read; a dialog that is open stays meanwhile. */
+  /** Undefined until it is read; an open dialog stays meanwhile. */
   list: readonly T[] | undefined;
   is: (record: T) => boolean;
-  /** Its name, for "alice is not there any more." */
+  /** The record's name, for "alice is not there any more." */
   name: string;
-  /** Takes the place of the dialog while there is none to show. */
+  /** Shown while there is no record yet. */
   unread?: ComponentChildren;
   onClose: () => void;
-  /** The dialog. */
   children: (record: T) => ComponentChildren;
 }
 
 /**
- * A dialog about a record of a list: as it was when the dialog opened, since a form sends what differs from that. It closes
- * when the record is gone.
+ * A dialog about a record of a list, as it was when the dialog opened, since a form sends the
+ * differences from that. It closes when the record is gone.
  */
 export function OfRecord<T>({ list, is, name, unread, onClose, children }: OfRecordProps<T>) {
-  const found = list?.find(is);
-  const first = useRef(found);
-  first.current ??= found;
-  const isGone = list !== undefined && found === undefined;
+  const record = list?.find(is);
+  const first = useRef(record);
+  first.current ??= record;
+  const isGone = list !== undefined && record === undefined;
   useEffect(() => {
     if (!isGone) return;
     onClose();
@@ -67,7 +67,7 @@ export function OfRecord<T>({ list, is, name, unread, onClose, children }: OfRec
 
 interface DialogProps {
   title: string;
-  /** Of the button. */
+  /** The text of the button. */
   verb: string;
   onClose: () => void;
   /** The consequences, or the fields of the form. */
@@ -76,14 +76,14 @@ interface DialogProps {
 
 interface FormDialogProps extends DialogProps {
   kind?: 'danger' | 'primary';
-  /** Does it; a sentence that it returns is then shown. */
+  /** Submits the form; a sentence that it returns is shown. */
   onSubmit: (fields: FormData) => Promise<unknown>;
-  /** Puts an error into words, where the usual ones do not serve. */
+  /** Explains an error, where the default does not fit. */
   explain?: (error: unknown) => Fault;
   wide?: boolean;
 }
 
-/** Says what is about to be done, does it, and closes. */
+/** Says what it will do, does it, and closes. */
 export function FormDialog({
   title,
   verb,
@@ -110,13 +110,13 @@ export function FormDialog({
 
 interface MakerDialogProps<T> extends DialogProps {
   make: (fields: FormData) => Promise<T>;
-  /** Takes the place of the form. */
+  /** Replaces the form when it is made. */
   shown: (made: T) => ComponentChildren;
-  /** Takes the place of the title then. */
+  /** Replaces the title then. */
   titleOf?: (made: T) => string;
 }
 
-/** Makes something, such as a token, and shows it, until it is closed. */
+/** Makes something, such as a token, and shows it until the dialog is closed. */
 export function MakerDialog<T>(props: MakerDialogProps<T>) {
   const { title, verb, make, shown, titleOf, onClose, children } = props;
   const [made, setMade] = useState<T>();

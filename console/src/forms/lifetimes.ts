@@ -1,4 +1,4 @@
-// How long a token that is made now shall live: what forms offer.
+// Lifetimes of new tokens, as forms offer them.
 
 import { day_seconds } from '../charts/days.ts';
 import { count } from '../format.ts';
@@ -22,7 +22,7 @@ export function duration(seconds: number): string {
   return count(Math.max(1, Math.round(seconds / 60)), 'minute');
 }
 
-/** Options of a form: seconds as the value, their words as the text. */
+/** Options of a form: seconds as the value, with a text. */
 export function lifetimeOptions(...seconds: number[]): Array<{ value: string; text: string }> {
-  return seconds.map((one) => ({ value: String(one), text: duration(one) }));
+  return seconds.map((lifetime) => ({ value: String(lifetime), text: duration(lifetime) }));
 }

@@ -1,27 +1,29 @@
-// A list in pages whose rows can be chosen: what was read of it, and what is chosen there.
+// A list in pages with selectable rows: the rows read so far, and the selected ones.
 import { type Paged, type Query, type Row, usePages } from '../api/paging.ts';
 import { type RowKey, type Selection, useSelection } from '../ui/ui.ts';
 import type { OpenDialog } from './form_dialog.tsx';
 
 const rowsOfPage = 100;
 
-/** The rows that are chosen. */
+/** The selected rows. */
 export interface Chosen<T> {
   chosen: readonly T[];
   selection: Selection;
 }
 
-/** The bar that offers what can be done with them takes these. */
+/** The props of the bar with the actions on selected rows. */
 export interface ChosenInBar<T> extends Chosen<T> {
   open: OpenDialog;
 }
 
-/** The dialog that does it takes these. */
+/** The props of the dialogs of these actions. */
 export interface ChosenInDialog<T> extends Chosen<T> {
   onClose: () => void;
 }
 
-/** `key`: the field that tells a row from the others. `base`: of a scope, for an operation of accounts. */
+/**
+ * `key`: the field that identifies a row. `base`: that of a scope, for an operation of accounts.
+ */
 export function useList<K extends Paged>(
   operation: K,
   key: keyof Row<K>,

@@ -1,17 +1,17 @@
-// The head of an account's list in pages: search and filters, and what can be done with the rows that are chosen.
+// The head of an account's list in pages: search and filters, and the actions on selected rows.
 import type { ComponentChildren } from 'preact';
 import { optionsIn, SearchField, SelectField } from '../ui/ui.ts';
 import { endingOptions, type ListFilters } from './list_state.ts';
 
 interface ListHeadProps<S extends string> {
   filters: ListFilters<S>;
-  /** Of the search. */
+  /** The placeholder of the search field. */
   placeholder: string;
-  /** The texts of the states, as `useListFilters` takes them. */
+  /** The texts of the states, for `useListFilters`. */
   states: Record<S, string>;
-  /** Filters of this list alone. */
+  /** Filters that only this list has. */
   children?: ComponentChildren;
-  /** The bar of chosen rows. */
+  /** The bar for selected rows. */
   bar: ComponentChildren;
 }
 

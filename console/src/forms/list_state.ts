@@ -1,4 +1,4 @@
-// The state of a list that the server sorts and filters: all of it in the address of the page.
+// The state of a list that the server sorts and filters, all of it in the address of the page.
 import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { day_seconds } from '../charts/days.ts';
@@ -6,7 +6,10 @@ import { now } from '../now.ts';
 import { useTyped } from '../typed.ts';
 import { isOneOf, optionsIn, type Sorting } from '../ui/ui.ts';
 
-/** The text of a field that goes into the address when nobody has typed for a moment: the server is not asked at each letter. */
+/**
+ * The text of a field that goes into the address after a pause in typing, so that not each letter
+ * is a request.
+ */
 export function useTypedState(
   name: string,
 ): [text: string, set: (text: string) => void, settled: string] {
@@ -15,12 +18,12 @@ export function useTypedState(
   return [text, setText, settled];
 }
 
-/** The order of a list: a name in the address, with a "-" before it where it is descending. */
+/** The order of a list: a name in the address, with a leading "-" if it is descending. */
 export function useSorting<S extends string>(sorts: readonly S[], standard: S | `-${S}`) {
   const [text, set] = useAddressState('sort', standard);
-  const asked = text.replace(/^-/, '') as S;
-  const isKnown = sorts.includes(asked);
-  const by = isKnown ? asked : (standard.replace(/^-/, '') as S);
+  const requestedSort = text.replace(/^-/, '') as S;
+  const isKnown = sorts.includes(requestedSort);
+  const by = isKnown ? requestedSort : (standard.replace(/^-/, '') as S);
   const isDescending = (isKnown ? text : standard).startsWith('-');
   const onSort = (name: string) => set(name === by && !isDescending ? `-${name}` : name);
   const order = isDescending ? ('desc' as const) : ('asc' as const);
@@ -34,7 +37,7 @@ const endings: Record<string, number> = {
   '7d': 7 * day_seconds,
   '30d': 30 * day_seconds,
 };
-/** Options of a filter by what ends soon. */
+/** Options of a filter by entries that end soon. */
 export const endingOptions = optionsIn({
   '': 'At any time',
   '1h': 'Within an hour',
@@ -43,7 +46,7 @@ export const endingOptions = optionsIn({
   '30d': 'Within 30 days',
 });
 
-/** The time before which such entries end, as seen when they were asked for; empty: at any time. */
+/** The time before which these entries end, fixed when they are requested; empty: any time. */
 function useEndsBefore(name: string): string {
   return useMemo(() => {
     const seconds = endings[name];
@@ -54,8 +57,8 @@ function useEndsBefore(name: string): string {
 export type ListFilters<S extends string> = ReturnType<typeof useListFilters<S>>;
 
 /**
- * The filters that lists share: their fields, and the part of the query that they make. `states`: by name; `canEnd`: whether its entries
- * end at a time.
+ * The filters that lists share: their fields, and their part of the query. `states`: by name;
+ * `canEnd`: whether entries have an end.
  */
 export function useListFilters<S extends string>(states: Record<S, string>, canEnd = true) {
   const [text, setText, search] = useTypedState('search');

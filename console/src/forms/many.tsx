@@ -1,4 +1,4 @@
-// The chosen entries of a list are removed, or given another expiry, all or none; with a way back.
+// Removes the selected entries of a list, or changes their expiry: all or none, with an undo.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count, dateTime } from '../format.ts';
@@ -21,7 +21,7 @@ interface OfList {
 
 type ManyProps = OfList & ChosenInDialog<Entry>;
 
-/** The bar of a page whose rows are chosen. */
+/** The bar for the selected rows of a page. */
 export function ManyBar({ open, ...many }: OfList & ChosenInBar<Entry>) {
   const { readOnlyReason } = useScope();
   return (
@@ -48,8 +48,8 @@ const keysOf = (list: List, chosen: readonly Entry[]) => chosen.map(({ id }) => 
 
 function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
   const scope = useScope();
-  const { one, many, removeMany } = lists[list];
-  const what = count(chosen.length, one, many);
+  const { one: singular, many, removeMany } = lists[list];
+  const what = count(chosen.length, singular, many);
   const remove = async () => {
     const body = { ids: chosen.map(({ id }) => id) };
     const { removal_id } = await changeIn(scope, removeMany, { body });
@@ -77,8 +77,8 @@ function RemoveMany({ list, chosen, selection, onClose }: ManyProps) {
 
 function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
   const scope = useScope();
-  const { one, many, changeExpiries } = lists[list];
-  const what = count(chosen.length, one, many);
+  const { one: singular, many, changeExpiries } = lists[list];
+  const what = count(chosen.length, singular, many);
   const change = async (fields: FormData) => {
     const expiry = expiryOf(fields) ?? 0;
     const entries = chosen.map(({ id }) => ({ id, expiry }));
@@ -91,7 +91,7 @@ function ExtendMany({ list, chosen, selection, onClose }: ManyProps) {
       await changeIn(scope, changeExpiries, { body: { entries: before } });
       return `${what}: the expiry is as it was.`;
     };
-    // An entry that has expired can be revived, not put back.
+    // An expired entry can be revived, but not restored.
     const isLate = earliest <= now.value;
     const undo = isLate ? { about } : undoBy(back, { about, until: earliest });
     notify(`${what} until ${dateTime(expiry)}.`, undo);

@@ -1,4 +1,4 @@
-// The field for a short name, with the rule of the server for it: browsers check it before it is sent.
+// The field for a short name, with the server's rule for it, which browsers check before sending.
 import { TextField } from '../ui/ui.ts';
 
 export function NameField({ label = 'Name', hint }: { label?: string; hint?: string }) {

@@ -1,4 +1,4 @@
-// The note of an entry, and who added the entry when: in forms, tables and exports.
+// The note of an entry, and who added it when: in forms, tables and exports.
 import { actorName, dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { type Column, TextField } from '../ui/ui.ts';
@@ -11,7 +11,7 @@ interface Noted {
 }
 
 interface NoteFieldProps {
-  /** The entry that is changed; none: a new one. */
+  /** The entry that is changed; undefined: a new one. */
   of?: Noted | undefined;
   hint?: string;
 }
@@ -34,7 +34,7 @@ export function NoteField({ of, hint }: NoteFieldProps) {
   );
 }
 
-/** The name of whoever added an entry, in words; empty where it is not known. */
+/** The name of the actor who added an entry; empty if unknown. */
 export const adderOf = ({ added_by_kind, added_by }: Noted): string =>
   added_by === null ? '' : actorName({ actor_kind: added_by_kind ?? '', actor: added_by });
 
@@ -47,7 +47,7 @@ export const noteColumn: Column<Noted> = {
 export const addedColumn: Column<Noted> = {
   heading: 'Added',
   long: true,
-  // Ids are given in the order in which entries are added.
+  // Ids grow in the order in which entries are added.
   sort: 'id',
   cell: (entry) => (entry.added_at === null ? <None /> : <Added of={entry} at={entry.added_at} />),
 };

@@ -1,4 +1,5 @@
-// A dialog about one entry of a list that comes in pages, whose address names its id: also of one that no page has that was read.
+// A dialog about one entry of a list in pages, whose id is in the address. The entry need not be on
+// a page that was read.
 import type { ComponentChildren } from 'preact';
 import { ApiError } from '../api/api.ts';
 import { type AccountResponse, useReadIn } from '../api/reading.ts';
@@ -7,16 +8,15 @@ import { Dialog, Unread } from '../ui/ui.ts';
 import { OfRecord } from './form_dialog.tsx';
 
 interface OfEntryProps<Name extends keyof RowOf> {
-  /** Reads one. */
+  /** The operation that reads one entry. */
   read: Name;
-  /** Those that are shown already. */
+  /** The rows that are shown already. */
   rows: ReadonlyArray<Row<Name>>;
-  /** As the address has it. */
+  /** The id from the address. */
   id: string;
-  /** Its key, if that is not its id: in a row, in the path, and in "alice is not there any more." */
+  /** The key, if it is not the id: in a row, in the path, and in "alice is not there any more." */
   named?: { keyOf: (row: Row<Name>) => string; path: object; name: string };
   onClose: () => void;
-  /** The dialog. */
   children: (entry: Row<Name>) => ComponentChildren;
 }
 
@@ -36,17 +36,17 @@ export function OfEntry<Name extends keyof RowOf>({
   children,
 }: OfEntryProps<Name>) {
   const { keyOf, path, name } = named;
-  const is = (one: Row<Name>) => keyOf(one) === id;
+  const is = (row: Row<Name>) => keyOf(row) === id;
   const isShown = rows.some(is);
   const given = { path } as never;
   const reading = useReadIn(useScope(), read, given, { enabled: !isShown });
   const { data, error } = reading;
   const isGone = error instanceof ApiError && error.status === 404;
-  const found = isGone ? [] : data && [data as Row<Name>];
+  const records = isGone ? [] : data && [data as Row<Name>];
   const unread = !isGone && Boolean(error) && (
     <Dialog title={name} onClose={onClose}>
       <Unread of={reading} what="it" />
     </Dialog>
   );
-  return <OfRecord list={isShown ? rows : found} {...{ is, name, unread, onClose, children }} />;
+  return <OfRecord list={isShown ? rows : records} {...{ is, name, unread, onClose, children }} />;
 }

@@ -1,4 +1,5 @@
-// Passwords: the one that is asked for, a new one, and the form that sets or changes one's own.
+// Passwords: fields for the present and a new one, and the form that sets or changes the user's
+// own.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';
@@ -8,12 +9,12 @@ import { paths } from '../paths.ts';
 import { Field, TextField } from '../ui/ui.ts';
 import { FormDialog } from './form_dialog.tsx';
 
-/** Tells password managers whose password the form is about. */
+/** Lets password managers know whose password the form is about. */
 export function UsernameForManagers({ user }: { user: string }) {
   return <input type="text" name="username" autocomplete="username" value={user} readOnly hidden />;
 }
 
-/** The present password of whoever is signed in, asked anew. */
+/** The present password of the user, required again. */
 export function PasswordField({ label, name = 'password' }: { label: string; name?: string }) {
   return (
     <>
@@ -29,7 +30,10 @@ export function PasswordField({ label, name = 'password' }: { label: string; nam
   );
 }
 
-/** Asks people for their password anew; operators, whose token is none of a person, need not. `why` ends in "you". */
+/**
+ * Requires users to enter their password again. Operators need not: their token has no password.
+ * `why` ends in "you".
+ */
 export function ConfirmPassword({ why }: { why: string }) {
   const scope = useScope();
   if (scope.isOperator) return null;
@@ -46,15 +50,15 @@ export function SetPasswordFirst({ why }: { why: string }) {
   );
 }
 
-/** Whether somebody who must give a password anew has none. */
+/** Whether a user who must enter a password again has none. */
 export const lacksPassword = ({ isOperator }: Scope) => !isOperator && !session.value?.has_password;
 
-/** The password that a form asked for, as bodies name it; nothing where it did not ask. */
+/** The password of a form, as bodies name it; empty if the form did not ask for it. */
 export function confirmationOf(fields: FormData): { password?: string } {
   return fields.has('password') ? { password: String(fields.get('password')) } : {};
 }
 
-/** A new password; only its length is checked while it is typed. */
+/** A new password; only its length is checked while typing. */
 export function NewPasswordField() {
   const [length, setLength] = useState(0);
   const [isShown, setIsShown] = useState(false);
@@ -96,7 +100,7 @@ export function NewPasswordField() {
   );
 }
 
-/** Sets one's own password, or changes it. */
+/** Sets or changes the user's own password. */
 export function PasswordDialog({ onClose }: { onClose: () => void }) {
   const { has_password, user } = session.value ?? {};
   const save = async (fields: FormData) => {

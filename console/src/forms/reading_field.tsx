@@ -1,4 +1,4 @@
-// A choice whose options are still being read: it takes no typing that they would replace.
+// A select whose options are still being read: it accepts no input, which they would replace.
 import { explain } from '../api/sentences.ts';
 import { SelectField } from '../ui/ui.ts';
 
@@ -7,22 +7,26 @@ interface ReadingFieldProps {
   name: string;
   /** The name of the options, for "Reading the servers …". */
   what: string;
-  /** Why it could not be read. */
+  /** The error of reading them. */
   error: unknown;
-  /** The value that is chosen already; none: the form cannot be sent yet. */
+  /** The value that is selected already; undefined: the form cannot be sent yet. */
   known: string | undefined;
 }
 
-export function ReadingField({ label, name, what, error, known }: ReadingFieldProps) {
+export function ReadingField({ label, name, what, error, known: currentValue }: ReadingFieldProps) {
   const state = error ? `Could not read ${what}.` : `Reading ${what} …`;
   return (
     <SelectField
       label={label}
       name={name}
-      value={known ?? ''}
+      value={currentValue ?? ''}
       required
-      options={[known === undefined ? { value: '', text: state } : { value: known, text: known }]}
-      hint={error ? `${state} ${explain(error).sentence}` : known !== undefined && state}
+      options={[
+        currentValue === undefined
+          ? { value: '', text: state }
+          : { value: currentValue, text: currentValue },
+      ]}
+      hint={error ? `${state} ${explain(error).sentence}` : currentValue !== undefined && state}
     />
   );
 }

@@ -1,4 +1,5 @@
-// Removing all entries of a list: the foot of its page, the dialog that says how many and asks for a typed word, and the way back.
+// Removing all entries of a list: the foot of its page, the dialog that shows the number and asks
+// for a typed word, and the undo.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError, invalidField } from '../api/api.ts';
@@ -10,7 +11,7 @@ import { Button, keepFocus, notify, TextField, textOf, Unread } from '../ui/ui.t
 import { FormDialog, type OpenDialog } from './form_dialog.tsx';
 import { undoBy } from './undo.ts';
 
-/** The lists of which many entries are changed at once, by their name in the record of removals. */
+/** The lists with bulk changes, by their name in the record of removals. */
 export const lists = {
   authlist: {
     one: 'authlist entry',
@@ -39,7 +40,7 @@ const mostWithoutTyping = 20;
 
 interface RemoveAllProps {
   list: List;
-  /** How many there are. */
+  /** The number of entries. */
   entries: number;
   /** The consequences. */
   children: ComponentChildren;
@@ -49,7 +50,7 @@ interface RemoveAllProps {
 function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   const scope = useScope();
   const { account } = scope;
-  const { one, many, remove } = lists[list];
+  const { one: singular, many, remove } = lists[list];
   const mustType = entries > mostWithoutTyping;
 
   const submit = async (fields: FormData) => {
@@ -61,14 +62,14 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
     const removed = await changeIn(scope, remove, {});
     const { removal_id } = removed;
     notify(
-      `${count(removed.entries, one, many)} removed.`,
+      `${count(removed.entries, singular, many)} removed.`,
       removal_id === null ? {} : undoRemoval(scope, list, removal_id),
     );
   };
 
   return (
     <FormDialog
-      title={`Remove all ${count(entries, one, many)}?`}
+      title={`Remove all ${count(entries, singular, many)}?`}
       verb={`Remove ${count(entries, 'entry', 'entries')}`}
       onSubmit={submit}
       onClose={onClose}
@@ -88,7 +89,7 @@ function RemoveAll({ list, entries, children, onClose }: RemoveAllProps) {
   );
 }
 
-/** The way back of a removal; `about`: keys of what it took, all of the list when left out. */
+/** The undo of a removal; `about`: keys of the removed entries, the whole list when left out. */
 export const undoRemoval = (
   scope: Scope,
   list: List,
@@ -96,33 +97,36 @@ export const undoRemoval = (
   about: readonly string[] = [list],
 ) => undoBy(() => restoreRemoval(scope, list, removal_id), { about });
 
-/** Puts back the entries that were removed at once; returns the outcome in words. Errors: ApiError. */
+/**
+ * Restores the entries that were removed at once; returns a sentence on the outcome. Errors:
+ * ApiError.
+ */
 async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
-  const { one, many, restore, leftOut } = lists[list];
+  const { one: singular, many, restore, leftOut } = lists[list];
   const outcome = await changeIn(scope, restore, { body: { removal_id } }).catch(
     (error: unknown) => {
       if (error instanceof ApiError && error.code === 'removal_gone') return;
       throw error;
     },
   );
-  // By another admin, or another press of the button.
+  // Another admin, or a second press of the button, was faster.
   if (!outcome) return 'They were restored already.';
   const { restored, left_out } = outcome;
   const rest = left_out > 0 ? ` Left out: ${left_out} (${leftOut}).` : '';
-  return `${count(restored, one, many)} restored.${rest}`;
+  return `${count(restored, singular, many)} restored.${rest}`;
 }
 
 type Removal = AccountResponse<'list_removals'>[number];
 
 interface RemovalsProps extends Pick<RemoveAllProps, 'list' | 'children'> {
-  /** How many can be removed; none: there is no way to. */
+  /** The number of removable entries; undefined: removing all is not possible. */
   entries: number;
   open: OpenDialog;
 }
 
 /**
- * The foot of a list's page: away from what is done every day, the way to remove all. It tells of the removals that
- * can still be undone: people of the last one, operators of each.
+ * The foot of a list's page, with the button that removes all, away from everyday actions. It shows
+ * the removals that can still be undone: users see the last one, operators all.
  */
 export function Removals({ list, entries, open, children }: RemovalsProps) {
   const scope = useScope();
@@ -158,11 +162,11 @@ function OneRemoval({ list, of }: { list: List; of: Removal }) {
   const which = chosen ? '' : entries === 1 ? 'The ' : 'All ';
   const scope = useScope();
   const [busy, setBusy] = useState(false);
-  const { one, many } = lists[list];
+  const { one: singular, many } = lists[list];
   const restore = async (button: HTMLElement) => {
     if (busy) return;
     setBusy(true);
-    // It goes away with the removal that it is about.
+    // The button goes away with its removal.
     keepFocus(button);
     await undoRemoval(scope, list, removal_id).undo();
     setBusy(false);
@@ -170,7 +174,7 @@ function OneRemoval({ list, of }: { list: List; of: Removal }) {
   return (
     <p class="row note">
       <span>
-        {`${which}${count(entries, one, many)} ${entries === 1 ? 'was' : 'were'} removed `}
+        {`${which}${count(entries, singular, many)} ${entries === 1 ? 'was' : 'were'} removed `}
         <Since at={at} />.
       </span>
       <Button

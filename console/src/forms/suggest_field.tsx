@@ -1,4 +1,5 @@
-// A choice out of a list that may be long: a select where the list is short, else a text field with what the server finds for it.
+// A choice from a list that may be long: a select for a short list, else a text field with matches
+// from the server.
 import { useEffect, useId, useState } from 'preact/hooks';
 import { explain } from '../api/sentences.ts';
 import { useTyped } from '../typed.ts';
@@ -19,7 +20,7 @@ export interface Choices {
   error: unknown;
 }
 
-/** As many are asked for at once. */
+/** The number of choices that are requested at once. */
 export const mostChoices = 20;
 
 interface SuggestProps {
@@ -28,13 +29,13 @@ interface SuggestProps {
   /** The name of the list, for "Reading the servers …". */
   what: string;
   value: string;
-  /** A choice was made; a text that is still being typed is none. */
+  /** Called for a choice, not for a text that is still being typed. */
   onInput: (value: string) => void;
-  /** Stand before those of the list: "All users", or the present one that is not on it any more. */
+  /** Choices before those of the list: "All users", or a present one that is no longer on it. */
   others?: readonly Choice[];
   required?: boolean;
   hint?: string;
-  /** Finds choices; for an empty text the first of the list. */
+  /** Finds choices; for an empty text the first ones of the list. */
   useChoices: (search: string) => Choices;
 }
 
@@ -51,7 +52,7 @@ export function SuggestField(props: SuggestProps) {
   } = props;
   const [search, setSearch] = useState('');
   const first = props.useChoices('');
-  const found = props.useChoices(first.isWhole ? '' : search);
+  const matching = props.useChoices(first.isWhole ? '' : search);
   const [, setTyped] = useTyped(search, setSearch);
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
@@ -61,16 +62,16 @@ export function SuggestField(props: SuggestProps) {
       <ReadingField {...{ label, name, what }} error={first.error} known={value || undefined} />
     );
   }
-  const error = first.error ?? found.error;
+  const error = first.error ?? matching.error;
   const hint = error ? `Could not read ${what}. ${explain(error).sentence}` : usual;
   if (first.isWhole) {
-    const known = [...others, ...first.options];
-    // One that the address has, and that is not there any more, stays among them.
-    const isKnown = value === '' || known.some((one) => one.value === value);
-    const options = isKnown ? known : [...known, { value, text: value }];
+    const choices = [...others, ...first.options];
+    // A choice in the address that no longer exists stays among the options.
+    const isKnown = value === '' || choices.some((choice) => choice.value === value);
+    const options = isKnown ? choices : [...choices, { value, text: value }];
     return <SelectField {...{ label, name, value, onInput, required, hint, options }} />;
   }
-  const options = found.options ?? first.options;
+  const options = matching.options ?? first.options;
   return (
     <Field {...{ label, name, hint }}>
       {(given) => (

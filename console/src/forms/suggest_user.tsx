@@ -1,16 +1,19 @@
-// A field that chooses one of the users of the account, of whom there may be many.
+// A field that selects a user of the account, of whom there may be many.
 import { type AccountGiven, type AccountResponse, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { TextField } from '../ui/ui.ts';
 import { type Choices, mostChoices, SuggestField } from './suggest_field.tsx';
 
-/** Which users can be chosen. */
+/** The users to select from. */
 type Which = Pick<NonNullable<AccountGiven<'list_users'>['query']>, 'state' | 'flag'>;
 
-/** Those who may connect. */
+/** Users who may connect. */
 const proxyUsers: Which = { state: 'active', flag: 'proxy' };
 
-/** Users whose names hold the text, by name; for an empty text the first ones. Unless `enabled`, nothing is read. */
+/**
+ * Users whose names contain the text, by name; for an empty text the first ones. Unless `enabled`,
+ * nothing is read.
+ */
 function useUsers(search: string, which: Which, enabled = true) {
   const query = { ...which, search: search.trim(), sort: 'name' as const, limit: mostChoices };
   return useReadIn(useScope(), 'list_users', { query }, { enabled });
@@ -25,7 +28,7 @@ interface SuggestUserProps {
   others?: ReadonlyArray<{ value: string; text: string }>;
   required?: boolean;
   hint?: string;
-  /** How a user is told among the others, if not by name alone. */
+  /** The text for a user, if not the name alone. */
   textOf?: (user: AccountResponse<'list_users'>[number]) => string;
 }
 
@@ -41,16 +44,19 @@ export function SuggestUser({ which = {}, textOf, name = 'user', ...field }: Sug
   return <SuggestField {...field} name={name} what="the users" useChoices={useChoices} />;
 }
 
-/** The user who is signed in; for admins who may not connect the first user who may. `hasNone`: nobody may. Unless `wanted`, nothing is read. */
+/**
+ * The user who is signed in; for admins who may not connect, the first user who may. `hasNone`: no
+ * user may connect. Unless `wanted`, nothing is read.
+ */
 export function useProxyUser(wanted = true): { user: string; hasNone: boolean } {
-  const { flags, user: own = '' } = useScope();
-  const isOwn = own !== '' && (flags.proxy || !flags.admin);
+  const { flags, user: ownName = '' } = useScope();
+  const isOwn = ownName !== '' && (flags.proxy || !flags.admin);
   const { data } = useUsers('', proxyUsers, wanted && flags.admin && !isOwn);
-  const user = isOwn ? own : (data?.[0]?.name ?? '');
+  const user = isOwn ? ownName : (data?.[0]?.name ?? '');
   return { user, hasNone: user === '' && (data !== undefined || !flags.admin) };
 }
 
-/** Admins choose among those who may connect, other people are themselves. */
+/** Admins select a user who may connect; other users are themselves. */
 export function ProxyUserField({
   user,
   onInput,

@@ -1,17 +1,17 @@
-// The way back that a toast offers after a change.
+// The undo that a toast offers after a change.
 
 import { explain } from '../api/sentences.ts';
 import { now } from '../now.ts';
 import { notify, notifyError } from '../ui/ui.ts';
 
 interface Limits {
-  /** Keys of what is undone: a later message about the same takes the place of this one. */
+  /** Keys of what is undone: a later message about the same replaces this one. */
   about?: readonly string[];
-  /** Epoch seconds from which on it cannot be undone: an entry that has expired cannot come back. */
+  /** Epoch seconds after which it cannot be undone: an expired entry cannot be restored. */
   until?: number;
 }
 
-/** For `notify`: does `action`, and shows the sentence that it returns, or why it did not work. */
+/** For `notify`: runs `action`, and shows the sentence that it returns, or the error. */
 export function undoBy(action: () => Promise<string>, { about = [], until }: Limits = {}) {
   const undo = async () => {
     try {

@@ -1,4 +1,5 @@
-// Points too close to be told apart become one mark; pure, so that it can be tested without a map.
+// Points that are too close to tell apart become one mark; pure, so that it can be tested without a
+// map.
 
 export interface Placed<T> {
   point: T;
@@ -7,16 +8,16 @@ export interface Placed<T> {
 }
 
 export interface Cluster<T> {
-  /** The most important one first: the mark stands where it is. */
+  /** The most important one first: the mark has its position. */
   points: [T, ...T[]];
   x: number;
   y: number;
 }
 
 /**
- * Gathers each point into the nearest mark closer than `distance`, or makes it a mark of its own.
- * Earlier points come first: of two that are too close, the first keeps its place. No two marks are
- * closer than `distance`.
+ * Puts each point into the nearest mark closer than `distance`, or makes it a mark of its own.
+ * Earlier points come first: of two that are too close, the first keeps its position. No two marks
+ * are closer than `distance`.
  */
 export function clusterOf<T>(placed: ReadonlyArray<Placed<T>>, distance: number): Cluster<T>[] {
   const clusters: Cluster<T>[] = [];
@@ -35,7 +36,10 @@ export function clusterOf<T>(placed: ReadonlyArray<Placed<T>>, distance: number)
 
 export type Direction = 'left' | 'right' | 'up' | 'down';
 
-/** The mark that an arrow key leads to: the nearest one in that direction, straight ahead before aside. */
+/**
+ * The mark that an arrow key leads to: the nearest one in that direction, preferably straight
+ * ahead.
+ */
 export function neighbour<M extends { x: number; y: number }>(
   from: M,
   all: readonly M[],
@@ -45,36 +49,39 @@ export function neighbour<M extends { x: number; y: number }>(
   const sign = direction === 'left' || direction === 'up' ? -1 : 1;
   let best: M | undefined;
   let least = Number.POSITIVE_INFINITY;
-  for (const one of all) {
-    const ahead = sign * (sideways ? one.x - from.x : one.y - from.y);
-    const aside = Math.abs(sideways ? one.y - from.y : one.x - from.x);
+  for (const candidate of all) {
+    const ahead = sign * (sideways ? candidate.x - from.x : candidate.y - from.y);
+    const aside = Math.abs(sideways ? candidate.y - from.y : candidate.x - from.x);
     if (ahead <= 0) continue;
     const away = ahead + 2 * aside;
-    if (away < least) [best, least] = [one, away];
+    if (away < least) [best, least] = [candidate, away];
   }
   return best;
 }
 
 export interface Arc<T> {
   of: T;
-  /** Where it begins on the ring, and how much of it it takes; 0 to 1. */
+  /** Its start on the ring, and its length; 0 to 1. */
   start: number;
   share: number;
 }
 
-/** Room that even one of a thousand takes on a ring, so that it is seen. */
+/** The smallest share on a ring, so that even one of a thousand is visible. */
 const leastShare = 0.08;
 
-/** The proportions of a whole as a ring, in their order; the small ones larger than they are, at the cost of the large. */
+/**
+ * The proportions of a whole as a ring, in their order. Small parts are larger than they are, at
+ * the cost of large ones.
+ */
 export function ringOf<T>(parts: ReadonlyArray<{ of: T; many: number }>): Arc<T>[] {
-  const some = parts.filter(({ many }) => many > 0);
-  const all = some.reduce((sum, { many }) => sum + many, 0);
+  const nonEmpty = parts.filter(({ many }) => many > 0);
+  const all = nonEmpty.reduce((sum, { many }) => sum + many, 0);
   const isSmall = (many: number) => many / all < leastShare;
-  const small = some.filter(({ many }) => isSmall(many));
+  const small = nonEmpty.filter(({ many }) => isSmall(many));
   const large = all - small.reduce((sum, { many }) => sum + many, 0);
   const room = 1 - small.length * leastShare;
   let start = 0;
-  return some.map(({ of, many }) => {
+  return nonEmpty.map(({ of, many }) => {
     const share = isSmall(many) ? leastShare : (many / large) * room;
     const arc = { of, start, share };
     start += share;

@@ -1,11 +1,12 @@
-// The marks on the map: of one point a shape of its own for each tone, for those who do not tell its colour; of several a ring.
+// The marks on the map: one point has a shape for each tone, so that colour is not needed; several
+// are a ring.
 import type { Tone } from '../ui/ui.ts';
 import { ringOf } from './clusters.ts';
 
-/** `faint`: there, and not what the map is about. */
+/** `faint`: present, but not what the map is about. */
 export type MarkTone = Tone | 'faint';
 
-/** From the worst, and what is known before what is not. */
+/** From the worst; known states before unknown ones. */
 const markTones: readonly MarkTone[] = ['bad', 'warn', 'busy', 'good', 'neutral', 'faint'];
 
 interface MarkProps {
@@ -34,10 +35,12 @@ function Shape({ tone, size }: MarkProps) {
   return <circle r={size} />;
 }
 
-/** Half the width of a ring by the digits of its figure. */
+/** Half the width of a ring, by the number of digits in it. */
 const ringSizes = [8.5, 8.5, 10, 12.5];
 
-/** Several points: the proportions of their tones around how many they are. The bad part is the thickest. */
+/**
+ * Several points: the proportions of their tones around their number. The bad part is the thickest.
+ */
 export function RingMark({ counts }: { counts: ReadonlyMap<MarkTone, number> }) {
   const all = [...counts.values()].reduce((sum, many) => sum + many, 0);
   const figure = all < 1000 ? String(all) : `${Math.floor(all / 1000)}k`;

@@ -1,6 +1,7 @@
-// Where a place is on the map: Natural Earth, by the polynomial that draws the land too (build/world_map.ts).
+// The position of a place on the map: Natural Earth, by the polynomial that also draws the land
+// (build/world_map.ts).
 
-/** How the land was drawn: pixels for a radian, and where longitude 0, latitude 0 is. */
+/** The scale of the drawing in pixels per radian, and the position of latitude 0, longitude 0. */
 export interface Drawing {
   scale: number;
   center: readonly [number, number];

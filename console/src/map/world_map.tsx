@@ -1,4 +1,4 @@
-// A map of the world with points to look at and to choose from: one stop of the Tab key, arrows within.
+// A map of the world with selectable points: one stop of the Tab key, arrow keys within.
 
 import { center, land, scale, width } from 'virtual:world-map';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -13,9 +13,9 @@ export interface MapPoint {
   text: string;
   longitude: number;
   latitude: number;
-  /** Of what stands for several: the worst of them. */
+  /** For several points: their worst tone. */
   tone: MarkTone;
-  /** Of a point that stands for several: how many there are of each tone. */
+  /** For a point that stands for several: the number of each tone. */
   counts?: ReadonlyMap<MarkTone, number>;
   /** Half the width of its mark in pixels: 3 to 9. */
   size: number;
@@ -28,14 +28,14 @@ interface WorldMapProps {
   points: readonly MapPoint[];
   /** The meaning of the marks. */
   legend: ReadonlyArray<{ tone: MarkTone; text: string }>;
-  /** All points of the mark that was chosen. */
+  /** Gets all points of the selected mark. */
   onSelect: (ids: string[]) => void;
 }
 
-/** As far apart as fingers need it, or a mouse. */
+/** The least distance between marks, for fingers or a mouse. */
 const least_pixels = matchMedia('(pointer: coarse)').matches ? 24 : 20;
 const mostNames = 8;
-/** Drawn from the north down to here: nobody has servers in what is left of the south. */
+/** Drawn from the north to here: there are no servers further south. */
 const [, shownHeight] = project(0, -58, { scale, center });
 
 const arrows: Record<string, Direction> = {
@@ -109,15 +109,15 @@ function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: M
   const { points, x, y } = mark;
   const counts = countsOf(points);
   const faint = counts.get('faint') ?? 0;
-  // Faint ones that stand behind others are named and not counted.
+  // Faint points at the same mark are named, but not counted.
   counts.delete('faint');
   const count = [...counts.values()].reduce((sum, many) => sum + many, 0);
   const [{ tone, size }] = points;
   const sentences = points.slice(0, mostNames).map(({ name, text }) => `${name}: ${text}`);
   if (points.length > mostNames) sentences.push(`and ${points.length - mostNames} more`);
   const states = legend
-    .filter((one) => counts.get(one.tone))
-    .map((one) => `${counts.get(one.tone)} × ${one.text}`);
+    .filter((item) => counts.get(item.tone))
+    .map((item) => `${counts.get(item.tone)} × ${item.text}`);
   if (count > 1) sentences.unshift(`${count} here: ${states.join(', ')}`);
   const side = x < width * 0.25 ? 'start' : x > width * 0.75 ? 'end' : 'middle';
   return (
@@ -156,19 +156,23 @@ function MarkButton({ mark, legend, isCurrent, onFocus, onKeyDown, onSelect }: M
 function countsOf(points: readonly MapPoint[]): Map<MarkTone, number> {
   const all = new Map<MarkTone, number>();
   for (const { tone, counts = new Map([[tone, 1]]) } of points) {
-    for (const [one, many] of counts) all.set(one, (all.get(one) ?? 0) + many);
+    for (const [countedTone, many] of counts)
+      all.set(countedTone, (all.get(countedTone) ?? 0) + many);
   }
   return all;
 }
 
 const idOf = ({ points }: Cluster<MapPoint>) => points[0].id;
 
-/** The important before the faint, the large before the small: these keep their places. Faint ones are drawn first. */
+/**
+ * Important points come before faint ones, and large before small, and keep their positions. Faint
+ * ones are drawn first.
+ */
 function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<MapPoint>[] {
   const placed: Placed<MapPoint>[] = points
     .map((point) => {
       const [x, y] = project(point.longitude, point.latitude, { scale, center });
-      // The far south is cut off: what is there stands at the edge.
+      // The far south is cut off: points there are at the edge.
       return { point, x, y: Math.min(y, shownHeight - 8) };
     })
     .sort((a, b) => rank(a.point) - rank(b.point) || (a.point.id < b.point.id ? -1 : 1));
@@ -177,7 +181,7 @@ function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<Map
 
 const rank = ({ tone, size }: MapPoint) => (tone === 'faint' ? 100 : 0) - size;
 
-/** How wide the element is shown, in pixels. */
+/** The displayed width of the element, in pixels. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [shown, setShown] = useState(width);
   useEffect(() => {

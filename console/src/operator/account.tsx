@@ -1,4 +1,4 @@
-// One account: its contract and all that belongs to it, each part at an address of its own.
+// One account: its contract and records, each part at its own address.
 import type { FunctionComponent } from 'preact';
 import { Link } from 'wouter-preact';
 import { ActivityPage } from '../activity/page.tsx';
@@ -33,7 +33,7 @@ const pages: Record<Part, FunctionComponent<{ account: Account }>> = {
 
 export function AccountPage({ name, part }: { name: string; part: string }) {
   const account = useRead('admin_get_account', { path: { account: name } });
-  const shown = accountParts.find((one) => one.part === part);
+  const shown = accountParts.find((candidate) => candidate.part === part);
   if (!shown) return <NotFoundPage />;
   const PartPage = pages[shown.part];
   return (
@@ -45,23 +45,23 @@ export function AccountPage({ name, part }: { name: string; part: string }) {
     >
       <nav class="parts" aria-label={`Parts of ${name}`}>
         <ul>
-          {accountParts.map((one) => (
-            <li key={one.part}>
+          {accountParts.map((entry) => (
+            <li key={entry.part}>
               <Link
-                href={paths.operator.account(name, one.part)}
-                aria-current={one.part === part ? 'page' : undefined}
+                href={paths.operator.account(name, entry.part)}
+                aria-current={entry.part === part ? 'page' : undefined}
               >
-                {one.name}
+                {entry.name}
               </Link>
             </li>
           ))}
         </ul>
       </nav>
       <Loaded of={account} what="the account">
-        {(known) => (
+        {(accountRecord) => (
           <ScopeContext.Provider value={operatorScope(name)}>
             <IsPart.Provider value>
-              <PartPage account={known} />
+              <PartPage account={accountRecord} />
             </IsPart.Provider>
           </ScopeContext.Provider>
         )}

@@ -1,4 +1,4 @@
-// Every account: how it stands with its contract, and a way to its page.
+// Every account: the status of its contract, and a link to its page.
 import { Link, useLocation } from 'wouter-preact';
 import { bytes, date, percent } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
@@ -142,7 +142,7 @@ export function AccountState({ of }: { of: Parameters<typeof accountStates>[0] }
   );
 }
 
-/** Bytes of a limit, as figures and a bar. */
+/** Usage of a limit, as figures and a bar. */
 export function UsageMeter({ name, usage, limit }: { name: string; usage: number; limit: number }) {
   const text = `${bytes(usage)} of ${bytes(limit)}`;
   const share = limit > 0 ? ` (${percent(usage / limit)})` : '';

@@ -1,4 +1,5 @@
-// The chosen accounts are suspended, or that is lifted, or their contracts end at another time: all or none, with a way back.
+// Suspends or resumes the selected accounts, or changes the end of their contracts: all or none,
+// with an undo.
 import { change } from '../api/reading.ts';
 import { count, dateTime } from '../format.ts';
 import { ExactExpiryField, expiryOf } from '../forms/expiry_field.tsx';
@@ -8,7 +9,7 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify } from '../ui/ui.ts';
 import type { Account } from './states.ts';
 
-/** The bar of a page whose accounts are chosen. */
+/** The bar for selected accounts. */
 export function ManyAccountsBar({ open, ...many }: ChosenInBar<Account>) {
   return (
     <ChosenBar selection={many.selection}>
@@ -34,7 +35,7 @@ const countOf = (accounts: readonly unknown[]) => count(accounts.length, 'accoun
 
 type Terms = Partial<Pick<Account, 'suspended' | 'expiry'>>;
 
-/** Changes those who are not so yet. */
+/** Changes the accounts that differ. */
 async function changeMany(
   { chosen, selection }: Chosen<Account>,
   to: Terms,

@@ -1,4 +1,4 @@
-// The things that need the operator's attention: each as a sentence, with the page that mends it.
+// The things that need the operator's attention: each as a sentence, with the page that fixes it.
 import type { ResponseOf } from '../api/api.ts';
 import { exitFaults, type Item, named, worstFirst } from '../attention/items.ts';
 import { count, fromNow } from '../format.ts';
@@ -12,7 +12,7 @@ import {
   type Server,
 } from './states.ts';
 
-/** The first servers of a filter, and how many it finds. */
+/** The first servers that match a filter, and the number of matches. */
 interface FirstServers {
   first: ReadonlyArray<Pick<Server, 'name' | 'exits'>>;
   found: number;
@@ -21,16 +21,16 @@ interface FirstServers {
 export interface Network {
   now: number;
   status: ResponseOf<'admin_get_status'>;
-  /** Those that stand so: how many, and the first ones. */
+  /** The accounts in each state: how many, and the first ones. */
   accounts: Record<AccountGroup, { found: number; rows: readonly Account[] }>;
-  /** Servers by what is wrong with them. */
+  /** Servers, by their problem. */
   servers: Record<'dark' | 'bare' | 'crit' | 'warn', FirstServers>;
   nodes: readonly Node[];
-  /** Exit IPs that a geo-IP provider sees in another country. */
+  /** Exit IPs that a geo-IP provider places in another country. */
   misplaced: ReadonlyArray<{ server: string; ip: string }>;
 }
 
-/** Pages with the rows that an item names, and no others. */
+/** Pages with exactly the rows that an item names. */
 const nodesBy = (state: keyof typeof nodeGroups) => ({
   path: addressOf(paths.operator.nodes, { state }),
   text: 'Nodes',
@@ -124,7 +124,7 @@ function ofServers({ servers, misplaced, status }: Network): Item[] {
     });
   }
   items.push(...ofExits(servers, status.exits));
-  // Without databases nothing is looked up: what was found once says nothing of today.
+  // Without databases nothing is looked up, and older results may be wrong today.
   const seen = status.geoip.length > 0 ? misplaced : [];
   const exits = [...new Map(seen.map((exit) => [exit.ip, exit])).values()];
   if (exits.length > 0) {
@@ -140,11 +140,11 @@ function ofServers({ servers, misplaced, status }: Network): Item[] {
 
 function ofExits(servers: Network['servers'], exits: Network['status']['exits']): Item[] {
   return (['crit', 'warn'] as const).flatMap((status): Item[] => {
-    const { first, found } = servers[status];
-    if (found === 0) return [];
+    const { first, found: matchCount } = servers[status];
+    if (matchCount === 0) return [];
     const names = named(
       first.map((server) => `${server.exits[status]} on ${server.name}`),
-      found,
+      matchCount,
     );
     const [only] = first;
     return [
@@ -153,7 +153,7 @@ function ofExits(servers: Network['servers'], exits: Network['status']['exits'])
         tone: status === 'crit' ? 'bad' : 'warn',
         sentence: `${count(exits[status], ...exitFaults[status])} (${status}): ${names}.`,
         link:
-          found === 1 && only
+          matchCount === 1 && only
             ? { path: paths.operator.server(only.name), text: only.name }
             : serversBy({ exits: status }),
       },
@@ -161,10 +161,10 @@ function ofExits(servers: Network['servers'], exits: Network['status']['exits'])
   });
 }
 
-const namesOf = ({ first, found }: FirstServers) =>
+const namesOf = ({ first, found: matchCount }: FirstServers) =>
   named(
     first.map(({ name }) => name),
-    found,
+    matchCount,
   );
 
 export type AccountGroup = Exclude<keyof typeof accountFilters, 'active'>;
@@ -177,22 +177,25 @@ function ofAccounts({ accounts, now }: Network): Item[] {
     ['suspended', 'note', 'suspended'],
   ];
   return groups.flatMap(([key, tone, words]): Item[] => {
-    const { found, rows } = accounts[key];
+    const { found: matchCount, rows } = accounts[key];
     const [first] = rows;
     if (!first) return [];
     const link =
-      found === 1
+      matchCount === 1
         ? { path: paths.operator.account(first.name), text: first.name }
         : { path: addressOf(paths.operator.accounts, { state: key }), text: 'Accounts' };
-    const names = rows.map((one) =>
-      key === 'ending' ? `${one.name} (${fromNow(one.expiry, now)})` : one.name,
+    const names = rows.map((row) =>
+      key === 'ending' ? `${row.name} (${fromNow(row.expiry, now)})` : row.name,
     );
-    const are = count(found, 'account is', 'accounts are');
-    return [{ key, tone, sentence: `${are} ${words}: ${named(names, found)}.`, link }];
+    const are = count(matchCount, 'account is', 'accounts are');
+    return [{ key, tone, sentence: `${are} ${words}: ${named(names, matchCount)}.`, link }];
   });
 }
 
-/** Somebody has to put another file in place by then. That of ACME may have a shorter life, and comes by itself. */
+/**
+ * The operator has to replace the file by then. An ACME certificate may live shorter, and is
+ * renewed by itself.
+ */
 const certificate_seconds = 14 * 86_400;
 
 function ofCertificate({ status: { tls }, now }: Network): Item[] {

@@ -1,4 +1,4 @@
-// The audit log of the whole network, or of one account in it.
+// The audit log of the whole network, or of one account.
 import { AuditLog } from '../activity/audit_log.tsx';
 import { useAddressState } from '../address.ts';
 import { Page } from '../ui/ui.ts';

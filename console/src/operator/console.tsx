@@ -1,4 +1,4 @@
-// The operator's console: its pages, for whoever gave an operator token.
+// The operator's console: its pages, for anyone with an operator token.
 import { useEffect, useState } from 'preact/hooks';
 import { Link, Route, Switch, useLocation } from 'wouter-preact';
 import { call } from '../api/api.ts';
@@ -16,7 +16,7 @@ import { OverviewPage } from './overview.tsx';
 
 const { operator } = paths;
 
-const loadPalette = () => import('./palette.tsx').then((one) => one.OperatorPalette);
+const loadPalette = () => import('./palette.tsx').then((module) => module.OperatorPalette);
 
 const places: Place[] = [
   { path: operator.overview, name: 'Overview', icon: 'overview' },
@@ -58,12 +58,12 @@ export function OperatorConsole() {
     const stop = new AbortController();
     call('admin_get_status', {}, { signal: stop.signal }).then(
       ({ operator }) => setName(operator),
-      // The pages say what is wrong.
+      // The pages show the error.
       () => undefined,
     );
     return () => stop.abort();
   }, []);
-  // A listener for operators alone begins at "/".
+  // A listener for operators only has its first page at "/".
   useEffect(() => {
     if (location === '/') navigate(operator.overview, { replace: true });
   }, [location, navigate]);

@@ -1,4 +1,4 @@
-// An account's contract: what it allows, how it stands, and whether it is suspended.
+// An account's contract: its terms, its status, and whether it is suspended.
 
 import { change } from '../api/reading.ts';
 import { bytes, count, dateTime } from '../format.ts';

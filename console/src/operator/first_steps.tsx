@@ -1,4 +1,4 @@
-// The first steps of a new network, each with the form that takes it: they tick themselves off until traffic passes.
+// The first steps of a new network, each with its form, ticked off until there is traffic.
 import { useRef } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
@@ -17,7 +17,7 @@ interface FirstStepsProps {
 
 export function FirstSteps({ status }: FirstStepsProps) {
   const { servers, nodes, accounts, has_users, has_usage } = status;
-  // The last tick is seen, too.
+  // The card stays until its last tick was seen.
   const isNew = useRef(false);
   isNew.current ||= !has_usage;
   const first = useRead('admin_list_accounts', { query: { limit: 1 } }, { enabled: isNew.current });

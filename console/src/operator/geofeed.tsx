@@ -1,9 +1,10 @@
-// Geo-IP: where providers see the exit IPs, against where they are, and the geofeed that tells them.
+// Geo-IP: the countries in which providers place the exit IPs, compared with the actual ones, and
+// the geofeed for providers.
 import { Link } from 'wouter-preact';
 import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
-import { callAsShown, change, useRead } from '../api/reading.ts';
+import { callWithAuthHandling, change, useRead } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { download } from '../csv.ts';
 import { country } from '../format.ts';
@@ -50,7 +51,7 @@ export function GeofeedPage() {
       }
     >
       <Loaded of={status} what="how the feed is published">
-        {(known) => <Feed status={known} />}
+        {(feedStatus) => <Feed status={feedStatus} />}
       </Loaded>
       <Seen hasProviders={(status.data?.geoip.length ?? 0) > 0} />
     </Page>
@@ -59,7 +60,7 @@ export function GeofeedPage() {
 
 async function save(): Promise<void> {
   try {
-    download('geofeed.csv', await callAsShown('admin_get_geofeed', {}));
+    download('geofeed.csv', await callWithAuthHandling('admin_get_geofeed', {}));
   } catch (error) {
     notifyError(explain(error).sentence);
   }
@@ -83,8 +84,8 @@ function Feed({ status: { geofeed } }: { status: Status }) {
 }
 
 function Seen({ hasProviders }: { hasProviders: boolean }) {
-  const asked = useAddressField('status', 'crit');
-  const chosen = (asked.value in states ? asked.value : 'crit') as State;
+  const statusField = useAddressField('status', 'crit');
+  const chosen = (statusField.value in states ? statusField.value : 'crit') as State;
   const query = chosen === '' ? {} : { status: chosen };
   const pages = usePages('admin_list_geo_statuses', { query });
   const check = async () => {
@@ -101,7 +102,7 @@ function Seen({ hasProviders }: { hasProviders: boolean }) {
       actions={hasProviders && <Button onClick={check}>Look them up now</Button>}
     >
       <div class="filters">
-        <SelectField label="Seen" {...asked} value={chosen} options={optionsIn(states)} />
+        <SelectField label="Seen" {...statusField} value={chosen} options={optionsIn(states)} />
       </div>
       <Loaded of={pages.rows} what="where providers see the exit IPs">
         {(rows) =>
@@ -143,8 +144,8 @@ const columns: Column<GeoStatus>[] = [
   },
   {
     heading: 'In',
-    cell: (one) =>
-      one.country === null ? <span class="note">no country</span> : country(one.country),
+    cell: (row) =>
+      row.country === null ? <span class="note">no country</span> : country(row.country),
   },
   {
     heading: 'Distance',

@@ -1,4 +1,5 @@
-// Held usage: what nodes reported beyond what their machines can carry, for the operator to accept or to discard.
+// Held usage: reports beyond what a node's machine can carry, for the operator to accept or
+// discard.
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
@@ -10,7 +11,10 @@ import { Button, Card, type Column, Loaded, Table, Unread } from '../ui/ui.ts';
 
 type Held = ResponseOf<'admin_list_held_usage'>[number];
 
-/** Of one server, or of all; nothing where nothing is held. A failure is shown: something may be. */
+/**
+ * The held usage of one server, or of all; empty if there is none. A failure is shown, since there
+ * may be some.
+ */
 export function HeldUsage({ server }: { server?: string }) {
   const all = useRead('admin_list_held_usage', {});
   const held = all.data?.filter((batch) => server === undefined || batch.server === server);
@@ -70,9 +74,9 @@ const columns: Column<Held>[] = [
 ];
 
 function accountsOf({ accounts, account_count }: Held): string {
-  const told = accounts.map((one) => `${one.account} ${bytes(one.bytes)}`);
+  const shares = accounts.map((share) => `${share.account} ${bytes(share.bytes)}`);
   const others = account_count - accounts.length;
-  return [...told, ...(others > 0 ? [count(others, 'other')] : [])].join(', ');
+  return [...shares, ...(others > 0 ? [count(others, 'other')] : [])].join(', ');
 }
 
 function Judging({ of: batch, open }: { of: Held; open: OpenDialog }) {

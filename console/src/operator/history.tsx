@@ -1,4 +1,5 @@
-// History: what the network, a server or a node carried, rejected and lacked over time; figures, and a chart of each.
+// History of the network, a server or a node: traffic, connections, rejections and lag over time,
+// as figures and charts.
 import { useMemo } from 'preact/hooks';
 import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
@@ -17,17 +18,17 @@ type History = ResponseOf<'admin_get_history'>;
 const spans = { day: 1, week: 7, month: 30, year: 365 };
 type Span = keyof typeof spans;
 const spanNames = { day: '24 hours', week: '7 days', month: '30 days', year: '12 months' };
-/** Hours of one node or server are kept for no longer. */
+/** Hours of one node or server are not stored for a year. */
 const { year: _, ...ofOne } = spanNames;
 
-/** The shortest step: the card reads the next one when it begins. */
+/** The shortest step: the card reads again when one begins. */
 const step_seconds = 300;
 
 export function HistoryCard({ server, node }: { server?: string; node?: number }) {
   const isOfAll = server === undefined && node === undefined;
   const names = isOfAll ? spanNames : ofOne;
-  const asked = useAddressField('span', 'day');
-  const span = (asked.value in names ? asked.value : 'day') as Span;
+  const spanField = useAddressField('span', 'day');
+  const span = (spanField.value in names ? spanField.value : 'day') as Span;
   const to = Math.floor(now.value / step_seconds + 1) * step_seconds;
   const of = server === undefined ? {} : { server };
   const history = useRead('admin_get_history', {
@@ -45,7 +46,7 @@ export function HistoryCard({ server, node }: { server?: string; node?: number }
       actions={
         <>
           <div class="split">
-            <SelectField label="Span" {...asked} value={span} options={optionsIn(names)} />
+            <SelectField label="Span" {...spanField} value={span} options={optionsIn(names)} />
           </div>
           <Button
             icon="download"
@@ -58,13 +59,13 @@ export function HistoryCard({ server, node }: { server?: string; node?: number }
       }
     >
       <Loaded of={history} what="what was over time">
-        {(known) =>
-          filled(known, now.peek()).length === 0 ? (
+        {(historyData) =>
+          filled(historyData, now.peek()).length === 0 ? (
             <Empty title="Nothing was measured in these days.">
               Live nodes are looked at each minute, and tell their traffic every few seconds.
             </Empty>
           ) : (
-            <Charts history={known} />
+            <Charts history={historyData} />
           )
         }
       </Loaded>
@@ -123,13 +124,13 @@ function Charts({ history }: { history: History }) {
 
 const inWords = (reason: string) => reason.replaceAll('_', ' ');
 
-/** For those who cannot see the chart; the file has every number. */
+/** For screen readers; the file has every number. */
 function inSentence(title: string, { lines }: Lines, value: (value: number) => string): string {
   const parts = lines.map(({ name, values }) => {
-    const known = values.filter((one) => one !== null);
-    const last = known.at(-1);
+    const knownValues = values.filter((value) => value !== null);
+    const last = knownValues.at(-1);
     if (last === undefined) return `${name}: unknown`;
-    return `${name}: ${value(last)} now, at most ${value(Math.max(...known))}`;
+    return `${name}: ${value(last)} now, at most ${value(Math.max(...knownValues))}`;
   });
   return `${title}. ${parts.join('; ')}.`;
 }
@@ -139,7 +140,7 @@ function throughputOf(points: readonly Filled[]) {
   return { last: rates.at(-1) ?? 0, peak: Math.max(0, ...rates) };
 }
 
-/** As many reasons have lines of their own; the others are one. */
+/** The number of reasons with lines of their own; the others share one. */
 const most_reasons = 4;
 
 function chartsOf(points: readonly Filled[]) {

@@ -1,26 +1,27 @@
-// The points of a history as charts show them: steps without anything filled in, bytes as bits a second; pure.
+// The points of a history for charts: steps without data are filled in, bytes become bits a second;
+// pure.
 import type { ResponseOf } from '../api/api.ts';
 
 type History = ResponseOf<'admin_get_history'>;
 type Point = History['points'][number];
 
 export interface Filled extends Point {
-  /** Bits a second, from and to clients. */
+  /** Bits a second, from clients and to them. */
   up_rate: number;
   down_rate: number;
 }
 
-/** A step that has only begun tells little: a batch that has just come would look like a flood. */
+/** A step that has only begun is left out: a new batch would look like a flood. */
 const least_seconds = 60;
 
-/** Each step from the first that anything is known of to the one of `now`. */
+/** Each step from the first with data to the one of `now`. */
 export function filled({ step, to, points }: History, now: number): Filled[] {
-  const known = new Map(points.map((point) => [point.at, point]));
+  const pointsByTime = new Map(points.map((point) => [point.at, point]));
   const first = points[0]?.at;
   if (first === undefined) return [];
   const all: Filled[] = [];
   for (let at = first; at < to && at + least_seconds <= now; at += step) {
-    const point = known.get(at) ?? nothing;
+    const point = pointsByTime.get(at) ?? nothing;
     const seconds = Math.min(step, now - at);
     const rate = (bytes: number) => (bytes * 8) / seconds;
     all.push({ ...point, at, up_rate: rate(point.up), down_rate: rate(point.down) });
@@ -33,7 +34,7 @@ const nothing = {
   ...{ connections: null, connections_peak: null, lag_peak: null, faults_peak: null },
 };
 
-/** Of all points together, the most frequent reasons first. */
+/** The rejections of all points together, the most frequent reasons first. */
 export function rejectionsIn(
   points: ReadonlyArray<Pick<Point, 'rejected'>>,
 ): Array<{ reason: string; count: number }> {
@@ -44,6 +45,6 @@ export function rejectionsIn(
     }
   }
   return Array.from(sums, ([reason, count]) => ({ reason, count })).sort(
-    (one, other) => other.count - one.count,
+    (a, b) => b.count - a.count,
   );
 }

@@ -1,4 +1,5 @@
-// The page of an address or a network: who lists it, until when, which custom DNS entries point there, and which servers have it as an exit.
+// The page of an address or network: the accounts that list it, the custom DNS entries that point
+// to it, and the servers that have it as an exit.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
@@ -10,13 +11,13 @@ import { Card, type Column, Empty, Loaded, Page, SearchField, Table } from '../u
 
 type Uses = ResponseOf<'admin_find_address'>;
 
-/** Looks like a whole address; the server says whether it is one. */
+/** Whether a text looks like a whole address; the server decides. */
 export const isAddress = (text: string) =>
   /^\d{1,3}(\.\d{1,3}){3}$/.test(text) || (/^[\da-f:.]+$/i.test(text) && /:.*:/.test(text));
 const isNetwork = (text: string) => isAddress(text.replace(/\/\d{1,3}$/, ''));
 
-/** As many of each list are shown. */
-const most = 200;
+/** The most rows of each list that are shown. */
+const maxRows = 200;
 
 export function HoldersPage() {
   const [text, setText, settled] = useTypedState('ip');
@@ -49,9 +50,9 @@ export function HoldersPage() {
 }
 
 function Found({ ip }: { ip: string }) {
-  const found = useRead('admin_find_address', { query: { ip, limit: most } });
+  const holders = useRead('admin_find_address', { query: { ip, limit: maxRows } });
   return (
-    <Loaded of={found} what="who lists it">
+    <Loaded of={holders} what="who lists it">
       {({ network, authlist, overrides, exits, more }) => (
         <>
           <List title="On authlists" hasMore={more.includes('authlist')}>
@@ -107,7 +108,7 @@ function List({ title, hasMore, children }: ListProps) {
       {children}
       {hasMore && (
         <p class="note" role="status">
-          {most} are shown, and there are more: look for a smaller network.
+          {maxRows} are shown, and there are more: look for a smaller network.
         </p>
       )}
     </Card>
@@ -119,7 +120,7 @@ interface OfAccount {
   ip: string;
 }
 
-/** A list of the account, with this row alone. */
+/** A list of the account, with only this row. */
 const rowIn = (part: 'authlist' | 'dns', { account, ip }: OfAccount) =>
   addressOf(paths.operator.account(account, part), { search: ip });
 const ipColumn = { heading: 'Address', cell: ({ ip }: { ip: string }) => <code>{ip}</code> };

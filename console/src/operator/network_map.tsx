@@ -1,4 +1,5 @@
-// The network on the map of the world: each place by how the nodes and exit IPs of its servers stand. A mark leads to its servers.
+// The network on the map of the world: each place by the status of its nodes and exit IPs. A mark
+// leads to its servers.
 import { useRead } from '../api/reading.ts';
 import { count, country } from '../format.ts';
 import type { MarkTone } from '../map/mark.tsx';
@@ -18,23 +19,23 @@ const worstFirst = ['bad', 'warn', 'neutral', 'good'] as const;
 function pointOf(place: Place, isSelected: boolean): MapPoint {
   const { city, servers, states, server, ...at } = place;
   const of = worstFirst.filter((tone) => states[tone] > 0);
-  const known = legend.find(({ tone }) => tone === of[0]);
+  const legendEntry = legend.find(({ tone }) => tone === of[0]);
   return {
     id: placeText(place),
     name: server ?? city,
-    text: `${server === null ? '' : `${city}, `}${country(at.country)}, ${server === null ? count(servers, 'server') : known?.text}`,
+    text: `${server === null ? '' : `${city}, `}${country(at.country)}, ${server === null ? count(servers, 'server') : legendEntry?.text}`,
     longitude: at.longitude,
     latitude: at.latitude,
     tone: of[0] ?? 'neutral',
     counts: new Map<MarkTone, number>(of.map((tone) => [tone, states[tone]])),
-    // Ten servers look larger than one, and not ten times so.
+    // Ten servers look larger than one, but not ten times.
     size: Math.min(7.5, 5 + Math.sqrt(servers) * 0.5),
     selected: isSelected,
   };
 }
 
 interface NetworkMapProps {
-  /** The places that are chosen, as addresses have them. */
+  /** The selected places, as in the address. */
   chosen?: string;
   onChoose: (places: string) => void;
 }

@@ -1,4 +1,4 @@
-// One node: whether it is there, how far it is, what it carries now, and what it says is wrong with it.
+// One node: its status, its lag, its traffic now, and the problems that it reports.
 import { Link } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
 import { bytes, dateTime } from '../format.ts';
@@ -23,7 +23,7 @@ import { lagText, type Node, nodeState } from './states.ts';
 
 export function NodePage({ id }: { id: number }) {
   const nodes = useRead('admin_list_nodes', {});
-  const node = nodes.data?.find((one) => one.id === id);
+  const node = nodes.data?.find((candidate) => candidate.id === id);
   const { dialog, open } = useDialog();
   return (
     <Page

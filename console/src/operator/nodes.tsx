@@ -1,4 +1,4 @@
-// Every node: which server it serves, whether it is there, how far it is; and the codes that were not used yet.
+// Every node: its server, its status, and its lag; and the unused invitations.
 import { Link } from 'wouter-preact';
 import { useAddressStates } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';

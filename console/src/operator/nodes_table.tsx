@@ -1,4 +1,4 @@
-// Nodes as a table, of the whole network or of one server.
+// The nodes of the whole network or of one server, as a table.
 import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';
 import { FormDialog, type OpenDialog } from '../forms/form_dialog.tsx';
@@ -9,15 +9,15 @@ import { lagText, type Node, nodeState, othersOfServer } from './states.ts';
 
 interface NodesTableProps {
   of: readonly Node[];
-  /** With those that are not shown, if there are such. */
+  /** All nodes, including those that are not shown. */
   all?: readonly Node[];
   open: OpenDialog;
-  /** All are of one server, which need not be named. */
+  /** Whether all are of one server, which is then not named. */
   ofServer?: boolean;
 }
 
 export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableProps) {
-  const left = new Set([
+  const omittedColumns = new Set([
     ...(ofServer ? ['Server'] : []),
     ...(of.some(({ certificate_expiry }) => certificate_expiry !== null) ? [] : [certificate]),
   ]);
@@ -25,7 +25,7 @@ export function NodesTable({ of, all = of, open, ofServer = false }: NodesTableP
     <Table
       compact
       caption="Nodes"
-      columns={columns.filter(({ heading }) => !left.has(heading))}
+      columns={columns.filter(({ heading }) => !omittedColumns.has(heading))}
       rows={of}
       keyOf={({ id }) => id}
       actions={(node) => <NodeActions node={node} all={all} open={open} />}
@@ -37,7 +37,7 @@ interface NodeActionsProps {
   node: Node;
   all: readonly Node[];
   open: OpenDialog;
-  /** Whether they are those of a whole page, not of a row. */
+  /** Whether the actions are for a whole page, not for a row. */
   ofPage?: boolean;
 }
 
@@ -128,7 +128,7 @@ const columns: Column<Node>[] = [
 
 interface NodeDialogProps {
   node: Node;
-  /** Further nodes of its server. */
+  /** The other nodes of its server. */
   others: readonly Node[];
   onClose: () => void;
 }
@@ -136,7 +136,7 @@ interface NodeDialogProps {
 const further = (nodes: number) => `${nodes} further ${nodes === 1 ? 'node' : 'nodes'}`;
 
 function DrainNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
-  const open = others.filter((one) => one.live && one.drained_at === null).length;
+  const open = others.filter((other) => other.live && other.drained_at === null).length;
   return (
     <FormDialog
       title={`Drain ${name} of ${server}?`}
@@ -177,7 +177,7 @@ function UndrainNode({ node: { id, name, server }, onClose }: NodeDialogProps) {
 }
 
 function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogProps) {
-  const live = others.filter((one) => one.live).length;
+  const live = others.filter((other) => other.live).length;
   return (
     <FormDialog
       title={`Revoke ${name} of ${server}?`}

@@ -1,4 +1,4 @@
-// How the whole network stands: what it is, what needs attention, where its servers are.
+// The status of the whole network: its size, what needs attention, and where its servers are.
 import { Link, useLocation } from 'wouter-preact';
 import type { Given, ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
@@ -61,7 +61,7 @@ export function OverviewPage() {
         : undefined,
     error: [status, ...firsts, nodes, geo, ...readings].find(({ error }) => error)?.error,
     refetch: () => {
-      for (const one of [status, ...firsts, nodes, geo, ...readings]) void one.refetch();
+      for (const reading of [status, ...firsts, nodes, geo, ...readings]) void reading.refetch();
     },
   };
   return (
@@ -91,7 +91,10 @@ export function OverviewPage() {
   );
 }
 
-/** The first of those that may need attention: by the filters of the page that lists and counts them. */
+/**
+ * The first accounts that may need attention, by the filters of the page that lists and counts
+ * them.
+ */
 function useAccounts() {
   const limit = mostNamed;
   return {
@@ -102,16 +105,16 @@ function useAccounts() {
   };
 }
 
-/** The first servers of a filter, and how many it finds; none where they are known not to be there. */
+/** The first servers that match a filter, and the number of matches; not read if there are none. */
 function useFirst(filter: NonNullable<Given<'admin_list_servers'>['query']>, isAny = true) {
-  const { rows, found } = usePages('admin_list_servers', {
+  const { rows, found: matchCount } = usePages('admin_list_servers', {
     query: { ...filter, sort: 'name' },
     limit: mostNamed,
     enabled: isAny,
   });
   const { data, error, refetch } = rows;
   const none = { first: [], found: 0 };
-  return { data: isAny ? data && { first: data, found } : none, error, refetch };
+  return { data: isAny ? data && { first: data, found: matchCount } : none, error, refetch };
 }
 
 function nothingYet({ status }: Pick<Network, 'status'>) {
@@ -126,7 +129,7 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
   const { faulty } = nodeGroups;
   const live = all.filter((node) => node.live);
   const open = live.reduce((sum, { connections }) => sum + (connections ?? 0), 0);
-  const most = Math.max(0, ...all.map(({ lag }) => lag));
+  const maxLag = Math.max(0, ...all.map(({ lag }) => lag));
   const faults = all.filter(faulty.has).flatMap((node) => node.faults);
   return (
     <Card>
@@ -144,7 +147,7 @@ function Figures({ network: { status, nodes: all } }: { network: Network }) {
         </Stat>
         <Stat
           name="Lagging nodes"
-          note={most > 0 ? lagText(most) : nodes.all > 0 && 'all are up to date'}
+          note={maxLag > 0 ? lagText(maxLag) : nodes.all > 0 && 'all are up to date'}
         >
           {nodes.lagging.toLocaleString('en')}
         </Stat>

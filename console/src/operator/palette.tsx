@@ -1,4 +1,5 @@
-// The palette of the operator's console: accounts, servers, nodes, who lists an address, and the parts of the account that is open.
+// The palette of the operator's console: accounts, servers, nodes, the accounts that list an
+// address, and the parts of the open account.
 import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { useRead } from '../api/reading.ts';
@@ -68,7 +69,7 @@ const networkActions = (go: Go): Item[] => [
   }),
 ];
 
-/** The parts, actions and records of the account that is looked at. */
+/** The parts, actions and records of the open account. */
 function useOpenAccount(searched: string, go: Go) {
   const [location] = useLocation();
   const name = nameIn(/^\/operator\/accounts\/([^/]+)/.exec(location)?.[1] ?? '');
@@ -120,7 +121,7 @@ function useNetwork(searched: string, go: Go) {
         name,
         note: city,
         icon: 'servers',
-        // It may be found by its title or an exit IP.
+        // Its title and location match, too.
         words: `${hostname} ${city} ${country} ${text}`,
         choose: go(operator.server(name)),
       }),
@@ -141,12 +142,12 @@ function useNetwork(searched: string, go: Go) {
   return { items, isReading, reads: [accounts, servers, nodes] };
 }
 
-/** The accounts that list the address that is typed. */
+/** The accounts that list the typed address. */
 function useClaims(searched: string, go: Go) {
   const ip = searched.trim();
-  const isAsked = isAddress(ip);
-  const found = useRead('admin_find_address', { query: { ip } }, { enabled: isAsked });
-  const claims = isAsked && !found.isPlaceholderData ? (found.data?.authlist ?? []) : [];
+  const hasAddress = isAddress(ip);
+  const lookup = useRead('admin_find_address', { query: { ip } }, { enabled: hasAddress });
+  const claims = hasAddress && !lookup.isPlaceholderData ? (lookup.data?.authlist ?? []) : [];
   const items = claims.map(
     ({ account, user, port_scheme, ip: listed }): Item => ({
       key: `claim ${port_scheme} ${listed}`,
@@ -154,7 +155,7 @@ function useClaims(searched: string, go: Go) {
       name: `${account} lists ${listed}`,
       note: `for ${user}, port scheme ${port_scheme}`,
       icon: 'authlist',
-      // An address may be written otherwise than it is listed.
+      // An address may be typed in another spelling than it is listed.
       words: ip,
       choose: go(operator.account(account, 'authlist'), { search: listed }),
     }),
@@ -166,6 +167,6 @@ function useClaims(searched: string, go: Go) {
     items.push(more);
   }
   const nothing =
-    isAsked && found.data?.authlist.length === 0 ? `No account lists ${ip}.` : undefined;
-  return { items, nothing, found, isReading: isAsked && found.isFetching };
+    hasAddress && lookup.data?.authlist.length === 0 ? `No account lists ${ip}.` : undefined;
+  return { items, nothing, found: lookup, isReading: hasAddress && lookup.isFetching };
 }

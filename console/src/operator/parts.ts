@@ -1,4 +1,4 @@
-// The parts of an account as operators see it, in the order of their menu.
+// The parts of an account in the operator's console, in the order of the menu.
 import type { IconName } from '../ui/ui.ts';
 
 export const accountParts = [

@@ -1,4 +1,5 @@
-// The places of the network in addresses and queries: latitude and longitude of each, as the server takes them.
+// The places of the network in addresses and queries: latitude and longitude, in the server's
+// format.
 import type { ResponseOf } from '../api/api.ts';
 import { count, country } from '../format.ts';
 
@@ -7,13 +8,13 @@ export type Place = ResponseOf<'admin_list_server_places'>[number];
 export const placeText = ({ latitude, longitude }: Pick<Place, 'latitude' | 'longitude'>) =>
   `${latitude},${longitude}`;
 
-/** Several of them, each once. */
+/** Several places, each once. */
 export const placesText = (texts: readonly string[]) => [...new Set(texts)].join(';');
 
-/** For people: the only place by its name, several by their number. */
+/** The name of a single place, or the number of places. */
 export function placesName(chosen: string, places: readonly Place[]): string {
   const texts = chosen.split(';');
-  const place = places.find((one) => placeText(one) === texts[0]);
+  const place = places.find((candidate) => placeText(candidate) === texts[0]);
   if (texts.length === 1 && place) return `${place.city}, ${country(place.country)}`;
   return count(texts.length, 'place');
 }

@@ -1,4 +1,5 @@
-// Port schemes: which ports lead to exit IPs, by which service, and how many accounts and servers have them.
+// Port schemes: the ports that lead to exit IPs, their services, and how many accounts and servers
+// have them.
 import { Link } from 'wouter-preact';
 import { invalidField, type ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
@@ -99,7 +100,7 @@ const columns: Column<Scheme>[] = [
   },
 ];
 
-/** Why a scheme cannot be removed now. */
+/** The reason why a scheme cannot be removed now. */
 function whyStays({ name, accounts, servers }: Scheme): string | undefined {
   if (name === 'default') return 'New accounts and servers get it.';
   if (accounts === 0 && servers === 0) return undefined;
@@ -109,7 +110,7 @@ function whyStays({ name, accounts, servers }: Scheme): string | undefined {
 const textOfBases = (bases: Bases) =>
   bases.map(({ base, service }) => `${base} ${service}`).join('\n');
 
-/** The bases of lines such as "10000 proxy". Errors: ApiError of the field. */
+/** The bases in lines such as "10000 proxy". Errors: ApiError of the field. */
 function basesOf(fields: FormData): Bases {
   const lines = textOf(fields, 'bases').split('\n');
   return lines

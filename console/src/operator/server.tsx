@@ -1,4 +1,4 @@
-// One server: what is known of it, its exit IPs, its nodes, and what a node of it would do with a connection.
+// One server: its facts, its exit IPs, its nodes, and how a node would handle a connection.
 import { Link, useLocation } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';
@@ -20,7 +20,7 @@ type Server = ResponseOf<'admin_get_server'>;
 export function ServerPage({ name }: { name: string }) {
   const server = useRead('admin_get_server', { path: { server: name } });
   const nodes = useRead('admin_list_nodes', {});
-  const own = nodes.data?.filter((node) => node.server === name);
+  const serverNodes = nodes.data?.filter((node) => node.server === name);
   const state = server.data && serverState(server.data.nodes);
   return (
     <Page
@@ -29,16 +29,16 @@ export function ServerPage({ name }: { name: string }) {
       actions={state && <Badge tone={state.tone}>{state.text}</Badge>}
     >
       <Loaded of={server} what="the server">
-        {(known) => (
+        {(serverRecord) => (
           <>
-            <Facts server={known} nodes={own ?? []} />
-            <Exits server={known} />
-            <Loaded of={{ ...nodes, data: own }} what="the nodes">
+            <Facts server={serverRecord} nodes={serverNodes ?? []} />
+            <Exits server={serverRecord} />
+            <Loaded of={{ ...nodes, data: serverNodes }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
-            {own !== undefined && own.length > 0 && <HistoryCard server={name} />}
+            {serverNodes !== undefined && serverNodes.length > 0 && <HistoryCard server={name} />}
             <HeldUsage server={name} />
-            <Explain server={name} hasNode={(own ?? []).some(({ live }) => live)} />
+            <Explain server={name} hasNode={(serverNodes ?? []).some(({ live }) => live)} />
           </>
         )}
       </Loaded>

@@ -1,4 +1,5 @@
-// Every server of the network: searched, filtered and sorted by the server; those that are chosen are changed or removed at once.
+// Every server of the network; the server searches, filters and sorts them, and selected ones can
+// be changed or removed at once.
 import { Link, useLocation } from 'wouter-preact';
 import { useAddressState, useAddressStates } from '../address.ts';
 import type { Given } from '../api/api.ts';
@@ -86,7 +87,7 @@ export function ServersPage() {
   );
 }
 
-/** The filters in the address: their fields, and the part of the query that they make. */
+/** The filters in the address: their fields, and their part of the query. */
 function useServerFilters() {
   const [text, setText, search] = useTypedState('search');
   const [filters, change] = useAddressStates(noFilters);
@@ -98,7 +99,7 @@ function useServerFilters() {
     places: filters.places,
     ...(isOneOf(serverGroups, nodes) ? { nodes } : {}),
     ...(isOneOf(healths, exits) ? { exits } : {}),
-    ...(services.some((one) => one === service)
+    ...(services.some((offered) => offered === service)
       ? { service: service as Server['services'][number] }
       : {}),
   };
@@ -240,13 +241,13 @@ const columns: Column<Server>[] = [
   },
 ];
 
-/** How many there are of each status; the worst first. */
+/** The number of exit IPs by status; the worst first. */
 function Exits({ of }: { of: Server['exits'] }) {
-  const some = exitStatuses.filter((status) => of[status] > 0);
-  if (some.length === 0) return <span class="note">none yet</span>;
+  const presentStatuses = exitStatuses.filter((status) => of[status] > 0);
+  if (presentStatuses.length === 0) return <span class="note">none yet</span>;
   return (
     <span class="badges">
-      {some.map((status) => (
+      {presentStatuses.map((status) => (
         <Badge key={status} tone={exitTones[status]}>{`${of[status]} ${status}`}</Badge>
       ))}
     </span>

@@ -1,4 +1,4 @@
-// The operator's token is asked for, and tried before anything is shown.
+// The sign-in with an operator token, which is tried before anything is shown.
 import { Link } from 'wouter-preact';
 import { ApiError, call, invalidField } from '../api/api.ts';
 import { operatorTokenEnded, setOperatorToken } from '../api/operator_token.ts';
@@ -12,7 +12,7 @@ export function OperatorSignIn() {
   const signIn = async (fields: FormData) => {
     const token = textOf(fields, 'token');
     await tryToken(token);
-    // Another token may open less than the one before.
+    // A new token may have fewer permissions than the last one.
     queries.clear();
     setOperatorToken(token, fields.has('keep'));
   };
@@ -54,7 +54,7 @@ export function OperatorSignIn() {
   );
 }
 
-/** Errors: ApiError, as of any request. */
+/** Errors: ApiError, like any request. */
 async function tryToken(token: string): Promise<void> {
   // Other characters could not be sent in a header.
   if (!/^ewo_[\w-]+$/.test(token)) throw unknownToken();

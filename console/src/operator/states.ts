@@ -1,4 +1,4 @@
-// How servers, nodes and accounts stand: each state as a tone and a word.
+// The states of servers, nodes and accounts: each a tone and a word.
 import type { ResponseOf } from '../api/api.ts';
 import type { Tone } from '../ui/ui.ts';
 
@@ -11,7 +11,7 @@ export interface State {
   text: string;
 }
 
-/** The most that the server counts; it stands for more, too. */
+/** The largest lag that the server counts; it also stands for more. */
 const mostLag = 10_000;
 
 export function lagText(lag: number): string {
@@ -25,7 +25,7 @@ export function nodeState(
 ): State {
   const { live, lag, drained_at, connections, is_behind } = node;
   if (!live) return { tone: 'bad', text: 'lost' };
-  // An agent of before neither says how many are open nor knows what draining is.
+  // Old agents neither report open connections nor support draining.
   if (drained_at !== null && is_behind && connections === null) {
     return { tone: 'bad', text: 'agent too old to be drained' };
   }
@@ -36,14 +36,17 @@ export function nodeState(
   return lag > 0 ? { tone: 'warn', text: 'lagging' } : { tone: 'good', text: 'live' };
 }
 
-/** Those that serve on when this one does not. */
+/** The nodes that continue to serve when this one does not. */
 export function othersOfServer<T extends Pick<Node, 'id' | 'server'>>(node: T, all: readonly T[]) {
   return all.filter(({ id, server }) => id !== node.id && server === node.server);
 }
 
 type OfNode = Pick<Node, 'live' | 'lag' | 'drained_at'>;
 
-/** The nodes that may need attention, as the overview counts them and the page of nodes filters them. */
+/**
+ * The groups of nodes that may need attention, for the overview and the filters of the page of
+ * nodes.
+ */
 export const nodeGroups = {
   lost: { text: 'lost', has: ({ live }: OfNode) => !live },
   lagging: { text: 'lagging', has: ({ live, lag }: OfNode) => live && lag > 0 },
@@ -54,7 +57,9 @@ export const nodeGroups = {
   },
 } as const;
 
-/** Servers by their nodes, as the server filters them: each is in one group. */
+/**
+ * The groups of servers by their nodes, as the server filters them: each server is in one group.
+ */
 export const serverGroups = {
   good: 'live',
   warn: 'a node lags, is drained or lost',
@@ -63,7 +68,7 @@ export const serverGroups = {
   neutral: 'no node yet',
 } as const;
 
-/** A server, by its nodes. */
+/** The state of a server, by its nodes. */
 export function serverState({ all, live, drained, lag }: Server['nodes']): State {
   if (all === 0) return { tone: 'neutral', text: 'no node yet' };
   if (live === 0) return { tone: 'bad', text: 'no live node' };
@@ -79,7 +84,9 @@ export const exitTones = { crit: 'bad', warn: 'warn', unknown: 'neutral', ok: 'g
 
 type OfAccount = Pick<Account, 'suspended' | 'over_limit' | 'expiry'>;
 
-/** The states that the server finds accounts by, as the overview counts them and the page of accounts filters them. */
+/**
+ * The states of accounts that the server can filter by, for the overview and the page of accounts.
+ */
 export const accountFilters = {
   active: 'Active',
   over: 'Over the limit',
@@ -88,7 +95,7 @@ export const accountFilters = {
   suspended: 'Suspended',
 };
 
-/** Everything that keeps an account from its full use; nothing: all is well. */
+/** Everything that limits an account now; empty: all is well. */
 export function accountStates(account: OfAccount, now: number): State[] {
   const { suspended, over_limit, expiry } = account;
   const states: State[] = [];

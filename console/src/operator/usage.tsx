@@ -1,4 +1,4 @@
-// The usage of every account in its running billing period.
+// The usage of every account in its current billing period.
 import { useMemo } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressState } from '../address.ts';
@@ -31,15 +31,15 @@ import { UsageMeter } from './accounts.tsx';
 type AccountUsage = ResponseOf<'admin_list_usage'>[number];
 
 const sorts = ['account', 'usage', 'share', 'period'] as const;
-const orders: Record<(typeof sorts)[number], (one: AccountUsage, other: AccountUsage) => number> = {
-  account: (one, other) => (one.account < other.account ? -1 : 1),
-  usage: (one, other) => one.usage - other.usage,
-  share: (one, other) => shareOf(one) - shareOf(other),
-  period: (one, other) => one.period.end - other.period.end,
+const orders: Record<(typeof sorts)[number], (a: AccountUsage, b: AccountUsage) => number> = {
+  account: (a, b) => (a.account < b.account ? -1 : 1),
+  usage: (a, b) => a.usage - b.usage,
+  share: (a, b) => shareOf(a) - shareOf(b),
+  period: (a, b) => a.period.end - b.period.end,
 };
 
 export function UsagePage() {
-  const [most, setMost] = useAddressState('rows');
+  const [maxRows, setMaxRows] = useAddressState('rows');
   const [text, setText, settled] = useTypedState('search');
   const { sorting, query } = useSorting(sorts, '-share');
   const pages = usePages('admin_list_usage', {
@@ -100,8 +100,8 @@ export function UsagePage() {
                   rows={ordered(all, settled, query)}
                   keyOf={({ account }) => account}
                   all={all.length}
-                  most={Number(most)}
-                  onMore={(most) => setMost(String(most))}
+                  most={Number(maxRows)}
+                  onMore={(rowCount) => setMaxRows(String(rowCount))}
                   one="account"
                   many="accounts"
                 />
@@ -116,7 +116,7 @@ export function UsagePage() {
 
 const days_shown = 90;
 
-/** The traffic of the whole network, whoever it was of; also what no account is billed for any more. */
+/** The traffic of the whole network, including what is no longer billed to an account. */
 function NetworkByDay() {
   const to = startOfDay(now.value) + day_seconds;
   const from = to - days_shown * day_seconds;
@@ -140,7 +140,10 @@ function NetworkByDay() {
 
 const shareOf = ({ usage, limit }: AccountUsage) => (limit > 0 ? usage / limit : 1);
 
-/** Those whose name holds the text. All accounts are here: their sum and the numbers over a limit are told of them. */
+/**
+ * The accounts whose name contains the text. All accounts are read here, for their sum and the
+ * counts above a limit.
+ */
 function ordered(
   all: readonly AccountUsage[],
   search: string,
@@ -150,12 +153,12 @@ function ordered(
   const direction = order === 'desc' ? -1 : 1;
   return all
     .filter(({ account }) => account.toLowerCase().includes(wanted))
-    .sort((one, other) => direction * orders[sort](one, other) || orders.account(one, other));
+    .sort((a, b) => direction * orders[sort](a, b) || orders.account(a, b));
 }
 
 function Totals({ of }: { of: readonly AccountUsage[] }) {
   const over = of.filter(({ over_limit }) => over_limit).length;
-  const near = of.filter((one) => !one.over_limit && shareOf(one) >= 0.8).length;
+  const near = of.filter((account) => !account.over_limit && shareOf(account) >= 0.8).length;
   return (
     <Card>
       <dl class="stats">
@@ -180,7 +183,7 @@ const columns: Column<AccountUsage>[] = [
     cell: ({ account, usage, limit }) => <UsageMeter name={account} usage={usage} limit={limit} />,
   },
   {
-    // How near to the limit.
+    // How close to the limit.
     heading: 'State',
     sort: 'share',
     cell: ({ over_limit }) =>

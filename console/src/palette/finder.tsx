@@ -1,4 +1,5 @@
-// The keys that work on every page: Cmd-K or Ctrl-K opens the palette, "/" goes to the page's search, "?" shows all of them.
+// The keys that work on every page: Cmd-K or Ctrl-K opens the palette, "/" goes to the page's
+// search, "?" lists all of them.
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type IconName, notifyError } from '../ui/ui.ts';
@@ -12,7 +13,7 @@ export interface Place {
 }
 
 export interface FinderProps {
-  /** The pages that are open to whoever is signed in. */
+  /** The pages that are open to the user. */
   places: readonly Place[];
   onLeave: () => void;
   onShortcuts: () => void;
@@ -22,7 +23,7 @@ export type LoadPalette = () => Promise<FunctionComponent<FinderProps>>;
 
 const loadShortcuts = () => import('./shortcuts.tsx').then(({ Shortcuts }) => Shortcuts);
 
-/** True while keys are for what has the focus, or for a dialog or menu that is open. */
+/** Whether keys are for the focused element, or for an open dialog or menu. */
 function isTaken({ target }: KeyboardEvent): boolean {
   const field = 'input, select, textarea, [contenteditable]';
   return (
@@ -31,7 +32,7 @@ function isTaken({ target }: KeyboardEvent): boolean {
   );
 }
 
-/** Goes to the search of the page; false where it has none. */
+/** Focuses the search of the page; false if it has none. */
 function focusSearch(): boolean {
   const field = document.querySelector<HTMLInputElement>('main input[type="search"]');
   field?.focus();
@@ -39,7 +40,7 @@ function focusSearch(): boolean {
   return field !== null;
 }
 
-/** `find` opens the palette, whose code is read by then; `dialog` belongs somewhere in the frame. */
+/** `find` opens the palette, which is loaded by then; `dialog` goes somewhere in the frame. */
 export function useFinder(
   load: LoadPalette,
   given: Pick<FinderProps, 'places' | 'onLeave'>,

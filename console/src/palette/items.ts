@@ -1,4 +1,4 @@
-// The things that the palettes of both consoles find: pages, actions, and the records of an account.
+// The items in the palettes of both consoles: pages, actions, and the records of an account.
 import { usePath } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import type { Scope } from '../api/scope.ts';
@@ -10,7 +10,7 @@ import type { Item } from './palette.tsx';
 
 export type Go = (path: string, state?: Record<string, string>) => () => void;
 
-/** Makes the choice that leads to a view. */
+/** Makes an action that opens a view. */
 export function useGo(): Go {
   const [, navigate] = usePath();
   return (path, state = {}) =>
@@ -18,7 +18,7 @@ export function useGo(): Go {
       navigate(addressOf(path, state));
 }
 
-/** The page that is shown `here` is found, but not offered. `more`: of pages that need words beside their names. */
+/** The current page (`here`) is found, but not offered. `more`: further words for some pages. */
 export const pageItems = (
   places: readonly Place[],
   here: string,
@@ -44,18 +44,18 @@ const themes = {
   system: 'Use the system’s theme',
 };
 
-/** The actions that everybody has, behind all others. */
+/** The actions that every user has, after all others. */
 export const ownActions = ({ onLeave, onShortcuts }: FinderProps): Item[] => [
   ...(['light', 'dark', 'system'] as const)
-    .filter((one) => one !== theme.value)
-    .map((one) =>
-      action(themes[one], 'theme', () => (theme.value = one), { words: 'colours mode change' }),
+    .filter((mode) => mode !== theme.value)
+    .map((mode) =>
+      action(themes[mode], 'theme', () => (theme.value = mode), { words: 'colours mode change' }),
     ),
   action('Show the keyboard shortcuts', 'keyboard', onShortcuts, { words: 'keys help' }),
   action('Sign out', 'leave', onLeave, { words: 'log out leave' }),
 ];
 
-/** Where the parts of an account are, in its own console or the operator's. */
+/** The paths of an account's parts, in its own console or the operator's. */
 export interface Parts {
   servers: string;
   authlist: string;
@@ -64,7 +64,7 @@ export interface Parts {
   tokens: string;
 }
 
-/** The actions on an account that are open in the scope; an operator's name the account. */
+/** The actions on an account that the scope allows; for operators they name the account. */
 function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boolean): Item[] {
   const { flags, isOperator, account, readOnlyReason } = scope;
   const note = isOperator ? `account ${account}` : undefined;
@@ -101,8 +101,8 @@ const most_users = 20;
 const mostServers = 20;
 
 /**
- * The actions of an account, and its servers, users and entries; users and entries are `searched` by the server, servers read once.
- * While it is not open: nothing.
+ * The actions of an account, and its servers, users and entries. The server searches users and
+ * entries by `searched`; servers are read once. Empty while the palette is closed.
  */
 export function useAccountItems(
   scope: Scope,
@@ -149,7 +149,7 @@ export function useAccountItems(
         name: server,
         note: title,
         icon: 'servers',
-        // The server also finds exit IPs and names of countries.
+        // The server also matches exit IPs and country names.
         words: [text, title, hostname, location.city].join(' '),
         choose: go(scope.paths.server(server)),
       }),
@@ -173,7 +173,7 @@ export function useAccountItems(
         name: entry.name,
         note: isListed ? `for ${entry.user}` : `${entry.ip} on ${entry.server}`,
         icon: isListed ? 'authlist' : 'dns',
-        // An address may be written otherwise than it is listed.
+        // An address may be typed in another spelling than it is listed.
         words: `${text} ${entry.user ?? ''} ${entry.ip ?? ''} ${entry.server ?? ''}`,
         choose: go(isListed ? parts.authlist : parts.dns, { search: entry.name }),
       };

@@ -1,5 +1,5 @@
 // The keys that open the palette, on this machine.
 
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-/** As it is written on the keys of this machine. */
+/** The keys, as this machine labels them. */
 export const paletteKeys = isMac ? '⌘ K' : 'Ctrl K';

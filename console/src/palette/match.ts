@@ -1,9 +1,10 @@
-// How well things fit what is typed: the whole name, its beginning, the beginning of a word, anywhere in it, or words about it.
+// How well items match the typed text: the whole name, its beginning, the beginning of a word,
+// anywhere in it, or other words.
 
 interface Findable {
   key: string;
   name: string;
-  /** Besides the name, what finds it. */
+  /** Further words that match, in addition to the name. */
   words?: string | undefined;
 }
 
@@ -16,21 +17,24 @@ function beginsWord(text: string, word: string): boolean {
   return false;
 }
 
-/** The lower the better; undefined: it does not fit. */
+/** The rank of a match, lower is better; undefined: no match. */
 export function fit({ name, words = '' }: Findable, typed: string): number | undefined {
   const text = typed.trim().toLowerCase();
-  const asked = text.split(/\s+/);
+  const typedWords = text.split(/\s+/);
   const lower = name.toLowerCase();
   const all = `${lower} ${words.toLowerCase()}`;
-  if (!asked.every((word) => all.includes(word))) return undefined;
+  if (!typedWords.every((word) => all.includes(word))) return undefined;
   if (lower === text) return 0;
   if (lower.startsWith(text)) return 1;
-  if (asked.every((word) => beginsWord(lower, word))) return 2;
-  if (asked.every((word) => lower.includes(word))) return 3;
-  return asked.every((word) => beginsWord(all, word)) ? 4 : 5;
+  if (typedWords.every((word) => beginsWord(lower, word))) return 2;
+  if (typedWords.every((word) => lower.includes(word))) return 3;
+  return typedWords.every((word) => beginsWord(all, word)) ? 4 : 5;
 }
 
-/** Those that fit, the best first; of those that fit alike the recent ones (by `key`, the last first), then in their order. */
+/**
+ * The matches, the best first; equal ones by how recent they are (by `key`, the last first), then
+ * in their order.
+ */
 export function ranked<T extends Findable>(
   items: readonly T[],
   typed: string,

@@ -1,4 +1,5 @@
-// The palette: one field that finds pages, actions and records, and a list of what it found; a combobox for screen readers.
+// The palette: a field that finds pages, actions and records, and a list of the matches; a combobox
+// for screen readers.
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import '../style/palette.css';
 import { count } from '../format.ts';
@@ -15,15 +16,15 @@ import { ranked } from './match.ts';
 import { recentKeys, remember } from './recent.ts';
 
 export interface Item {
-  /** Tells it from all others, the next time too: `server fra1`. */
+  /** Identifies the item, also next time: `server fra1`. */
   key: string;
-  /** The kind of thing, as people call it. */
+  /** The kind of item, in people's words. */
   kind: string;
   name: string;
-  /** Beside the name: what it is, where, whose. */
+  /** Shown next to the name: what it is, where, whose. */
   note?: string | undefined;
   icon: IconName;
-  /** Words that find it besides its name. */
+  /** Further words that match, in addition to the name. */
   words?: string;
   /** Shown before anything is typed. */
   isCommon?: boolean;
@@ -34,14 +35,14 @@ interface PaletteProps {
   items: readonly Item[];
   typed: string;
   onType: (text: string) => void;
-  /** More may come. */
+  /** Whether more items may come. */
   isReading: boolean;
-  /** Of the lists that it searches. */
+  /** The readings of the lists that it searches. */
   reads: ReadonlyArray<Reading<unknown>>;
-  /** Names the person whose recent choices come first. */
+  /** The user whose recent choices come first. */
   who: string;
   placeholder: string;
-  /** Takes the place of "nothing found". */
+  /** Replaces "nothing found". */
   nothing?: string | undefined;
   onClose: () => void;
 }
@@ -67,7 +68,7 @@ export function Palette(props: PaletteProps) {
     if (!item) return;
     remember(who, item.key);
     onClose();
-    // Once the focus is back where it was: a dialog that is opened takes it from there.
+    // After the focus is back where it was, since a dialog takes it from there.
     setTimeout(item.choose);
   };
   const press = (event: KeyboardEvent) => {
@@ -105,7 +106,7 @@ export function Palette(props: PaletteProps) {
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div id={`${id}-list`} class="palette-list" role="listbox" aria-label="Found" ref={list}>
-        {groups.map(({ name, items: some }) => (
+        {groups.map(({ name, items: groupItems }) => (
           // biome-ignore lint/a11y/useSemanticElements: a fieldset is no part of a listbox
           <div key={name} role="group" aria-label={name}>
             {typed.trim() === '' && (
@@ -113,19 +114,19 @@ export function Palette(props: PaletteProps) {
                 {name}
               </p>
             )}
-            {some.map((item) => {
+            {groupItems.map((item) => {
               at += 1;
-              const own = at;
+              const itemIndex = at;
               return (
                 // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys
-                // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus, and names the active one
+                // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
                 <div
                   key={item.key}
-                  id={optionId(own)}
+                  id={optionId(itemIndex)}
                   role="option"
-                  aria-selected={own === active}
+                  aria-selected={itemIndex === active}
                   class="palette-item"
-                  onPointerMove={() => setChosen(own)}
+                  onPointerMove={() => setChosen(itemIndex)}
                   onPointerDown={(event) => event.preventDefault()}
                   onClick={() => choose(item)}
                 >
@@ -165,17 +166,20 @@ interface Group {
   items: readonly Item[];
 }
 
-/** The recent and the common ones by kind before anything is typed; then those that fit, the best first. */
+/**
+ * Before anything is typed, the recent and the common items, by kind; then the matches, the best
+ * first.
+ */
 function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
   if (typed.trim() !== '') {
-    const found = ranked(items, typed, recent).slice(0, most_shown);
-    return found.length > 0 ? [{ name: 'Found', items: found }] : [];
+    const matches = ranked(items, typed, recent).slice(0, most_shown);
+    return matches.length > 0 ? [{ name: 'Found', items: matches }] : [];
   }
   const lately = recent.flatMap((key) => items.find((item) => item.key === key) ?? []);
   const common = items.filter((item) => item.isCommon && !lately.includes(item));
   const kinds = Map.groupBy(common, ({ kind }) => kind);
   return [
     ...(lately.length > 0 ? [{ name: 'Recent', items: lately }] : []),
-    ...Array.from(kinds, ([name, some]) => ({ name: `${name}s`, items: some })),
+    ...Array.from(kinds, ([name, kindItems]) => ({ name: `${name}s`, items: kindItems })),
   ];
 }

@@ -1,15 +1,15 @@
-// The choices that were made in the palette lately, of one person, in this tab: nothing of them outlives it.
+// The recent choices of a user in the palette, in this tab only.
 
-const most = 5;
+const maxKeys = 5;
 const nameOf = (who: string) => `exitward-recent ${who}`;
 
 /** Keys of items, the last one first. */
 export function recentKeys(who: string): string[] {
-  const kept: unknown = JSON.parse(sessionStorage.getItem(nameOf(who)) ?? '[]');
-  return Array.isArray(kept) ? kept.map(String) : [];
+  const stored: unknown = JSON.parse(sessionStorage.getItem(nameOf(who)) ?? '[]');
+  return Array.isArray(stored) ? stored.map(String) : [];
 }
 
 export function remember(who: string, key: string): void {
-  const others = recentKeys(who).filter((one) => one !== key);
-  sessionStorage.setItem(nameOf(who), JSON.stringify([key, ...others].slice(0, most)));
+  const others = recentKeys(who).filter((recentKey) => recentKey !== key);
+  sessionStorage.setItem(nameOf(who), JSON.stringify([key, ...others].slice(0, maxKeys)));
 }

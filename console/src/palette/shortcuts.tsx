@@ -1,4 +1,4 @@
-// The dialog that lists the keys which work on every page.
+// The dialog that lists the keys that work on every page.
 import '../style/palette.css';
 import { Dialog } from '../ui/ui.ts';
 import { paletteKeys } from './keys.ts';

@@ -1,18 +1,19 @@
-// Whether a server would let a connection in, and why not: a node of it decides, and sends a request of its own through the exit.
+// Asks whether a server would accept a connection, and why not: one of its nodes decides, and sends
+// a request through the exit.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { type AccountGiven, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { SuggestUser } from '../forms/suggest_user.tsx';
 import { Badge, Card, Choice, Form, SelectField, TextField, textOf } from '../ui/ui.ts';
-import { askedFor, type Decision, readDecision } from './decision.ts';
+import { type Decision, readDecision, requestFor } from './decision.ts';
 import { type OwnServer, portsOf } from './rows.ts';
 
 type Body = AccountGiven<'explain_connection'>['body'];
 
 export function AskServer({ server }: { server: OwnServer }) {
   const scope = useScope();
-  const own = useReadIn(scope, 'get_address', {}).data?.ip;
+  const ownAddress = useReadIn(scope, 'get_address', {}).data?.ip;
   const [by, setBy] = useState<'address' | 'token'>('address');
   const [decision, setDecision] = useState<Decision>();
   const ports = server.ips.flatMap((exit) =>
@@ -24,8 +25,8 @@ export function AskServer({ server }: { server: OwnServer }) {
   const ask = async (fields: FormData) => {
     setDecision(undefined);
     const text = (name: string) => textOf(fields, name).trim();
-    // An address that is none is sent as it is: the server says what is wrong with it.
-    const page = askedFor(text('host')) ?? { host: text('host') };
+    // An invalid address is sent as it is: the server explains what is wrong.
+    const page = requestFor(text('host')) ?? { host: text('host') };
     const [from, user, token] = [text('from'), text('user'), text('token')];
     const body: Body = {
       ...page,
@@ -61,9 +62,13 @@ export function AskServer({ server }: { server: OwnServer }) {
           <TextField
             label="Connection from"
             name="from"
-            placeholder={own ?? ''}
+            placeholder={ownAddress ?? ''}
             spellcheck={false}
-            hint={own ? `Your own address, ${own}, when empty.` : 'Your own address when empty.'}
+            hint={
+              ownAddress
+                ? `Your own address, ${ownAddress}, when empty.`
+                : 'Your own address when empty.'
+            }
           />
         </div>
         <Choice
@@ -84,14 +89,14 @@ export function AskServer({ server }: { server: OwnServer }) {
 }
 
 function AsUser() {
-  const { flags, user: own = '' } = useScope();
-  const [user, setUser] = useState(own);
+  const { flags, user: ownName = '' } = useScope();
+  const [user, setUser] = useState(ownName);
   return (
     <div class="fields">
       {flags.admin ? (
         <SuggestUser label="As user" value={user} onInput={setUser} required />
       ) : (
-        <TextField label="As user" name="user" value={own} readOnly />
+        <TextField label="As user" name="user" value={ownName} readOnly />
       )}
       <TextField
         label="With the token"

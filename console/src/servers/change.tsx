@@ -1,4 +1,4 @@
-// Adding a server to the contract and taking it off; each can be undone by the other.
+// Adds a server to the contract or removes it; each undoes the other.
 import { useState } from 'preact/hooks';
 import { usePages } from '../api/paging.ts';
 import { change, changeIn, useReadIn } from '../api/reading.ts';
@@ -10,8 +10,8 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, notify, notifyError, Unread } from '../ui/ui.ts';
 
 /**
- * Puts it on the contract, or changes its own limit there, which only operators set. Undefined: the limit stays,
- * also the one of before a removal. Errors: ApiError.
+ * Adds the server to the contract, or changes its own limit there, which only operators set.
+ * Undefined: the limit stays, even from before a removal. Errors: ApiError.
  */
 export async function putServer(scope: Scope, server: string, limit_bytes?: number | null) {
   const { account, isOperator } = scope;
@@ -25,7 +25,7 @@ export async function putServer(scope: Scope, server: string, limit_bytes?: numb
 const takeServer = (scope: Scope, server: string) =>
   changeIn(scope, 'remove_server', { path: { server } });
 
-/** Adds it and says so. Errors: ApiError. */
+/** Adds the server and confirms it. Errors: ApiError. */
 export async function addServer(scope: Scope, server: string, limit_bytes?: number | null) {
   await putServer(scope, server, limit_bytes);
   const back = async () => {
@@ -41,7 +41,7 @@ interface Removed {
   ip_count: number;
 }
 
-/** Takes it off and says so. Errors: ApiError. */
+/** Removes the server and confirms it. Errors: ApiError. */
 async function removeServer(scope: Scope, { server, limit_bytes }: Removed) {
   await takeServer(scope, server);
   const back = async () => {
@@ -51,7 +51,7 @@ async function removeServer(scope: Scope, { server, limit_bytes }: Removed) {
   notify(`${server} is off the contract.`, undoBy(back));
 }
 
-/** `words`: in full where no row says which server it is. */
+/** `words`: the full text, where no row names the server. */
 export function AddButton({ server, words }: { server: string; words?: string }) {
   const scope = useScope();
   const [busy, setBusy] = useState(false);

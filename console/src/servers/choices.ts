@@ -1,9 +1,9 @@
-// The servers of the contract as forms and filters offer them: the first ones, or those that the server finds for a text.
+// The servers of the contract in forms and filters: the first ones, or those that match a text.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { type Choices, mostChoices } from '../forms/suggest_field.tsx';
 
-/** Of all services, or those that offer one. */
+/** All servers, or those that offer a service. */
 function useChoicesOf(search: string, service?: 'vpn'): Choices {
   const query = { sort: 'name', search: search.trim(), ...(service && { service }) } as const;
   const { base } = useScope();

@@ -1,11 +1,11 @@
-// The choice of a country out of those that places are in.
+// The select of a country among those with places.
 import { country } from '../format.ts';
 import { SelectField } from '../ui/ui.ts';
 
 interface CountryFieldProps {
-  /** Codes, in any order and as often as there are places. */
+  /** Country codes in any order, with repeats. */
   of: readonly string[];
-  /** The text of the choice of none of them. */
+  /** The text of the option for all countries. */
   all: string;
   value: string;
   onInput: (code: string) => void;
@@ -14,7 +14,7 @@ interface CountryFieldProps {
 export function CountryField({ of, all, ...field }: CountryFieldProps) {
   const countries = [...new Set(of)]
     .map((value) => ({ value, text: country(value) }))
-    .sort((one, other) => one.text.localeCompare(other.text, 'en'));
+    .sort((a, b) => a.text.localeCompare(b.text, 'en'));
   return (
     <SelectField
       label="Country"

@@ -1,15 +1,15 @@
-// Commands that fetch a page through a proxy, ready to be pasted into a shell.
+// Commands that fetch a page through a proxy, ready to paste into a shell.
 
 export interface Through {
   host: string;
   port: number;
-  /** `proxy`: spoken to in plain; `proxy-https`: over TLS. */
+  /** `proxy`: unencrypted; `proxy-https`: over TLS. */
   service: string;
-  /** None: the address of the client is on the authlist. */
+  /** Undefined: the address of the client is on the authlist. */
   credentials?: { user: string; token: string };
 }
 
-/** Host and port as they stand in a URL. */
+/** Host and port as in a URL. */
 export function placeOf({ host, port }: Through): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -19,10 +19,10 @@ export function proxyUrl(through: Through): string {
   return `${through.service === 'proxy-https' ? 'https' : 'http'}://${placeOf(through)}`;
 }
 
-/** `curl` for one page through the proxy. */
+/** The `curl` command for one page through the proxy. */
 export function curlThrough(through: Through, url: string): string {
   const { credentials } = through;
-  // The page first: it is what differs, and long tokens would hide it.
+  // The page comes first: it differs, and long tokens would hide it.
   return [
     'curl',
     shell(url),
@@ -32,7 +32,7 @@ export function curlThrough(through: Through, url: string): string {
   ].join(' ');
 }
 
-/** A word as a shell reads it back. */
+/** A word, quoted for a shell. */
 export function shell(word: string): string {
   return /^[\w./:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

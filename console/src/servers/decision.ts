@@ -1,4 +1,5 @@
-// The decision of a node on a connection, in words: how it went, on what ground, and what would change it; pure.
+// The decision of a node on a connection in words: the outcome, the reason, and what would change
+// it; pure.
 import type { AccountResponse } from '../api/reading.ts';
 import { paths } from '../paths.ts';
 
@@ -9,7 +10,7 @@ export interface ReadDecision {
   title: string;
   /** Each ends with a full stop. */
   sentences: string[];
-  /** The page where it is mended. */
+  /** The page where it can be fixed. */
   remedy?: { path: string; text: string };
 }
 
@@ -19,7 +20,7 @@ const titles = {
   deny: ['bad', 'Turned away'],
 } as const satisfies Record<Decision['verdict'], readonly [string, string]>;
 
-/** By reason: where one goes on. */
+/** The next page, by reason. */
 const remedies: Record<string, ReadDecision['remedy']> = {
   unknown_address: { path: paths.authlist, text: 'IP authlist' },
   bad_token: { path: paths.users, text: 'Users and tokens' },
@@ -74,8 +75,11 @@ function sentence(text: string): string {
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** The request of a client that opens a page through a proxy: a tunnel for https, else the page itself. Undefined: the text is no such address. */
-export function askedFor(
+/**
+ * The request of a client that opens a page through a proxy: a tunnel for https, else the page
+ * itself. Undefined: the text is not a web address.
+ */
+export function requestFor(
   page: string,
 ): { host: string; method: string; destination_port: number } | undefined {
   if (!URL.canParse(page)) return undefined;

@@ -1,4 +1,5 @@
-// The exit IPs of a server: their health, the ports that lead to them, and where geo-IP providers see them.
+// The exit IPs of a server: their health, the ports that lead to them, and the country in which
+// geo-IP providers place them.
 import { dateTime } from '../format.ts';
 import { Since } from '../relative_time.tsx';
 import { Badge, Card, type Column, CopyButton, Status, Table } from '../ui/ui.ts';
@@ -52,7 +53,7 @@ export function ExitIps({ server }: { server: OwnServer }) {
   );
 }
 
-/** A status from before the nodes were lost says nothing of today: it has no colour. */
+/** An offline server's status is old, so it has no colour. */
 function Health({ of, isServed }: { of: ExitIp; isServed: boolean }) {
   const { status, status_time } = of;
   return (

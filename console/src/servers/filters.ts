@@ -1,10 +1,10 @@
-// The filters and the order of the list of servers: all of them in the address of the page.
+// The filters and the order of the list of servers, all in the address of the page.
 import { useAddressStates } from '../address.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { isOneOf } from '../ui/ui.ts';
 import { services, stateFilters } from './rows.ts';
 
-/** Which servers the list is of. */
+/** The servers in the list. */
 export const views = { contract: 'On the contract', others: 'Not on it', all: 'All' } as const;
 export type View = keyof typeof views;
 
@@ -23,7 +23,7 @@ export function useServerFilters() {
   const view: View = isOneOf(views, texts.view) ? texts.view : 'contract';
   const { country, places } = texts;
   const service = isOneOf(services, texts.service) ? texts.service : undefined;
-  // Only of servers on the contract the health is told.
+  // Health is known only for servers on the contract.
   const state = view !== 'others' && isOneOf(stateFilters, texts.state) ? texts.state : undefined;
   return {
     ...{ view, text, setText, country, service, state, places, change, sorting },

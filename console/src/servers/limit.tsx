@@ -1,4 +1,4 @@
-// The own limit of a server on a contract, which operators set: when they add the server, or later.
+// The own limit of a server on a contract, which operators set, when they add the server or later.
 import { useScope } from '../api/scope.ts';
 import { LimitField, limitOf } from '../contract/limit_field.tsx';
 import { FormDialog } from '../forms/form_dialog.tsx';
@@ -6,14 +6,14 @@ import { addServer, putServer } from './change.tsx';
 
 interface LimitDialogProps {
   server: string;
-  /** In bytes; null: it has none. Undefined: the server is not on the contract yet. */
+  /** In bytes; null: no limit. Undefined: the server is not on the contract yet. */
   limit: number | null | undefined;
-  /** The limit that it had when it was taken off the contract. */
+  /** The limit from before the server was removed from the contract. */
   kept?: number | null;
   onClose: () => void;
 }
 
-export function LimitDialog({ server, limit, kept, onClose }: LimitDialogProps) {
+export function LimitDialog({ server, limit, kept: formerLimit, onClose }: LimitDialogProps) {
   const scope = useScope();
   const isNew = limit === undefined;
   const save = async (fields: FormData) => {
@@ -31,7 +31,7 @@ export function LimitDialog({ server, limit, kept, onClose }: LimitDialogProps) 
     >
       <LimitField
         label="Own limit"
-        value={limit ?? kept ?? undefined}
+        value={limit ?? formerLimit ?? undefined}
         none="None: the limit of the whole network."
       />
     </FormDialog>

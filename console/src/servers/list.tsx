@@ -1,4 +1,4 @@
-// The list of servers with its filters: those on the contract, the others of the network, or all.
+// The list of servers with its filters: those on the contract, the others, or all.
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
@@ -82,11 +82,22 @@ const header = [
   ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
   ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
 ];
-const cells = ({ server, hostname, title, location, own, ...row }: NetworkServer) => [
+const cells = ({
+  server,
+  hostname,
+  title,
+  location,
+  own: contractServer,
+  ...row
+}: NetworkServer) => [
   ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
-  ...[row.ip_count, own ? summaryOf(own).state : 'not on the contract'],
-  ...[own?.current ?? '', own?.last_30_days ?? '', own?.limit_bytes ?? ''],
-  timeText(own?.added_at ?? null),
+  ...[row.ip_count, contractServer ? summaryOf(contractServer).state : 'not on the contract'],
+  ...[
+    contractServer?.current ?? '',
+    contractServer?.last_30_days ?? '',
+    contractServer?.limit_bytes ?? '',
+  ],
+  timeText(contractServer?.added_at ?? null),
 ];
 
 interface FilterFieldsProps {

@@ -1,4 +1,4 @@
-// The chosen servers are put on the contract, or taken off it, all or none; with a way back.
+// Adds the selected servers to the contract or removes them: all or none, with an undo.
 import { changeIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
@@ -9,7 +9,7 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, notifyError, type Selection } from '../ui/ui.ts';
 import type { NetworkServer } from './rows.ts';
 
-/** As many as the server takes at once. */
+/** The most servers that one request may change. */
 const mostAtOnce = 1000;
 
 const namesOf = (servers: readonly NetworkServer[]) => servers.map(({ server }) => server);
@@ -20,7 +20,7 @@ const put = (scope: Scope, servers: string[]) =>
 const take = (scope: Scope, servers: string[]) =>
   changeIn(scope, 'remove_servers', { body: { servers } });
 
-/** The bar of a page whose rows are chosen. */
+/** The bar for selected servers. */
 export function ManyServersBar({ chosen, selection, open }: ChosenInBar<NetworkServer>) {
   const scope = useScope();
   const { readOnlyReason } = scope;

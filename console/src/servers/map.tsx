@@ -1,4 +1,5 @@
-// The places of the servers on the map of the world, small or folded, and the contract's servers in figures.
+// The places of the servers on the map of the world, which can be hidden, and the contract's
+// servers in figures.
 import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { count } from '../format.ts';
@@ -9,7 +10,7 @@ import { countsOf, keyOf, keysText, pointOf, type ServerPlace } from './places.t
 import { states, toneOf } from './rows.ts';
 
 interface ServerMapProps {
-  /** Undefined until they are read: the map has its room, so that the list stays where it is. */
+  /** Undefined until they are read; the map's space is reserved, so that the list does not move. */
   places: readonly ServerPlace[] | undefined;
   filters: ServerFilters;
 }
@@ -29,7 +30,7 @@ export function ServerMap({ places: read, filters }: ServerMapProps) {
     const text = keysText(keys);
     if (text === chosen) return filters.change({ places: '' });
     const { contract, others } = countsOf(places.filter((place) => keys.includes(keyOf(place))));
-    // The list shows what was chosen, wherever it is.
+    // The list shows the selected servers, whether on the contract or not.
     const view = others === 0 ? 'contract' : contract === 0 ? 'others' : 'all';
     filters.change({ places: text, view });
   };

@@ -1,4 +1,4 @@
-// One server: how it stands, its exit IPs, and settings to copy; or how to add it to the contract.
+// One server: its status, its exit IPs, and settings to copy; or how to add it to the contract.
 import { Link } from 'wouter-preact';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -30,7 +30,7 @@ export function OneServer({ name, list }: OneServerProps) {
   const network = useReadIn(scope, 'list_network', { query: { server: name, limit: 1 } });
   const row = network.data?.[0];
   const isOwn = row?.on_contract ?? false;
-  const own = useReadIn(scope, 'get_server', { path: { server: name } }, { enabled: isOwn });
+  const ownServer = useReadIn(scope, 'get_server', { path: { server: name } }, { enabled: isOwn });
   const removed = row?.own && { ...row, limit_bytes: row.own.limit_bytes };
   return (
     <Page
@@ -56,7 +56,7 @@ export function OneServer({ name, list }: OneServerProps) {
       }
     >
       {isOwn ? (
-        <Loaded of={own} what="the server">
+        <Loaded of={ownServer} what="the server">
           {(server) => <Own server={server} />}
         </Loaded>
       ) : (
@@ -118,7 +118,7 @@ function Own({ server }: { server: OwnServer }) {
   );
 }
 
-/** The last thirty days through it. */
+/** The usage of the last thirty days through the server. */
 function UsageOfServer({ server }: { server: string }) {
   const from = daysBack(now.value, 30);
   const query = { from, server };

@@ -1,4 +1,4 @@
-// The servers of the contract and of the network, on a map and in a list; each server has a page of its own.
+// The servers of the contract and of the network, on a map and in a list; each has its own page.
 import { useRef } from 'preact/hooks';
 import { useRoute } from 'wouter-preact';
 import { useAddressSearch } from '../address.ts';
@@ -17,13 +17,13 @@ import '../style/map.css';
 import '../style/servers.css';
 
 export function ServersPage() {
-  const [, one] = useRoute(`${paths.servers}/:server`);
+  const [, params] = useRoute(`${paths.servers}/:server`);
   const search = useAddressSearch();
-  // The list as it was, while a server is looked at.
+  // The address of the list, for the way back from a server.
   const list = useRef<string>(paths.servers);
-  if (!one) list.current = addressOf(paths.servers, search);
-  if (!one) return <ListPage />;
-  const server = nameIn(one.server);
+  if (!params) list.current = addressOf(paths.servers, search);
+  if (!params) return <ListPage />;
+  const server = nameIn(params.server);
   return <OneServer key={server} name={server} list={list.current} />;
 }
 

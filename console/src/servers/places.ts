@@ -1,4 +1,4 @@
-// The places of the network, as the map and the filters of the list name them; pure.
+// The places of the network, for the map and the filters of the list; pure.
 import type { AccountResponse } from '../api/reading.ts';
 import { count, country } from '../format.ts';
 import type { MarkTone } from '../map/mark.tsx';
@@ -9,7 +9,7 @@ export type ServerPlace = AccountResponse<'list_network_places'>[number];
 
 const allStates = Object.keys(states) as State[];
 
-/** As the server takes it in a filter. */
+/** The key of a place in the server's filter. */
 export const keyOf = ({ country, city }: Pick<ServerPlace, 'country' | 'city'>) =>
   `${country} ${city}`;
 
@@ -19,21 +19,21 @@ export const keysText = (keys: readonly string[]) => [...new Set(keys)].sort().j
 const sumOf = (places: readonly ServerPlace[], manyOf: (place: ServerPlace) => number) =>
   places.reduce((sum, place) => sum + manyOf(place), 0);
 
-/** Servers of the network by whether they are on the contract; of these, by how they stand. */
+/** The numbers of servers on the contract, by their state, and of the others. */
 export function countsOf(places: readonly ServerPlace[]) {
   const all = sumOf(places, ({ servers }) => servers);
   const others = sumOf(places, (place) => place.states.others);
-  const own = places.filter((place) => place.servers > place.states.others);
+  const contractPlaces = places.filter((place) => place.servers > place.states.others);
   return {
     ...{ all, others, contract: all - others },
-    countries: new Set(own.map((place) => place.country)).size,
+    countries: new Set(contractPlaces.map((place) => place.country)).size,
     byState: allStates
-      .map((state) => ({ state, many: sumOf(own, (place) => place.states[state]) }))
+      .map((state) => ({ state, many: sumOf(contractPlaces, (place) => place.states[state]) }))
       .filter(({ many }) => many > 0),
   };
 }
 
-/** The name of what is chosen: a place, or how many. */
+/** The name of the selected place, or the number of places. */
 export function chosenName(chosen: string, places: readonly ServerPlace[]): string {
   const keys = chosen.split('|');
   const only = places.find((place) => keyOf(place) === keys[0]);
@@ -48,13 +48,15 @@ export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
     const tone = toneOf[state];
     counts.set(tone, (counts.get(tone) ?? 0) + many[state]);
   }
-  const own = servers - many.others;
+  const contractServers = servers - many.others;
   const worst = (['bad', 'warn', 'neutral', 'good'] as const).find((tone) => counts.get(tone));
   const standing = allStates
     .filter((state) => many[state] > 0)
-    .map((state) => (own === 1 ? states[state] : `${many[state]} ${states[state]}`));
+    .map((state) => (contractServers === 1 ? states[state] : `${many[state]} ${states[state]}`));
   if (many.others > 0) {
-    standing.push(`${own + many.others === 1 ? '' : `${many.others} `}not on the contract`);
+    standing.push(
+      `${contractServers + many.others === 1 ? '' : `${many.others} `}not on the contract`,
+    );
   }
   return {
     id: keyOf(place),
@@ -66,8 +68,8 @@ export function pointOf(place: ServerPlace, isChosen: boolean): MapPoint {
     latitude: place.latitude,
     tone: worst ?? 'faint',
     counts,
-    // Ten servers look larger than one, and not ten times so.
-    size: worst ? Math.min(7.5, 5 + Math.sqrt(own) * 0.5) : 3.5,
+    // Ten servers look larger than one, but not ten times.
+    size: worst ? Math.min(7.5, 5 + Math.sqrt(contractServers) * 0.5) : 3.5,
     selected: isChosen,
   };
 }

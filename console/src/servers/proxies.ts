@@ -1,4 +1,4 @@
-// The proxies of a contract as a list for other programs: one per port of an exit IP, in the format that they take; pure.
+// The proxies of a contract as a list for other programs: one per exit IP, in a given format; pure.
 import { csv } from '../csv.ts';
 import { placeOf, type Through } from './curl.ts';
 import { type OwnServer, portsOf, unserved } from './rows.ts';
@@ -13,12 +13,12 @@ export const formats = {
 export type Format = keyof typeof formats;
 
 export interface Wanted {
-  /** A code; empty: all. */
+  /** A country code; empty: all. */
   country: string;
   service: string;
-  /** The ports on which custom DNS entries count. */
+  /** Whether to list the override ports, on which custom DNS entries apply. */
   override: boolean;
-  /** Also those that do not work now. */
+  /** Whether to include proxies that do not work now. */
   all: boolean;
   credentials: Through['credentials'];
 }
@@ -28,7 +28,7 @@ interface Proxy extends Through {
   exit: OwnServer['ips'][number];
 }
 
-/** One for each exit IP that fits: of several ports that lead to it, the first. */
+/** One proxy for each matching exit IP: the first of its ports. */
 export function proxiesOf(
   servers: readonly OwnServer[],
   { country, service, override, all, credentials }: Wanted,
@@ -42,7 +42,7 @@ export function proxiesOf(
         .filter(({ status }) => all || status !== 'crit')
         .flatMap((exit) =>
           portsOf(server, exit)
-            .filter((one) => one.service === service)
+            .filter((candidate) => candidate.service === service)
             .slice(0, 1)
             .map(({ port, override_port }) => ({
               ...{ server, exit, host: server.hostname, service },
@@ -55,7 +55,7 @@ export function proxiesOf(
 
 const header = ['host', 'port', 'service', 'user', 'token', 'exit_ip', 'server', 'city', 'country'];
 
-/** The list as text, a line for each. Without credentials `parts` has a host and a port alone. */
+/** The list as text, one per line. Without credentials, `parts` has only host and port. */
 export function listOfProxies(proxies: readonly Proxy[], format: Format): string {
   if (format === 'csv') {
     const rows = proxies.map(({ host, port, service, credentials, server, exit }) => {

@@ -1,4 +1,5 @@
-// The proxy list: all proxies of the contract, or those of a country, to be copied or downloaded in the format that a program takes.
+// The proxy list: all proxies of the contract or of a country, to copy or download in a program's
+// format.
 import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
@@ -20,7 +21,7 @@ import { type Format, formats, listOfProxies, proxiesOf } from './proxies.ts';
 import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx';
 
 const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
-/** Longer lists are downloaded: a page of thousands of lines helps nobody. */
+/** Longer lists are downloaded, not shown in full. */
 const shown_lines = 12;
 const serversOfPage = 100;
 
@@ -37,7 +38,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const [all, setAll] = useState(false);
   const [by, setBy] = useState<SignInWay>('address');
   const [format, setFormat] = useState<Format>('place');
-  // The first page tells how the list looks; the whole of it is read once it is wanted.
+  // The first page is enough for a preview; all are read on request.
   const [wanted, setWanted] = useState<'first' | 'all' | 'file'>('first');
   const token = useToken(by === 'token');
   const credentials = by === 'token' ? token.credentials : undefined;
@@ -63,7 +64,7 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   }, [wanted, isWhole]);
   const isReading = wanted !== 'first' && !isWhole;
   const isNone = isWhole && proxies.length === 0;
-  const found = count(pages.found, 'server');
+  const serverCount = count(pages.found, 'server');
   return (
     <Dialog title="Proxy list" onClose={onClose} look="wide">
       <div class="fields">
@@ -109,8 +110,8 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
           : isWhole
             ? `${count(proxies.length, 'proxy', 'proxies')}.`
             : isReading
-              ? `${servers.length.toLocaleString('en')} of ${found} read …`
-              : `The first of ${found}.`}
+              ? `${servers.length.toLocaleString('en')} of ${serverCount} read …`
+              : `The first of ${serverCount}.`}
       </p>
       {isWhole
         ? proxies.length > 0 && <Copy text={text} shown={shown} what="the proxy list" />

@@ -1,10 +1,10 @@
-// Servers as the pages show them: how one stands, in words, and the ports that lead to it; pure.
+// Servers on the pages: their state in words, and their ports; pure.
 import type { AccountResponse } from '../api/reading.ts';
 import type { Tone } from '../ui/ui.ts';
 
 /** A server of the contract, with its exit IPs. */
 export type OwnServer = AccountResponse<'list_servers'>[number];
-/** A server of the network, with how it stands where it is on the contract. */
+/** A server of the network, with its state if it is on the contract. */
 export type NetworkServer = AccountResponse<'list_network'>[number];
 export type ExitIp = OwnServer['ips'][number];
 type Nodes = OwnServer['nodes'];
@@ -12,7 +12,10 @@ type Nodes = OwnServer['nodes'];
 /** The exit IPs of a server by their status. */
 export type Exits = NonNullable<NetworkServer['own']>['exits'];
 
-/** How servers stand, as filters name it: the state of the exit IPs is moot where no machine serves them. */
+/**
+ * The states of servers in filters: without an online node, the state of the exit IPs does not
+ * matter.
+ */
 export const states = {
   ok: 'ok',
   warn: 'warn',
@@ -23,7 +26,7 @@ export const states = {
 } as const;
 export type State = keyof typeof states;
 
-/** Filters by other things that may need attention. */
+/** Filters by other problems that may need attention. */
 export const stateFilters = {
   ...states,
   misplaced: 'in another country',
@@ -48,12 +51,12 @@ export const services = {
   'vpn-l2tp': 'VPN, L2TP',
 } as const;
 
-/** The port scheme may have ports for services that this server does not offer. */
+/** The ports of the services that the server offers; the port scheme may have more. */
 export function portsOf({ services }: OwnServer, { ports }: ExitIp): ExitIp['ports'] {
   return ports.filter(({ service }) => services.includes(service));
 }
 
-/** The reason why nothing is let through, or undefined where a node is there. */
+/** The reason why the server accepts nothing; undefined when a node is online. */
 export function unserved({ all, live }: Nodes): State | undefined {
   if (all === 0) return 'no_node';
   return live === 0 ? 'not_connected' : undefined;
@@ -73,13 +76,16 @@ interface Summary {
   text: string;
 }
 
-/** The worst status of a server's exit IPs, and of how many it is where they differ; or that no node is there. */
+/**
+ * The worst status of a server's exit IPs, and their number if they differ; or that no node is
+ * online.
+ */
 export function summaryOf({ nodes, exits }: { nodes: Nodes; exits: Exits }): Summary {
   const missing = unserved(nodes);
   if (missing) return { state: missing, text: states[missing] };
-  const state = worstFirst.find((one) => exits[one] > 0);
+  const state = worstFirst.find((status) => exits[status] > 0);
   if (!state) return { state: 'unknown', text: 'no exit IPs' };
-  const all = worstFirst.reduce((sum, one) => sum + exits[one], 0);
+  const all = worstFirst.reduce((sum, status) => sum + exits[status], 0);
   const many = exits[state];
   return { state, text: many === all ? state : `${state}, ${many} of ${all}` };
 }

@@ -1,40 +1,40 @@
-// Ready-made settings for the programs that are to go through a proxy; pure text, nothing is sent.
+// Settings for programs that use a proxy; pure text, nothing is sent.
 
 import { curlThrough, placeOf, proxyUrl, shell, type Through } from './curl.ts';
 
 export interface Settings {
   text: string;
-  /** A note to read before it is used. */
+  /** A note to read before using it. */
   note?: string;
 }
 
-/** Stands where the token goes, until there is one. */
+/** The placeholder until there is a token. */
 export const tokenPlace = 'PROXY_ACCESS_TOKEN';
 
 const direct = ['localhost', '127.0.0.1', '::1'];
 
-/** Whether the page is of this machine: browsers take such pages past a proxy, unless they are told not to. */
+/** Whether the page is on this machine: by default browsers open such pages without a proxy. */
 function isOfThisMachine(page: string): boolean {
   const host = URL.canParse(page) ? new URL(page).hostname.replace(/^\[|\]$/g, '') : '';
   return /^127\.|(^|\.)localhost$/.test(host) || host === '::1';
 }
 
-/** For Chrome: nothing goes past the proxy. */
+/** Makes Chrome use the proxy for everything. */
 const bypassNothing = '--proxy-bypass-list=<-loopback>';
 
 // ---- Quoting ------------------------------------------------------------------------------
 
-/** For PowerShell, which doubles a quote, and takes the curly ones for quotes too. */
+/** Quotes for PowerShell, which doubles a quote, and also treats curly quotes as quotes. */
 export function powershell(text: string): string {
   return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
 }
 
-/** For JavaScript, TypeScript and Python alike. */
+/** Quotes for JavaScript, TypeScript and Python. */
 export function literal(text: string): string {
   return JSON.stringify(text);
 }
 
-/** A part of a URL's credentials: everything but letters, digits and `-._~`. */
+/** Encodes a part of a URL's credentials: everything except letters, digits and `-._~`. */
 export function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -42,7 +42,7 @@ export function encode(text: string): string {
   );
 }
 
-/** The proxy as a URL, with the credentials, encoded, where there are some. */
+/** The proxy as a URL, with encoded credentials if there are any. */
 export function proxyUrlWithCredentials(way: Through): string {
   const { credentials } = way;
   if (!credentials) return proxyUrl(way);
@@ -132,14 +132,14 @@ function selenium(way: Through, page: string): Settings {
   };
 }
 
-const askedFor = (way: Through) =>
+const promptNote = (way: Through) =>
   way.credentials ? ' It asks for the user name and the token when it first connects.' : '';
 
 function chrome(way: Through, page: string): Settings {
   const bypass = isOfThisMachine(page) ? ` ${shell(bypassNothing)}` : '';
   return {
     text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))}${bypass} ${shell(page)}`,
-    note: `Opens a Chrome of its own, beside the one that you use.${askedFor(way)}`,
+    note: `Opens a Chrome of its own, beside the one that you use.${promptNote(way)}`,
   };
 }
 
@@ -167,14 +167,14 @@ function firefox(way: Through, page: string): Settings {
     text: prefs
       .map(([name, value]) => `user_pref(${literal(name)}, ${JSON.stringify(value)});`)
       .join('\n'),
-    note: `${where}${how}${askedFor(way)}`,
+    note: `${where}${how}${promptNote(way)}`,
   };
 }
 
 function pac(way: Through, page: string): Settings {
   return {
     text: pacText(way, page),
-    note: `For browsers and systems that take a proxy auto-configuration file.${isOfThisMachine(page) ? ' Some take pages of this machine past any proxy all the same: Chrome then needs --proxy-bypass-list too.' : ''}${askedFor(way)}`,
+    note: `For browsers and systems that take a proxy auto-configuration file.${isOfThisMachine(page) ? ' Some take pages of this machine past any proxy all the same: Chrome then needs --proxy-bypass-list too.' : ''}${promptNote(way)}`,
   };
 }
 

@@ -1,4 +1,4 @@
-// The servers as a table, with the actions on each for those who may change the contract.
+// The servers as a table, with actions for those who may change the contract.
 import { Link } from 'wouter-preact';
 import { type Scope, useScope } from '../api/scope.ts';
 import { bytes, country } from '../format.ts';
@@ -62,43 +62,54 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
     {
       heading: 'Status',
       sort: 'state',
-      cell: ({ own }) => (own ? <ServerStatus of={own} /> : 'not on it'),
+      cell: ({ own: contractServer }) =>
+        contractServer ? <ServerStatus of={contractServer} /> : 'not on it',
     },
     {
       heading: 'This period',
       numeric: true,
       sort: 'current',
-      cell: ({ own }) => own && bytes(own.current),
+      cell: ({ own: contractServer }) => contractServer && bytes(contractServer.current),
     },
     {
       heading: '30 days',
       numeric: true,
       sort: 'last_30_days',
-      cell: ({ own }) => own && bytes(own.last_30_days),
+      cell: ({ own: contractServer }) => contractServer && bytes(contractServer.last_30_days),
     },
     ...(isOperator ? limitColumns : []),
   ];
 }
 
-/** Operators set own limits. */
+/** The limits of servers, which only operators set. */
 const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Own limit',
     sort: 'limit_bytes',
-    cell: ({ own }) =>
-      own && (
+    cell: ({ own: contractServer }) =>
+      contractServer && (
         <span class="badges">
-          {own.limit_bytes === null ? <span class="note">none</span> : bytes(own.limit_bytes)}
-          {own.over_limit && <Badge tone="bad">over the limit</Badge>}
+          {contractServer.limit_bytes === null ? (
+            <span class="note">none</span>
+          ) : (
+            bytes(contractServer.limit_bytes)
+          )}
+          {contractServer.over_limit && <Badge tone="bad">over the limit</Badge>}
         </span>
       ),
   },
-  { heading: 'Added', sort: 'added_at', cell: ({ own }) => own && <Since at={own.added_at} /> },
+  {
+    heading: 'Added',
+    sort: 'added_at',
+    cell: ({ own: contractServer }) => contractServer && <Since at={contractServer.added_at} />,
+  },
 ];
 
-/** The kinds of VPN are one word here; the server's own page tells them apart. */
+/** All kinds of VPN are one word here; the server's own page lists them. */
 function shortServices(services: readonly string[]): string {
-  return [...new Set(services.map((one) => (one.startsWith('vpn') ? 'vpn' : one)))].join(', ');
+  return [
+    ...new Set(services.map((service) => (service.startsWith('vpn') ? 'vpn' : service))),
+  ].join(', ');
 }
 
 export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: Exits } }) {
@@ -107,7 +118,7 @@ export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: E
 }
 
 function Actions({
-  row: { own, server, can_add, limit_bytes, ip_count },
+  row: { own: contractServer, server, can_add, limit_bytes, ip_count },
   open,
 }: {
   row: NetworkServer;
@@ -118,13 +129,13 @@ function Actions({
     open((close) => (
       <LimitDialog
         server={server}
-        limit={own?.limit_bytes}
-        {...(own ? {} : { kept: limit_bytes })}
+        limit={contractServer?.limit_bytes}
+        {...(contractServer ? {} : { kept: limit_bytes })}
         onClose={close}
       />
     ));
-  if (own) {
-    const removed = { server, limit_bytes: own.limit_bytes, ip_count };
+  if (contractServer) {
+    const removed = { server, limit_bytes: contractServer.limit_bytes, ip_count };
     return (
       <>
         {isOperator && <IconButton icon="edit" label={`Own limit of ${server}`} onClick={limit} />}

@@ -1,4 +1,5 @@
-// A port of the contract to try a connection with: at a server that is there, and an exit IP that works, if there is such.
+// A port of the contract to test a connection: on an online server, with a working exit IP if there
+// is one.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { type OwnServer, portsOf } from './rows.ts';
@@ -11,9 +12,11 @@ export interface ToTry {
   isLive: boolean;
 }
 
-/** `toTry` is undefined until it is read, and null where no server of the contract offers the service. */
+/**
+ * `toTry` is undefined until it is read, and null if no server of the contract offers the service.
+ */
 export function useServerToTry(service: 'proxy' | 'proxy-https', { enabled = true } = {}) {
-  // The servers that stand best come first.
+  // The servers in the best state come first.
   const query = { sort: 'state', service } as const;
   const { rows } = usePages('console_list_servers', {
     query,

@@ -1,4 +1,5 @@
-// Signing in to a proxy: by address or by token; whose, and one made on the spot, which the settings hold while the page stands.
+// How to sign in to a proxy: by address, or by a user's token. A token can be made here, and is in
+// the settings while the page is open.
 import { useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -23,7 +24,7 @@ export function useToken(wanted: boolean) {
     hasNone,
     user,
     choose,
-    /** The one that was made for this user. */
+    /** The token that was made for this user. */
     made,
     keep: (token: ProxyToken) => setTokens({ ...tokens, [token.user]: token }),
     credentials: { user: user || 'USER', token: made?.token ?? tokenPlace },

@@ -1,4 +1,4 @@
-// Settings to copy for one server: choose the exit IP, how to sign in and the program, take the text.
+// Settings to copy for one server: select the exit IP, the sign-in and the program.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { useAddressStates } from '../address.ts';
@@ -34,25 +34,26 @@ const unservedSentences: Partial<Record<State, string>> = {
     'The machines of this server are not connected: these settings may not work, and changes do not reach them.',
 };
 
-/** The choice as the address has it; the page to open is nobody else's. */
+/** The defaults of the choices in the address, which does not hold the page to open. */
 const noChoice = { ip: '', port: '', dns: '', by: 'address', program: 'curl' };
 
 export function ReadySettings({ server }: { server: OwnServer }) {
   const missing = unserved(server.nodes);
-  const [{ ip, port, dns, by: way_in, program: asked }, change] = useAddressStates(noChoice);
+  const [{ ip, port, dns, by: way_in, program: requestedProgram }, change] =
+    useAddressStates(noChoice);
   const override = dns !== '';
   const by = way_in === 'token' ? 'token' : 'address';
-  const program = isOneOf(programs, asked) ? asked : 'curl';
+  const program = isOneOf(programs, requestedProgram) ? requestedProgram : 'curl';
   const token = useToken(by === 'token');
   const [page, setPage] = useState('https://www.example.com/');
 
   const usable = server.ips.filter((exit) => portsOf(server, exit).length > 0);
-  const exit = usable.find((one) => one.ip === ip) ?? usable[0];
+  const exit = usable.find((candidate) => candidate.ip === ip) ?? usable[0];
   if (!exit) return null;
   const ports = portsOf(server, exit);
-  const offset = (one: number) => String(one - exit.port_base);
-  // Kept by its base: another exit IP has the same choice at another port.
-  const chosen = ports.find((one) => offset(one.port) === port) ?? ports[0];
+  const offset = (portNumber: number) => String(portNumber - exit.port_base);
+  // The port is stored as an offset, so that it stays selected for another exit IP.
+  const chosen = ports.find((candidate) => offset(candidate.port) === port) ?? ports[0];
   if (!chosen) return null;
   const way: Through = {
     host: server.hostname,
@@ -71,9 +72,9 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           name="exit_ip"
           value={exit.ip}
           onInput={(ip) => change({ ip })}
-          options={usable.map((one) => ({
-            value: one.ip,
-            text: missing ? one.ip : `${one.ip} (${one.status})`,
+          options={usable.map((usableExit) => ({
+            value: usableExit.ip,
+            text: missing ? usableExit.ip : `${usableExit.ip} (${usableExit.status})`,
           }))}
         />
         <SelectField
@@ -81,9 +82,9 @@ export function ReadySettings({ server }: { server: OwnServer }) {
           name="port"
           value={offset(chosen.port)}
           onInput={(port) => change({ port })}
-          options={ports.map((one) => ({
-            value: offset(one.port),
-            text: `${proxyNames[one.service] ?? one.service}, port ${one.port}`,
+          options={ports.map((portOption) => ({
+            value: offset(portOption.port),
+            text: `${proxyNames[portOption.service] ?? portOption.service}, port ${portOption.port}`,
           }))}
         />
         <TextField
@@ -124,20 +125,20 @@ export function ReadySettings({ server }: { server: OwnServer }) {
   );
 }
 
-/** Whether the address of whoever looks is on the authlist, and a way to put it there. */
+/** Whether the user's own address is on the authlist, and a button to add it. */
 function OwnAddress() {
   const [isAdding, setAdding] = useState(false);
   const scope = useScope();
-  const own = useReadIn(scope, 'get_address', {});
-  if (!own.data) {
+  const ownAddress = useReadIn(scope, 'get_address', {});
+  if (!ownAddress.data) {
     return (
       <>
         <p class="note">No password: the address must be on the IP authlist.</p>
-        <Unread of={own} what="your address" />
+        <Unread of={ownAddress} what="your address" />
       </>
     );
   }
-  const { ip, entry } = own.data;
+  const { ip, entry } = ownAddress.data;
   return (
     <div class="row">
       <p class="note" role="status">

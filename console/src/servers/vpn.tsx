@@ -5,7 +5,7 @@ import type { ExitIp } from './rows.ts';
 
 interface VpnServicesProps {
   of: ExitIp['vpn'];
-  /** Whether a machine is there now: a status from before it was lost has no colour. */
+  /** Whether a machine is online now; if not, the status is old and has no colour. */
   isServed: boolean;
 }
 

@@ -1,4 +1,4 @@
-// API tokens: a new one, the text of one that is there, and revoking one.
+// API tokens: creating one, showing the text of one, and revoking one.
 import { useState } from 'preact/hooks';
 import { type AccountResponse, change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -96,7 +96,7 @@ function NewApiToken({ token: { api_token, viewable }, onDone }: NewApiTokenProp
   );
 }
 
-/** A request that shows the contract, in the current interface. */
+/** A request that shows the contract, in the current variant. */
 export function curlWith(token: string): string {
   return `curl -u :${token} ${location.origin}/v0/contract`;
 }
@@ -106,7 +106,7 @@ interface OfToken {
   onClose: () => void;
 }
 
-/** People give their password anew; operators, whose token is no password of a person, need not. */
+/** Users enter their password again; operators need not: their token has no password. */
 export function ViewApiTokenDialog({ token: { id, name }, onClose }: OfToken) {
   const scope = useScope();
   const title = `View ${name}`;

@@ -1,4 +1,4 @@
-// API tokens: what programs sign requests to the account API with.
+// API tokens, with which programs sign in to the account API.
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';

@@ -1,4 +1,4 @@
-// The chosen tokens of a list, of an account's or of operators, are revoked, all or none.
+// Revokes the selected tokens of an account or of operators: all or none.
 import type { ComponentChildren } from 'preact';
 import { count } from '../format.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
@@ -14,9 +14,9 @@ interface RevokeBarProps extends ChosenInBar<{ id: number }> {
 }
 
 export function RevokeBar(props: RevokeBarProps) {
-  const { one, many, chosen, selection, open, revoke, children } = props;
+  const { one: singular, many, chosen, selection, open, revoke, children } = props;
   const ids = chosen.map(({ id }) => id);
-  const what = count(ids.length, one, many);
+  const what = count(ids.length, singular, many);
   const submit = async () => {
     await revoke(ids);
     selection.setAll(false);

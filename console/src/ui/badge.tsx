@@ -1,4 +1,4 @@
-// A state in a word, with a colour that only repeats what the word says.
+// A state as a word, with a colour that only repeats it.
 import type { ComponentChildren } from 'preact';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'busy' | 'neutral';
@@ -19,7 +19,7 @@ const tones: Record<string, Tone> = {
   suspended: 'bad',
 };
 
-/** A status in the interface's own word: ok, warn, crit, unknown; pending, active, expiring, expired. */
+/** A status in the API's words: ok, warn, crit, unknown; pending, active, expiring, expired. */
 export function Status({ status }: { status: string }) {
   return <Badge tone={tones[status] ?? 'neutral'}>{status}</Badge>;
 }

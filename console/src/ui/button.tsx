@@ -1,16 +1,16 @@
-// Buttons: one look for each weight of what they do.
+// Buttons: one look for each kind of action.
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 interface Disablable {
-  /** Why it cannot be pressed now; it stays where it is, and says so. */
+  /** The reason why it is disabled; the button stays where it is and shows it. */
   disabledReason?: string | null | undefined;
 }
 
 interface Look extends Disablable {
   kind?: 'primary' | 'plain' | 'danger' | 'quiet';
   icon?: IconName;
-  /** Shows that it works, and takes no second press. */
+  /** Shows progress, and ignores a second press. */
   busy?: boolean;
   children?: ComponentChildren;
 }
@@ -46,7 +46,7 @@ interface RowButtonProps extends Omit<ButtonProps, 'kind' | 'children'> {
   of: string;
 }
 
-/** A button of a row: screen readers are told of which one. */
+/** A button of a row, whose name screen readers read. */
 export function RowButton({ verb, of, ...rest }: RowButtonProps) {
   return (
     <Button {...rest} kind="quiet" aria-label={`${verb} ${of}`}>
@@ -78,7 +78,10 @@ export function IconButton({
   );
 }
 
-/** It keeps the focus, so that the reason can be read; a press, or Enter in its form, does nothing. */
+/**
+ * A disabled button keeps the focus, so that the reason can be read; a press, or Enter in its form,
+ * does nothing.
+ */
 function disabling(reason: string | null | undefined): JSX.IntrinsicElements['button'] {
   if (!reason) return {};
   return {

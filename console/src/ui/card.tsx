@@ -1,10 +1,10 @@
-// A part of a page: a box with a heading, and what is said when there is nothing in it.
+// A part of a page: a box with a heading, and a text for when it is empty.
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
 
 interface CardProps {
   title?: string;
-  /** Small print under the heading. */
+  /** Small print below the heading. */
   note?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;
@@ -69,7 +69,7 @@ export function Stat({
 /** A name and its value. */
 export type Fact = [string, ComponentChildren];
 
-/** The facts about one thing: names and values, two by two. */
+/** The facts about one thing: names and values in pairs. */
 export function DescriptionList({ of }: { of: readonly Fact[] }) {
   return (
     <dl class="description-list">

@@ -1,4 +1,4 @@
-// One of a few: radio buttons side by side, in the look of buttons.
+// One of a few options: radio buttons side by side that look like buttons.
 import { useId } from 'preact/hooks';
 
 interface ChoiceProps<V extends string> {

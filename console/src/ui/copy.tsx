@@ -1,11 +1,11 @@
-// Text that is there to be copied: a command, a token, an address.
+// Text to copy: a command, a token, an address.
 import { useEffect, useState } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
 
 interface CopyProps {
   /** The text that is copied. */
   text: string;
-  /** Its name, for that of the button: "Copy the token". */
+  /** Its name in the button's label: "Copy the token". */
   what: string;
   /** Shown instead of the text itself. */
   shown?: string;
@@ -14,7 +14,7 @@ interface CopyProps {
 export function Copy({ text, what, shown = text }: CopyProps) {
   return (
     <div class="copy">
-      {/* Long lines scroll: whoever has no mouse must be able to reach their end. */}
+      {/* Long lines scroll: without a mouse their end must be reachable, too. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must take the focus */}
       <pre tabIndex={0}>
         <code>{shown}</code>
@@ -27,7 +27,7 @@ export function Copy({ text, what, shown = text }: CopyProps) {
 interface CopyButtonProps {
   text: string;
   what: string;
-  /** Says so in words, beside other buttons that do. */
+  /** Whether the button has text, next to other buttons that do. */
   inWords?: boolean;
 }
 

@@ -1,4 +1,5 @@
-// The field of a day, or of a day and a time: written alike in every browser, as 2026-11-25 22:19, or chosen on its calendar.
+// The field for a date, or a date and time: the same format in every browser, 2026-11-25 22:19, or
+// selected on its calendar.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { IconButton } from './button.tsx';
 import { Field, type FieldProps } from './field.tsx';
@@ -7,7 +8,7 @@ import { wholeDate } from './whole_date.ts';
 interface DateFieldProps extends FieldProps {
   /** As `2026-11-25`, with a time `2026-11-25T22:19`; empty: none. */
   value: string;
-  /** Gets such a text; an empty one while the text in the field is not whole. */
+  /** Gets such a text; an empty one while the text is incomplete. */
   onInput: (value: string) => void;
   withTime?: boolean;
   required?: boolean;
@@ -55,7 +56,7 @@ export function DateField(props: DateFieldProps) {
             label={`Calendar: ${label}`}
             onClick={() => calendar.current?.showPicker()}
           />
-          {/* The browser's own, for its calendar alone: it is part of no form. */}
+          {/* The browser's own field, only for its calendar: it belongs to no form. */}
           <input
             ref={calendar}
             type={withTime ? 'datetime-local' : 'date'}

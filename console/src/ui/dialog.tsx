@@ -1,4 +1,4 @@
-// A dialog of the browser's own kind: it keeps the focus, closes on Escape, and gives the focus back.
+// A dialog of the browser: it keeps the focus, closes on Escape, and gives the focus back.
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { IconButton } from './button.tsx';
@@ -8,14 +8,14 @@ interface DialogProps {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** `wide`: for tables and long texts. `palette`: its name and the button that closes it are not shown. */
+  /** `wide`: for tables and long texts. `palette`: without a visible name and close button. */
   look?: 'usual' | 'wide' | 'palette';
 }
 
-/** Changes by how many the works are that hold the dialog open. */
+/** Changes the number of actions that keep the dialog open. */
 const Hold = createContext<(by: 1 | -1) => void>(() => {});
 
-/** Keeps the dialog around this open while `busy`: who closed it would not learn what came of it. */
+/** Keeps the surrounding dialog open while `busy`: its outcome would not be seen otherwise. */
 export function useHold(busy: boolean): void {
   const hold = useContext(Hold);
   useLayoutEffect(() => {
@@ -36,7 +36,7 @@ export function Dialog({ title, onClose, children, look = 'usual' }: DialogProps
     const shown = dialog.current;
     const before = document.activeElement;
     shown?.showModal();
-    // Left to itself the focus goes to the button that closes.
+    // By default the close button would have the focus.
     shown?.querySelector<HTMLElement>('form :is(input, select, textarea):not([hidden])')?.focus();
     return () => {
       shown?.close();
@@ -49,7 +49,7 @@ export function Dialog({ title, onClose, children, look = 'usual' }: DialogProps
       class={`dialog ${look}`}
       {...(look === 'palette' ? { 'aria-label': title } : { 'aria-labelledby': id })}
       onKeyDown={(event) => {
-        // A second Escape closes it without asking by `cancel`.
+        // A second Escape would close it without a `cancel` event.
         if (isHeld && event.key === 'Escape') event.preventDefault();
       }}
       onCancel={(event) => {
@@ -68,7 +68,7 @@ export function Dialog({ title, onClose, children, look = 'usual' }: DialogProps
   );
 }
 
-/** To what opened the dialog; it may go away only now, as a removed row does when the list is read anew. */
+/** Gives the focus back to the opener, which may disappear only now, as a removed row does. */
 function giveBack(to: Element | null): void {
   if (!(to instanceof HTMLElement)) return;
   to.focus();

@@ -1,8 +1,8 @@
-// An error boundary: shows a message in the place of a part that failed while it was drawn, never a blank page.
+// An error boundary: shows a message in place of a part that failed to draw, never a blank page.
 import { Component, type ComponentChildren } from 'preact';
 
 interface ErrorBoundaryProps {
-  /** Where the page is: another place is another try. */
+  /** The current page: a new page is a new attempt. */
   at?: string;
   children: ComponentChildren;
 }
@@ -14,7 +14,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, { failed: boole
     return { failed: true };
   }
   override componentDidCatch(error: unknown): void {
-    // For whoever looks into it; the page itself stays calm.
+    // For developers; the page shows no details.
     console.error(error);
   }
   override componentDidUpdate(before: ErrorBoundaryProps): void {

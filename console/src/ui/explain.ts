@@ -1,14 +1,14 @@
-// How errors are put into words: the parts show them, and the page around knows how to say them.
+// How errors become sentences: parts show them, and the surrounding page provides the function.
 import { createContext } from 'preact';
 
 export interface Fault {
-  /** The fault, and a way to put it right. */
+  /** The problem, and its remedy. */
   sentence: string;
-  /** The field of a form that it is about, where the server named one. */
+  /** The field of the form, if the server named one. */
   field: string | undefined;
 }
 
-/** Puts an error into words; provided once, around all pages. */
+/** Explains an error; provided once, around all pages. */
 export const Explain = createContext<(error: unknown) => Fault>((error) => ({
   sentence: String(error),
   field: undefined,

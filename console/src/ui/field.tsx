@@ -1,15 +1,15 @@
-// The fields of forms: a label, a control, a hint, and what is wrong with it.
+// The fields of forms: a label, a control, a hint, and its error.
 import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useId } from 'preact/hooks';
 
-/** The field that the form's last error is about, set by the form around it. */
+/** The field of the form's last error, set by the form around it. */
 export const FieldFault = createContext<
   { field: string | undefined; sentence: string } | undefined
 >(undefined);
 
 export interface FieldProps {
   label: string;
-  /** Its name in the body of the request: errors of that name are shown here. */
+  /** Its name in the body of the request: errors with that name are shown here. */
   name: string;
   hint?: ComponentChildren;
 }
@@ -21,7 +21,7 @@ interface Described {
   'aria-invalid': 'true' | undefined;
 }
 
-/** Label, hint and fault around any control; `children` is given what the control must carry. */
+/** Label, hint and error around any control; `children` gets the attributes for the control. */
 export function Field({
   label,
   name,
@@ -38,7 +38,7 @@ export function Field({
   );
 }
 
-/** For a control: the attributes that it must carry, and its hint and fault, which stand below it. */
+/** The attributes for a control, and its hint and error, which are below it. */
 function useDescription(name: string, hint: ComponentChildren) {
   const id = useId();
   const fault = useContext(FieldFault);
@@ -79,7 +79,7 @@ export function TextField({ label, name, hint, ...rest }: FieldProps & Input) {
 
 type LinesProps = FieldProps & Omit<JSX.IntrinsicElements['textarea'], 'name' | 'label'>;
 
-/** Many things in one text, each on a line. */
+/** A text with many items, one per line. */
 export function LinesField({ label, name, hint, ...rest }: LinesProps) {
   return (
     <Field label={label} name={name} hint={hint}>
@@ -90,7 +90,7 @@ export function LinesField({ label, name, hint, ...rest }: LinesProps) {
 
 type SearchProps = FieldProps & Omit<Input, 'onInput'> & { onInput: (value: string) => void };
 
-/** Narrows a list while it is typed. */
+/** Filters a list while typing. */
 export function SearchField({ onInput, ...rest }: SearchProps) {
   return (
     <TextField type="search" {...rest} onInput={(event) => onInput(event.currentTarget.value)} />
@@ -101,7 +101,7 @@ interface SelectProps extends FieldProps {
   options: ReadonlyArray<{ value: string; text: string }>;
   value?: string;
   onInput?: (value: string) => void;
-  /** Chosen at first, where the page does not follow the choice. */
+  /** The initial choice, if the page does not set it. */
   initial?: string;
   required?: boolean;
 }
@@ -132,18 +132,20 @@ export function SelectField(props: SelectProps) {
   );
 }
 
-/** Options of texts by their values. */
+/** Options from texts by their values. */
 export const optionsIn = (texts: Record<string, string | { text: string }>) =>
   Object.entries(texts).map(([value, of]) => ({
     value,
     text: typeof of === 'string' ? of : of.text,
   }));
 
-/** Whether a text, such as one of the address, is among the names of these. */
+/** Whether a text, for example from the address, is one of these names. */
 export const isOneOf = <T extends object>(these: T, text: string): text is keyof T & string =>
   Object.hasOwn(these, text);
 
-/** Options that are shown as they are; `all`: the text of the first one, which chooses none of them. */
+/**
+ * Options whose text is the value; `all`: the text of the first one, which selects none of them.
+ */
 export function optionsOf(values: Iterable<string>, all?: string) {
   const options = [...values].map((value) => ({ value, text: value }));
   return all === undefined ? options : [{ value: '', text: all }, ...options];

@@ -1,11 +1,11 @@
-// Where the focus goes when what had it is no longer there: never to nowhere.
+// Where the focus goes when its element disappears: it is never lost.
 
-/** Gives the focus to the page's name, from which the next Tab leads on. */
+/** Focuses the page's name, from which the next Tab continues. */
 export function focusPage(): void {
   document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
 }
 
-/** When `element` goes away while it has the focus, the page's name takes it. */
+/** When `element` disappears while it has the focus, the page's name gets it. */
 export function keepFocus(element: Element): void {
   if (!element.isConnected) {
     focusPage();

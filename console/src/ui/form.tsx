@@ -1,4 +1,4 @@
-// A form: it gathers its fields, shows that it works, and puts an error beside the field that it is about.
+// A form: it collects its fields, shows progress, and shows an error at its field.
 import type { ComponentChildren } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -10,12 +10,12 @@ interface FormProps {
   /** The text of the button. */
   verb: string;
   kind?: 'primary' | 'plain' | 'danger';
-  /** Does it; what it throws is explained beside its field, or above the buttons. */
+  /** Submits it; an error is shown at its field, or above the buttons. */
   onSubmit: (fields: FormData) => Promise<void>;
-  /** Puts an error into words, where the usual ones do not serve. */
+  /** Explains an error, where the default does not fit. */
   explain?: ((error: unknown) => Fault) | undefined;
   onCancel?: () => void;
-  /** Why it cannot be sent now. */
+  /** The reason why it cannot be sent now. */
   disabledReason?: string | null | undefined;
   children?: ComponentChildren;
 }
@@ -54,7 +54,7 @@ export function Form({
       setBusy(false);
     }
   };
-  /** The fault goes away when its field is corrected. */
+  /** The error disappears when its field is corrected. */
   const corrected = ({ target }: Event) => {
     if (fault?.field === undefined || !(target instanceof Node)) return;
     if (fieldNamed(form.current, fault.field)?.contains(target)) setFault(undefined);
@@ -65,7 +65,7 @@ export function Form({
       class="form"
       onSubmit={submit}
       onInput={corrected}
-      // The browser stops a submit by a fault of its own, and says that one.
+      // The browser blocks a submit for an error that it finds itself, and shows that one.
       onInvalidCapture={() => setFault(undefined)}
     >
       <FieldFault.Provider value={fault}>{children}</FieldFault.Provider>
@@ -91,7 +91,7 @@ function fieldNamed(form: HTMLFormElement | null, name: string): Element | undef
   return field instanceof Element ? field : undefined;
 }
 
-/** The text of a field, without the space around it. */
+/** The text of a field, trimmed. */
 export function textOf(fields: FormData, name: string): string {
   const value = fields.get(name);
   return typeof value === 'string' ? value.trim() : '';

@@ -36,7 +36,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-/** Decoration only: what it means stands beside it as text, or in the label of its button. */
+/** Decoration only: its meaning is next to it as text, or in the label of its button. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

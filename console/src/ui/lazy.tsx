@@ -1,4 +1,4 @@
-// A page whose code is fetched when it is first opened.
+// A page whose code is loaded when it is first opened.
 import type { FunctionComponent } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -6,13 +6,15 @@ import { Loading } from './loaded.tsx';
 import { Page } from './page.tsx';
 import { Reached } from './reached.ts';
 
-/** Wraps `load`; shows that it works until the code is there, and tries again when the server is back. */
+/**
+ * Wraps `load`; shows progress until the code is there, and tries again when the server is back.
+ */
 export function lazy<P extends object>(
   load: () => Promise<FunctionComponent<P>>,
 ): FunctionComponent<P> {
-  let known: FunctionComponent<P> | undefined;
+  let loadedComponent: FunctionComponent<P> | undefined;
   return function Lazy(props: P) {
-    const [Loaded, setLoaded] = useState<FunctionComponent<P> | undefined>(() => known);
+    const [Loaded, setLoaded] = useState<FunctionComponent<P> | undefined>(() => loadedComponent);
     const [failed, setFailed] = useState(false);
     const isFirst = useRef(true);
     const reached = useContext(Reached);
@@ -21,7 +23,7 @@ export function lazy<P extends object>(
       isFirst.current = false;
       load().then(
         (component) => {
-          known = component;
+          loadedComponent = component;
           setLoaded(() => component);
         },
         () => setFailed(true),
@@ -41,7 +43,7 @@ function Failed({ reached }: { reached: boolean | undefined }) {
   return (
     <Page title="This page did not open">
       <p role="alert">{reached === undefined ? unknown : reached ? renewed : away}</p>
-      {/* While the server is away, a reload would leave nothing at all. */}
+      {/* While the server is offline, a reload would leave an empty page. */}
       {reached !== false && (
         <p>
           <Button kind="primary" onClick={() => location.reload()}>

@@ -1,4 +1,4 @@
-// Shows that something is being read, or why it could not be.
+// Shows that something is being read, or why it failed.
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { Button } from './button.tsx';
@@ -20,13 +20,13 @@ interface LoadedProps<T> {
 
 export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
   const explain = useContext(Explain);
-  // While the server is away, the frame says so of all.
-  const isSaid = useContext(Reached) === false;
+  // While the server is offline, the frame says so for everything.
+  const isShownByFrame = useContext(Reached) === false;
   const { data, error, refetch } = of;
   if (data !== undefined) {
     return (
       <>
-        {Boolean(error) && !isSaid && (
+        {Boolean(error) && !isShownByFrame && (
           <p
             class="fault banner"
             role="alert"
@@ -48,7 +48,7 @@ export function Loaded<T>({ of, what, children }: LoadedProps<T>) {
   return <Loading>{`Reading ${what} …`}</Loading>;
 }
 
-/** Says what could not be read, where the rest is shown without it. */
+/** Shows what could not be read, while the rest is shown. */
 export function Unread({ of, what }: Omit<LoadedProps<unknown>, 'children'>) {
   return of.error ? (
     <Loaded of={of} what={what}>
@@ -57,9 +57,9 @@ export function Unread({ of, what }: Omit<LoadedProps<unknown>, 'children'>) {
   ) : null;
 }
 
-/** Several readings as one, whose data is there once all of them are read. */
+/** Several readings as one, which has data once all of them are read. */
 export function together<T>(all: ReadonlyArray<Reading<T>>): Reading<T[]> {
-  const data = all.flatMap((one) => (one.data === undefined ? [] : [one.data]));
+  const data = all.flatMap((reading) => (reading.data === undefined ? [] : [reading.data]));
   return {
     data: data.length === all.length ? data : undefined,
     error: all.find(({ error }) => error)?.error,
@@ -67,7 +67,7 @@ export function together<T>(all: ReadonlyArray<Reading<T>>): Reading<T[]> {
   };
 }
 
-/** Says what is being waited for. */
+/** Shows what is being loaded. */
 export function Loading({ children }: { children: ComponentChildren }) {
   return (
     <p class="loading" role="status">

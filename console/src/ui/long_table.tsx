@@ -1,4 +1,4 @@
-// A table that may be long: how much of it is shown, and a button for more.
+// A table that may be long: it shows a part, and a button for more.
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Empty } from './card.tsx';
@@ -6,40 +6,49 @@ import { Table, type TableProps } from './table.tsx';
 
 const step = 200;
 
-/** `rows`: those that fit the filter; the rest of the whole list is only counted. */
+/** `rows`: the matches of the filter; `all` counts the whole list. */
 interface LongTableProps<T> extends TableProps<T> {
-  /** Length of the whole list. */
+  /** The length of the whole list. */
   all: number;
-  /** The things that are counted, if not entries. */
+  /** The name of a row, if not entry. */
   one?: string;
   many?: string;
-  /** The filter of the rows: after a change of it the table begins anew. */
+  /** The filter of the rows: when it changes, the table starts again. */
   filter?: string;
-  /** Rows that are shown at most, where the page keeps that; 0: as many as at first. */
+  /** The most rows to show, if the page stores that; 0: the default. */
   most?: number;
-  onMore?: (most: number) => void;
+  onMore?: (maxRows: number) => void;
 }
 
 export function LongTable<T>(props: LongTableProps<T>) {
-  const { rows, all, one = 'entry', many = 'entries', filter = '', most, onMore, ...table } = props;
-  const [asked, setAsked] = useState({ filter, most: step });
+  const {
+    rows,
+    all,
+    one: singular = 'entry',
+    many = 'entries',
+    filter = '',
+    most: maxRows,
+    onMore,
+    ...table
+  } = props;
+  const [requested, setRequested] = useState({ filter, most: step });
   const shown = Math.min(
-    Math.max(0, most ?? (asked.filter === filter ? asked.most : 0)) || step,
+    Math.max(0, maxRows ?? (requested.filter === filter ? requested.most : 0)) || step,
     rows.length,
   );
-  const showMore = onMore ?? ((most) => setAsked({ filter, most }));
-  const whole = `${number(all)} ${all === 1 ? one : many}`;
-  const found = rows.length < all ? `${number(rows.length)} found in ${whole}` : whole;
+  const showMore = onMore ?? ((rowCount) => setRequested({ filter, most: rowCount }));
+  const whole = `${number(all)} ${all === 1 ? singular : many}`;
+  const summary = rows.length < all ? `${number(rows.length)} found in ${whole}` : whole;
   return (
     <>
       {rows.length > 0 ? (
         <Table {...table} rows={rows.slice(0, shown)} />
       ) : (
-        <Empty title={`No ${one} matches.`} />
+        <Empty title={`No ${singular} matches.`} />
       )}
       <div class="row">
         <p class="note" role="status">
-          {shown < rows.length ? `The first ${number(shown)} of ${found}.` : `${found}.`}
+          {shown < rows.length ? `The first ${number(shown)} of ${summary}.` : `${summary}.`}
         </p>
         {shown < rows.length && (
           <Button onClick={() => showMore(shown + step)}>

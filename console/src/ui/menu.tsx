@@ -11,7 +11,7 @@ export interface MenuItem {
 }
 
 interface MenuProps {
-  /** Names the thing that the actions are of: "More for alice". */
+  /** Names what the actions are for: "More for alice". */
   label: string;
   items: MenuItem[];
 }
@@ -25,7 +25,7 @@ export function Menu({ label, items }: MenuProps) {
   useEffect(() => {
     if (!isOpen) return;
     menu.current?.querySelector('button')?.focus({ preventScroll: true });
-    // It stays with its button while the page is scrolled.
+    // It stays with its button while the page scrolls.
     const follow = () => place(menu.current, opener.current);
     addEventListener('scroll', follow, true);
     return () => removeEventListener('scroll', follow, true);
@@ -75,7 +75,7 @@ export function Menu({ label, items }: MenuProps) {
   );
 }
 
-/** Puts it below its button, or above where there is more room. */
+/** Places it below its button, or above if there is more room. */
 function place(menu: HTMLElement | null, opener: HTMLElement | null): void {
   const box = opener?.getBoundingClientRect();
   if (!menu || !box) return;

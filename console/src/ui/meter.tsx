@@ -8,11 +8,11 @@ interface MeterProps {
   text: string;
 }
 
-export function Meter({ label, value, most, text }: MeterProps) {
-  const share = most > 0 ? Math.min(1, value / most) : 1;
+export function Meter({ label, value, most: max, text }: MeterProps) {
+  const share = max > 0 ? Math.min(1, value / max) : 1;
   const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good';
   return (
-    // biome-ignore lint/a11y/useSemanticElements: browsers let nobody style the bar of a <meter>
+    // biome-ignore lint/a11y/useSemanticElements: a <meter> cannot be styled
     <div
       class={`meter ${tone}`}
       role="meter"

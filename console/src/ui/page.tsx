@@ -1,4 +1,4 @@
-// The head of a page: its name is the document's title, and takes the focus when the page is entered.
+// The head of a page: its name is the document's title, and gets the focus when the page opens.
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
 
@@ -6,18 +6,21 @@ interface PageProps {
   title: string;
   note?: ComponentChildren;
   actions?: ComponentChildren;
-  /** Takes the width that there is, as long tables do. */
+  /** Uses the full width, as long tables do. */
   wide?: boolean;
   children: ComponentChildren;
 }
 
-/** False until the first page was shown: at the start the focus stays where the browser has it. */
+/** False until the first page was shown: at the start the browser sets the focus. */
 let hasShown = false;
 
-/** Stands below the name of every page: something about all of them, as a contract that has ended. */
+/**
+ * Shown below the name of every page: something about all of them, such as a contract that has
+ * ended.
+ */
 export const PageNotice = createContext<string | undefined | null>(undefined);
 
-/** Whether pages within are parts of the page around them, which has the name and the notice. */
+/** Whether pages inside are parts of a surrounding page, which has the name and the notice. */
 export const IsPart = createContext(false);
 
 export function Page(props: PageProps) {
@@ -58,7 +61,7 @@ function WholePage({ title, note, actions, wide = false, children }: PageProps) 
         </div>
         {actions && <div class="actions">{actions}</div>}
       </header>
-      {/* There before the notice is, so that its coming is told. */}
+      {/* Always present, so that screen readers announce the notice. */}
       <p class={notice ? 'banner' : 'visually-hidden'} role="status">
         {notice}
       </p>

@@ -1,40 +1,41 @@
-// A table of a list that is read in pages: what is shown of how much, more of it, and a bar of what can be done to the chosen rows.
+// A table of a list in pages: the number of rows, a button for more, and a bar with the actions on
+// selected rows.
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import { Empty } from './card.tsx';
 import type { Selection } from './selection.ts';
 import { Table, type TableProps } from './table.tsx';
 
-/** How far a list was read that comes in pages. */
+/** How much of a list in pages was read. */
 export interface ReadSoFar {
-  /** How long the list is, and how many of it fit the query; of lists that tell. */
+  /** The length of the list, and the number of matches; for lists that have them. */
   total: number;
   found: number;
   hasMore: boolean;
   isReading: boolean;
-  /** Whether the rows are those of the query before, until those of this one are here. */
+  /** Whether the rows are those of the previous query, until the new ones are there. */
   isOld: boolean;
   readMore: () => void;
 }
 
 export interface PagedTableProps<T> extends TableProps<T> {
   pages: ReadSoFar;
-  /** Buttons beside the count. */
+  /** Buttons next to the count. */
   beside?: ComponentChildren;
-  /** The things that are counted, if not entries. */
+  /** The name of a row, if not entry. */
   one?: string;
   many?: string;
 }
 
 export function PagedTable<T>(props: PagedTableProps<T>) {
-  const { pages, beside, one = 'entry', many = 'entries', ...table } = props;
-  const { total, found, hasMore, isReading, isOld, readMore } = pages;
+  const { pages, beside, one: singular = 'entry', many = 'entries', ...table } = props;
+  const { total, found: matchCount, hasMore, isReading, isOld, readMore } = pages;
   const { rows } = table;
-  const whole = `${number(total)} ${total === 1 ? one : many}`;
-  const fit = found < total ? `${number(found)} found in ${whole}` : whole;
+  const whole = `${number(total)} ${total === 1 ? singular : many}`;
+  const fit = matchCount < total ? `${number(matchCount)} found in ${whole}` : whole;
   return (
     <div class="paged-table" aria-busy={isOld}>
-      {rows.length > 0 ? <Table compact {...table} /> : <Empty title={`No ${one} matches.`} />}
+      {rows.length > 0 ? <Table compact {...table} /> : <Empty title={`No ${singular} matches.`} />}
       <div class="row">
         <p class="note" role="status">
           {hasMore ? `The first ${number(rows.length)} of ${fit}.` : `${fit}.`}
@@ -52,11 +53,11 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
 
 interface ChosenBarProps {
   selection: Selection;
-  /** Buttons of all that can be done to the chosen rows. */
+  /** The buttons for the actions on selected rows. */
   children: ComponentChildren;
 }
 
-/** Stays in sight while rows are chosen. */
+/** Stays visible while rows are selected. */
 export function ChosenBar({ selection, children }: ChosenBarProps) {
   const { size } = selection.keys;
   return (

@@ -1,5 +1,5 @@
-// Whether the server is reached now, as whoever frames the pages knows it.
+// Whether the server can be reached now, provided around the pages.
 import { createContext } from 'preact';
 
-/** Undefined where nobody knows. */
+/** Undefined if it is unknown. */
 export const Reached = createContext<boolean | undefined>(undefined);

@@ -1,8 +1,8 @@
-// The checkboxes of a table whose rows can be chosen.
+// The checkboxes of a table with selectable rows.
 import { useEffect, useRef } from 'preact/hooks';
 import type { RowKey, Selection } from './selection.ts';
 
-/** Chooses all rows that are shown, or none. */
+/** Selects all rows that are shown, or none. */
 export function AllCheck({ selection, rows }: { selection: Selection; rows: number }) {
   const input = useRef<HTMLInputElement>(null);
   const { size } = selection.keys;
@@ -30,7 +30,7 @@ interface RowCheckProps {
   label: string;
 }
 
-/** Space chooses the row, the arrow keys lead to the next, and with shift they choose it, too. */
+/** Space selects the row, arrow keys go to the next one, and with shift they select it, too. */
 export function RowCheck({ selection, of, label }: RowCheckProps) {
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -1,16 +1,22 @@
-// Rows that are chosen: by a checkbox each, a range with shift, and from row to row by the arrow keys.
+// Selected rows: by a checkbox each, a range with shift, and from row to row by the arrow keys.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 export type RowKey = string | number;
 
 export interface Selection {
   keys: ReadonlySet<RowKey>;
-  /** Chooses a row or not; with `isRange` all from the one that was last chosen by hand up to it. */
+  /**
+   * Selects or deselects a row; with `isRange` all rows from the last one that was selected by
+   * hand.
+   */
   set: (key: RowKey, isChosen: boolean, isRange: boolean) => void;
   setAll: (isChosen: boolean) => void;
 }
 
-/** `keys`: those of the rows that are shown, in their order. A row that is no longer shown is no longer chosen. */
+/**
+ * `keys`: those of the shown rows, in their order. A row that is no longer shown is no longer
+ * selected.
+ */
 export function useSelection(keys: readonly RowKey[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();
@@ -25,9 +31,9 @@ export function useSelection(keys: readonly RowKey[]): Selection {
       const range =
         isRange && from >= 0 ? keys.slice(Math.min(from, to), Math.max(from, to) + 1) : [key];
       const next = new Set(shown);
-      for (const one of range) {
-        if (isChosen) next.add(one);
-        else next.delete(one);
+      for (const key of range) {
+        if (isChosen) next.add(key);
+        else next.delete(key);
       }
       if (!isRange) anchor.current = key;
       setChosen(next);

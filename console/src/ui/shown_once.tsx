@@ -1,14 +1,14 @@
-// A secret, or several, that the server has just made.
+// One or more secrets that the server has just made.
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import { Copy } from './copy.tsx';
 import { StartingFocus } from './starting_focus.tsx';
 
 interface ShownOnceProps {
-  /** The secret, and its name, for "Copy the token"; without one the children have them. */
+  /** The secret, and its name for "Copy the token"; without them the children show it. */
   what?: string;
   text?: string;
-  /** Said above it. */
+  /** The text above it. */
   lead: ComponentChildren;
   /** The ways to use it. */
   children?: ComponentChildren;

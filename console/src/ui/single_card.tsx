@@ -1,4 +1,4 @@
-// The one card of those who are not signed in.
+// The single card of a page without a sign-in.
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 

@@ -1,8 +1,8 @@
-// Where the focus begins when a step of something appears: its first field, or what was there to be read.
+// Sets the focus when a new step appears: on its first field, or on its text.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Moves the focus once, when it is shown. Give it a `key` for each step. */
+/** Moves the focus once, when it appears. Give it a `key` for each step. */
 export function StartingFocus({ children }: { children: ComponentChildren }) {
   const step = useRef<HTMLDivElement>(null);
   useEffect(() => {

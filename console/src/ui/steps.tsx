@@ -1,4 +1,4 @@
-// Steps towards something, in their order: each is ticked off when it is done.
+// Steps in their order: each is ticked off when it is done.
 import type { ComponentChildren } from 'preact';
 
 export function Steps({ children }: { children: ComponentChildren }) {
@@ -9,7 +9,7 @@ interface StepProps {
   title: string;
   isDone: boolean;
   note?: ComponentChildren;
-  /** The way to do it, beside it. */
+  /** The instructions, next to it. */
   children?: ComponentChildren;
 }
 

@@ -1,4 +1,5 @@
-// A table on a wide screen, a list of cards of few lines on a phone: the same rows, each cell with its heading. It can be sorted, and rows chosen.
+// A table on a wide screen, a list of short cards on a phone: the same rows, each cell with its
+// heading. It can be sorted, and rows can be selected.
 import type { ComponentChildren } from 'preact';
 import { AllCheck, RowCheck } from './row_check.tsx';
 import type { Selection } from './selection.ts';
@@ -6,19 +7,19 @@ import type { Selection } from './selection.ts';
 export interface Column<T> {
   heading: string;
   cell: (row: T) => ComponentChildren;
-  /** Figures stand right. */
+  /** Figures, aligned to the right. */
   numeric?: boolean;
   /** The cell that names the row. */
   names?: boolean;
-  /** Texts that may be long are cut on a wide screen. */
+  /** Long texts, which are cut on a wide screen. */
   long?: boolean;
-  /** Shown on very wide screens alone. */
+  /** Shown only on very wide screens. */
   minor?: boolean;
-  /** The name of the order by this column, where the table is sorted by who shows it. */
+  /** The name of the order by this column, if the table can be sorted. */
   sort?: string;
 }
 
-/** The order that the rows have. */
+/** The order of the rows. */
 export interface Sorting {
   by: string;
   isDescending: boolean;
@@ -33,13 +34,13 @@ export interface TableProps<T> {
   keyOf: (row: T) => string | number;
   /** Buttons of a row. */
   actions?: (row: T) => ComponentChildren;
-  /** Rows that are not in force any more. */
+  /** Rows that are no longer in effect. */
   isFaint?: (row: T) => boolean;
   sorting?: Sorting | undefined;
   selection?: Selection | undefined;
-  /** The name of a row, where rows can be chosen. */
+  /** The name of a row, if rows can be selected. */
   nameOf?: (row: T) => string;
-  /** Rows of one line. */
+  /** Whether rows have one line. */
   compact?: boolean;
 }
 

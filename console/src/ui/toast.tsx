@@ -1,4 +1,4 @@
-// Short messages of what was done, with a way back where there is one.
+// Short messages on what was done, with an undo if possible.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
@@ -15,28 +15,28 @@ interface Toast {
 }
 
 interface Said {
-  /** Takes it back, for as long as the message stands. */
+  /** Undoes it, while the message is shown. */
   undo?: () => unknown;
-  /** Seconds for which that is possible; without end when left out. */
+  /** Seconds for which that is possible; no limit when left out. */
   undo_seconds?: number;
   /**
-   * Keys of what it is about, such as `list/7`. The message takes the place of earlier ones about the
-   * same, or about a part of it (`list` of `list/7`): what these would take back has changed since.
+   * Keys of what it is about, such as `list/7`. The message replaces earlier ones about the same,
+   * or about a part of it (`list` of `list/7`): what these would undo has changed since.
    */
   about?: readonly string[];
 }
 
-/** Long enough to read a message, and to reach its button by keyboard. */
+/** Enough time to read a message, and to reach its button by keyboard. */
 const [reading_seconds, reaching_seconds] = [5, 12];
 
 /** The messages that are shown now, the newest last. */
 export const toasts = signal<readonly Toast[]>([]);
 let last = 0;
 
-/** Says what was done. */
+/** Shows what was done. */
 export function notify(text: string, { undo, undo_seconds, about = [] }: Said = {}): void {
   const lasts_seconds = Math.min(reaching_seconds, undo_seconds ?? reaching_seconds);
-  // A button that is about to stop working is none.
+  // A button that is about to stop working is not shown.
   if (!undo || lasts_seconds < reading_seconds) {
     add({ text, tone: 'done', about, lasts_seconds: reading_seconds });
   } else {
@@ -44,7 +44,7 @@ export function notify(text: string, { undo, undo_seconds, about = [] }: Said = 
   }
 }
 
-/** Says what did not work, until it is read. */
+/** Shows what failed, until it is dismissed. */
 export function notifyError(text: string): void {
   add({ text, tone: 'failed', about: [], lasts_seconds: undefined });
 }
@@ -56,14 +56,16 @@ function add(toast: Omit<Toast, 'id'>): void {
 }
 
 function isReplaced(older: readonly string[], newer: readonly string[]): boolean {
-  return newer.some((key) => older.some((one) => one === key || one.startsWith(`${key}/`)));
+  return newer.some((key) =>
+    older.some((olderKey) => olderKey === key || olderKey.startsWith(`${key}/`)),
+  );
 }
 
 function drop(id: number): void {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-/** Where the messages appear; once on a page. */
+/** The place of the messages; once on a page. */
 export function Toasts() {
   return (
     <div class="toasts" role="status" aria-live="polite">

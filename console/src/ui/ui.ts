@@ -1,4 +1,4 @@
-// The parts that pages are made of: buttons, fields, tables, dialogs. They know neither addresses nor requests.
+// The parts of pages: buttons, fields, tables, dialogs. They know neither addresses nor requests.
 export * from './badge.tsx';
 export * from './button.tsx';
 export * from './card.tsx';

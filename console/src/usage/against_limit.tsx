@@ -1,4 +1,4 @@
-// The running billing period against its limit: how far it is, and where it is going.
+// The current billing period against its limit: the usage so far, and the forecast.
 import { useMemo } from 'preact/hooks';
 import type { AccountResponse } from '../api/reading.ts';
 import { LineChart, type Lines } from '../charts/line_chart.tsx';
@@ -11,12 +11,12 @@ import type { Report } from './report.ts';
 
 interface AgainstLimitProps {
   contract: AccountResponse<'get_contract'>;
-  /** Of the period, by day. */
+  /** The usage of the period, by day. */
   report: Report;
 }
 
 export function AgainstLimit({ contract: { period }, report }: AgainstLimitProps) {
-  // To the minute: a line does not show more, and is not drawn anew for it.
+  // Whole minutes: a line shows no more, and is not drawn again for less.
   const minute = Math.floor(now.value / 60) * 60;
   const { ahead, lines } = useMemo(() => {
     const days = report.rows.map(({ day = 0, total }) => ({ day, total }));
@@ -37,16 +37,16 @@ export function AgainstLimit({ contract: { period }, report }: AgainstLimitProps
   );
 }
 
-/** A limit this many times above what is used would press that to the ground: it is not drawn. */
+/** A limit this many times above the usage is not drawn: it would flatten the line. */
 const reach = 4;
 
 function linesOf({ times, used, projected, limit }: PeriodPoints): Lines {
-  const most = Math.max(1, ...[...used, ...projected].map((value) => value ?? 0));
+  const max = Math.max(1, ...[...used, ...projected].map((value) => value ?? 0));
   const lines = [
     { name: 'Used', variable: '--series-0', values: used },
     { name: 'At this pace', variable: '--series-2', values: projected, isDashed: true },
   ];
-  const isInReach = limit <= reach * most;
+  const isInReach = limit <= reach * max;
   const values = times.map(() => limit);
   return {
     times,

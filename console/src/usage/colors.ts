@@ -1,17 +1,21 @@
-// The colours of servers in charts: by name, so that a server has the same one in each chart and on each day; pure.
+// The colours of servers in charts, by name, so that a server has the same colour in each chart and
+// on each day; pure.
 
-/** Of --series-0 to --series-6; the last is that of all others. */
+/** The colours --series-0 to --series-5; --series-6 is that of all other servers. */
 const own_colors = 6;
 export const color_of_others = 6;
 
-/** The number of a colour for each server. One whose own colour is taken by another of them has the next that is free. */
+/**
+ * The number of a colour for each server. If another server has its colour, it gets the next free
+ * one.
+ */
 export function colorsOf(servers: readonly string[]): Map<string, number> {
   const colors = new Map<string, number>();
-  const taken = new Set<number>();
+  const usedColors = new Set<number>();
   for (const name of servers.toSorted()) {
     let color = hashOf(name) % own_colors;
-    while (taken.has(color) && taken.size < own_colors) color = (color + 1) % own_colors;
-    taken.add(color);
+    while (usedColors.has(color) && usedColors.size < own_colors) color = (color + 1) % own_colors;
+    usedColors.add(color);
     colors.set(name, color);
   }
   return colors;

@@ -1,4 +1,4 @@
-// The filters of the page of usage: which days, and whose traffic through which server.
+// The filters of the page of usage: the days, the user, and the server.
 
 import { isoDay } from '../charts/days.ts';
 import { date } from '../format.ts';
@@ -7,7 +7,7 @@ import { type Choice, nameOfPeriod, type Period, spanNames } from './span.ts';
 
 export interface Filters {
   choice: Choice;
-  /** Names, or empty for all. */
+  /** A name, or empty for all. */
   server: string;
   user: string;
 }
@@ -20,7 +20,7 @@ interface FilterFieldsProps {
   now: number;
   /** Billing periods that are over. */
   earlier: readonly Period[];
-  /** Of the contract: nothing was counted before. Undefined until known. */
+  /** The start of the contract: nothing was counted before. Undefined until known. */
   start: number | undefined;
 }
 
@@ -69,8 +69,8 @@ const optionOf = (period: Period) => ({
   text: `${date(period.start)} to ${date(period.end)}`,
 });
 
-/** The chosen one stays among them when the days change to some without its traffic. */
+/** The selected name stays an option when it has no traffic on other days. */
 function withAll(all: string, names: readonly string[], chosen: string) {
-  const known = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
-  return optionsOf(known.toSorted(), all);
+  const listedNames = chosen === '' || names.includes(chosen) ? names : [...names, chosen];
+  return optionsOf(listedNames.toSorted(), all);
 }

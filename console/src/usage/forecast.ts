@@ -1,35 +1,38 @@
-// A forecast of the running billing period: from its daily usage, recent days counting more.
+// A forecast of the current billing period from its daily usage; recent days count more.
 
 import { day_seconds } from '../charts/days.ts';
 
-/** Fewer full days tell too little: one busy Monday would be the whole month. */
+/** Fewer full days are not enough: one busy Monday would stand for the whole month. */
 const fewest_days = 3;
-/** A day this much older counts half: a week that changes shows soon, and a weekend does not upset it. */
+/**
+ * A day this much older counts half: a change shows within a week, but a weekend does not distort
+ * it.
+ */
 const half_life_days = 7;
 
 export interface Forecast {
   /** Bytes at the end of the period. */
   usage: number;
   bytes_per_day: number;
-  /** How many full days of the period it rests on. */
+  /** The number of full days that it is based on. */
   days: number;
-  /** When the limit would be reached, if that is before the end of the period and still to come. */
+  /** When the limit would be reached, if that is in the future and before the end of the period. */
   limit_reached_at: number | undefined;
 }
 
 interface Given {
   period: { start: number; end: number; usage: number; limit: number };
-  /** Usage by UTC day, which begins at `day`; a day without any may be missing. */
+  /** Usage by UTC day, which starts at `day`; days without usage may be missing. */
   days: ReadonlyArray<{ day: number; total: number }>;
   now: number;
 }
 
-/** Undefined where there is too little to go by. Times in epoch seconds. */
+/** Undefined if there is too little data. Times in epoch seconds. */
 export function forecast({ period, days, now }: Given): Forecast | undefined {
   if (now >= period.end) return undefined;
   const totals = new Map(days.map(({ day, total }) => [day, total]));
   const first = Math.ceil(period.start / day_seconds) * day_seconds;
-  // The day that runs is left out: it is not over.
+  // Today is left out: it is not over.
   const today = Math.floor(now / day_seconds) * day_seconds;
   const count = Math.max(0, (today - first) / day_seconds);
   if (count < fewest_days) return undefined;
@@ -43,13 +46,13 @@ export function forecast({ period, days, now }: Given): Forecast | undefined {
   const bytes_per_day = sum / weights;
   const usage = period.usage + (bytes_per_day * (period.end - now)) / day_seconds;
   const isReached = period.usage < period.limit && usage >= period.limit && bytes_per_day > 0;
-  const left = period.limit - period.usage;
+  const remainingBytes = period.limit - period.usage;
   return {
     usage: Math.round(usage),
     bytes_per_day: Math.round(bytes_per_day),
     days: count,
     limit_reached_at: isReached
-      ? Math.round(now + (left / bytes_per_day) * day_seconds)
+      ? Math.round(now + (remainingBytes / bytes_per_day) * day_seconds)
       : undefined,
   };
 }

@@ -1,4 +1,4 @@
-// Usage by day or hour: the chart, the same numbers as a table, and as a file.
+// Usage by day or hour: as a chart, a table and a file.
 import { useMemo } from 'preact/hooks';
 import { useAddressField, useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
@@ -27,14 +27,14 @@ import {
 import { color_of_others, colorsOf } from './colors.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
-/** Parts that one can still tell apart in a bar; the rest is one part. */
+/** The parts that can be told apart in a bar; the rest is one part. */
 const most_servers = 6;
 
 interface OverTimeCardProps {
   /** By day. */
   report: Report;
   query: ReportQuery;
-  /** Names of servers, those with the most traffic first. */
+  /** Names of servers, the most traffic first. */
   servers: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
   const each = useAddressField('each', 'day');
   const hasHours = canTellHours(daily);
   const by: Part = hasHours && each.value === 'hour' ? 'hour' : 'day';
-  const asked = { query: { ...query, by: 'hour' as const } };
-  const hourly = useReadIn(useScope(), 'get_usage', asked, { enabled: by === 'hour' });
+  const hourlyQuery = { query: { ...query, by: 'hour' as const } };
+  const hourly = useReadIn(useScope(), 'get_usage', hourlyQuery, { enabled: by === 'hour' });
   const report = by === 'hour' ? hourly.data : daily;
   const parts = useMemo(() => (report ? everyPart(report, report.rows, by) : []), [report, by]);
   const starts = useMemo(() => parts.map(({ start }) => start), [parts]);
@@ -122,7 +122,7 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
   );
 }
 
-/** Hours are kept for a while, and a bar for each hour of a month could not be seen. */
+/** Hours are stored for a while only, and a bar for each hour of a month would be too small. */
 const most_days_in_hours = 8;
 const hours_kept_seconds = 90 * day_seconds;
 
@@ -163,7 +163,7 @@ export const byDirection = (parts: readonly UsageOfPart[]): Series[] => [
   { name: 'Up', values: parts.map(({ up }) => up) },
 ];
 
-/** The rest, of other servers, is one series more. */
+/** Adds a series for the rest, of other servers. */
 function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): Series[] {
   const rest = parts.map(({ total }, at) =>
     Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
@@ -173,7 +173,10 @@ function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): S
     : [...series];
 }
 
-/** Usage of each of these servers by day or hour: one request each, as a report is grouped in one way only. */
+/**
+ * Usage of each of these servers by day or hour: one request each, as a report has only one
+ * grouping.
+ */
 function usePartsOfServers(
   servers: readonly string[],
   query: ReportQuery,
@@ -181,7 +184,7 @@ function usePartsOfServers(
   by: Part,
 ) {
   const scope = useScope();
-  // Always as many: hooks are told apart by their order.
+  // Always the same number, since hooks are identified by their order.
   const slots = Array.from({ length: most_servers }, (_, at) => {
     const server = servers[at];
     return useReadIn(

@@ -1,4 +1,4 @@
-// How much traffic was made: by day, server and user, for the days that are asked for.
+// The traffic by day, server and user, for the requested days.
 import '../style/overview.css';
 import '../style/usage.css';
 import { useAddressStates } from '../address.ts';
@@ -20,9 +20,9 @@ export function UsagePage() {
   const [filters, change] = useFilters();
   const contract = useReadIn(scope, 'get_contract', {});
   const { start, earlier_periods: earlier = [] } = contract.data ?? {};
-  const asked = spanOf(filters.choice, now.value, start, earlier);
-  const isWrong = 'wrong' in asked;
-  const span: Span = isWrong ? {} : asked;
+  const requestedSpan = spanOf(filters.choice, now.value, start, earlier);
+  const isWrong = 'wrong' in requestedSpan;
+  const span: Span = isWrong ? {} : requestedSpan;
   const { server, user } = filters;
   const isWholePeriod = filters.choice.name === 'period' && !server && !user;
   const enabled = { enabled: !isWrong };
@@ -34,7 +34,7 @@ export function UsagePage() {
   const days = useReadIn(scope, 'get_usage', { query: { ...query, by: 'day' } }, enabled);
   const byServer = useReadIn(scope, 'get_usage', { query: { ...query, by: 'server' } }, enabled);
   const byUser = useReadIn(scope, 'get_usage', { query: { ...query, by: 'user' } }, enabled);
-  // The options do not shrink to the ones that were chosen.
+  // Not filtered, so that the options do not shrink to the selected ones.
   const allServers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'server' } }, enabled);
   const allUsers = useReadIn(scope, 'get_usage', { query: { ...span, by: 'user' } }, enabled);
   return (
@@ -50,7 +50,7 @@ export function UsagePage() {
       />
       <Unread of={together<unknown>([contract, allServers, allUsers])} what="all filters" />
       <p class="fault" role="alert">
-        {isWrong && asked.wrong}
+        {isWrong && requestedSpan.wrong}
       </p>
       <Loaded of={days} what="usage">
         {(report) => (
@@ -80,7 +80,10 @@ export function UsagePage() {
   );
 }
 
-/** The filters as the address has them; own dates are written there, so that a link shows the same days tomorrow. */
+/**
+ * The filters in the address, with custom dates spelled out, so that a link shows the same days
+ * tomorrow.
+ */
 function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
   const [{ days, first, last, server, user }, change] = useAddressStates({
     days: 'period',
@@ -92,9 +95,9 @@ function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
   const isKnown = isOneOf(spanNames, days) || days.startsWith('period:');
   const choice = { name: isKnown ? days : 'period', first, last };
   const set = ({ choice, ...changes }: Partial<Filters>) => {
-    const { name, ...own } = choice ?? {};
+    const { name, ...ownDates } = choice ?? {};
     const week = { first: isoDay(now.value - 6 * day_seconds), last: isoDay(now.value) };
-    const dates = name === 'own' && !first && !last ? week : own;
+    const dates = name === 'own' && !first && !last ? week : ownDates;
     change({
       ...changes,
       ...(name && { days: name }),
@@ -110,13 +113,13 @@ function namesIn(report: Report | undefined, by: 'server' | 'user'): string[] {
 
 function bySize(report: Report | undefined): string[] {
   return (report?.rows ?? [])
-    .toSorted((one, other) => other.total - one.total)
+    .toSorted((a, b) => b.total - a.total)
     .flatMap(({ server }) => server ?? []);
 }
 
 function Totals({ report }: { report: Report }) {
   const days = everyPart(report, report.rows, 'day');
-  const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
+  const busiest = days.reduce((max, day) => (day.total > max.total ? day : max));
   return (
     <Card>
       <dl class="stats">

@@ -1,12 +1,13 @@
-// The points of a billing period that fills: used up to each day, and at this pace up to its end; pure.
+// The points of the current billing period: usage up to each day, and the forecast up to its end;
+// pure.
 import { day_seconds } from '../charts/days.ts';
 
 export interface PeriodPoints {
   /** Epoch seconds, ascending; the last is the end of the period. */
   times: readonly number[];
-  /** Bytes used up to each of them; null of what is to come. */
+  /** Bytes used up to each time; null in the future. */
   used: ReadonlyArray<number | null>;
-  /** Bytes at this pace; null of what is past. */
+  /** Bytes in the forecast; null in the past. */
   projected: ReadonlyArray<number | null>;
   limit: number;
 }
@@ -16,16 +17,14 @@ interface Given {
   /** Usage by UTC day. */
   days: ReadonlyArray<{ day?: number | undefined; total: number }>;
   now: number;
-  /** Bytes at the end of the period; undefined while there is too little to go by. */
+  /** Bytes at the end of the period; undefined while there is too little data. */
   forecast: number | undefined;
 }
 
 /** Times are the start, each midnight of the period, now and the end. */
 export function periodPoints({ period, days, now, forecast }: Given): PeriodPoints {
   const { start, end, usage, limit } = period;
-  const totals = days
-    .map(({ day = 0, total }) => ({ day, total }))
-    .sort((one, other) => one.day - other.day);
+  const totals = days.map(({ day = 0, total }) => ({ day, total })).sort((a, b) => a.day - b.day);
   const times = [start];
   const first = Math.floor(start / day_seconds + 1) * day_seconds;
   for (let midnight = first; midnight < Math.min(now, end); midnight += day_seconds) {

@@ -1,9 +1,9 @@
-// A report of usage as the server sends it, and the names of the files that are made of it.
+// A report of usage from the server, and the names of its files.
 import type { AccountGiven, AccountResponse } from '../api/reading.ts';
 import { isoDay } from '../charts/days.ts';
 
 export type Report = AccountResponse<'get_usage'>;
-/** The days, server and user that are asked for, without the grouping. */
+/** The requested days, server and user, without the grouping. */
 export type ReportQuery = Omit<NonNullable<AccountGiven<'get_usage'>['query']>, 'by'>;
 
 /** "usage-acme-2026-11-01-2026-11-21.csv": the account, the first and the last day. */

@@ -1,4 +1,4 @@
-// Usage by server or by user: the largest first, as bars in a table.
+// Usage by server or user, the largest first, as bars in a table.
 import { useScope } from '../api/scope.ts';
 import { Share } from '../charts/share.tsx';
 import { csv, download } from '../csv.ts';
@@ -9,7 +9,7 @@ import { fileName, type Report } from './report.ts';
 interface SharesCardProps {
   by: 'server' | 'user';
   report: Report;
-  /** Shows this one alone. */
+  /** Shows only this one. */
   onChoose: (name: string) => void;
 }
 
@@ -17,8 +17,8 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
   const { account } = useScope();
   const rows = report.rows
     .map(({ up, down, total, ...row }) => ({ name: row[by] ?? '', up, down, total }))
-    .sort((one, other) => other.total - one.total);
-  const most = rows[0]?.total ?? 0;
+    .sort((a, b) => b.total - a.total);
+  const maxTotal = rows[0]?.total ?? 0;
   const title = by === 'server' ? 'By server' : 'By user';
   const save = () =>
     download(
@@ -64,7 +64,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
               {
                 heading: 'Total',
                 numeric: true,
-                cell: ({ total }) => <Share value={total} most={most} />,
+                cell: ({ total }) => <Share value={total} most={maxTotal} />,
               },
               {
                 heading: 'Share',

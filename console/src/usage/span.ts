@@ -1,4 +1,4 @@
-// The days that are asked for: a span by its name, or by its first and last day.
+// The requested days: a named span, or a first and last day.
 import {
   day_seconds,
   daysBack,
@@ -19,18 +19,18 @@ export const spanNames = {
 export interface Choice {
   /** One of the names above, or an earlier billing period by its first day: `period:2026-10-17`. */
   name: string;
-  /** Own dates, as date fields write them. */
+  /** Custom dates, in the format of date fields. */
   first: string;
   last: string;
 }
 
-/** The span of a request: `from <= time < to`; the server chooses an end that is left out. */
+/** The span of a request: `from <= time < to`; without an end, the server selects it. */
 export interface Span {
   from?: number;
   to?: number;
 }
 
-/** A billing period, from `start` up to but not including `end`. */
+/** A billing period: `start <= time < end`. */
 export interface Period {
   start: number;
   end: number;
@@ -38,7 +38,10 @@ export interface Period {
 
 export const nameOfPeriod = ({ start }: Period) => `period:${isoDay(start)}`;
 
-/** The span of a choice, or what is wrong with it. `start`: of the contract, as nothing was counted before. */
+/**
+ * The span of a choice, or what is wrong with it. `start`: that of the contract, since nothing was
+ * counted before.
+ */
 export function spanOf(
   { name, first, last }: Choice,
   now: number,
@@ -48,7 +51,7 @@ export function spanOf(
   if (name === 'period') return {};
   if (/^\d+$/.test(name)) return { from: daysBack(now, Number(name)) };
   if (name !== 'own') {
-    const period = earlier.find((one) => nameOfPeriod(one) === name);
+    const period = earlier.find((candidate) => nameOfPeriod(candidate) === name);
     return period ? spanOfPeriod(period, start) : { wrong: 'There was no such billing period.' };
   }
   const from = parseIsoDay(first);
@@ -62,7 +65,10 @@ export function spanOf(
   return { from, to: to + day_seconds };
 }
 
-/** The hour in which a period begins counts to the one before it, but there is none before the first. */
+/**
+ * The hour in which a period starts counts to the previous one; the first period has none before
+ * it.
+ */
 function spanOfPeriod({ start, end }: Period, first: number): Span {
   return { from: start === first ? start : Math.ceil(start / 3600) * 3600, to: end };
 }

@@ -1,4 +1,4 @@
-// The actions on a user: a button for a new token, and a menu of the others.
+// The actions on a user: a button for a new token, and a menu with the others.
 import { useScope } from '../api/scope.ts';
 import type { OpenDialog, OpenLinked } from '../forms/form_dialog.tsx';
 import { IconButton, Menu, type MenuItem } from '../ui/ui.ts';
@@ -58,7 +58,7 @@ export function UserActions({ user, open, openLinked }: UserActionsProps) {
       item('End all sessions', 'leave', EndSessionsDialog, true),
     flags.admin && hasSignIn && item('Reset the sign-in', 'lock', ResetSignInDialog, true),
     isOperator && item('Erase the person', 'remove', EraseDialog, true),
-  ].filter((one) => one !== false);
+  ].filter((entry) => entry !== false);
   return (
     <span class="actions">
       {!isOperator && active && user.flags.proxy && (

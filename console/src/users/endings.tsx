@@ -1,4 +1,4 @@
-// Taking something away from a user: all tokens, all sessions, the whole sign-in, or the person behind the record.
+// Removes something of a user: all tokens, all sessions, the whole sign-in, or the personal data.
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { count } from '../format.ts';
@@ -95,7 +95,7 @@ export function ResetSignInDialog({ user, onClose }: EndingProps) {
     sign_in.second_factor && 'the second factor with its recovery codes',
     sign_in.invited_until !== null && 'the open invitation',
     sign_in.sessions > 0 && count(sign_in.sessions, 'open session'),
-  ].filter((one) => one !== false);
+  ].filter((text) => text !== false);
   return (
     <FormDialog
       title={`Reset the sign-in of ${name}`}
@@ -108,8 +108,8 @@ export function ResetSignInDialog({ user, onClose }: EndingProps) {
     >
       <p>This takes away from {name}, at once:</p>
       <ul class="plain-list">
-        {lost.map((one) => (
-          <li key={one}>{one}</li>
+        {lost.map((loss) => (
+          <li key={loss}>{loss}</li>
         ))}
       </ul>
       <p>

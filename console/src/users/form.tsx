@@ -1,4 +1,4 @@
-// Adding a user to the account, and changing one: the name that is shown, permissions, active or not.
+// Adds a user to the account, or changes one: display name, permissions, active or not.
 import { useContext, useId, useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -25,7 +25,7 @@ const permissions = [
 
 interface AddUserDialogProps {
   onClose: () => void;
-  /** Goes on with the new user, in the place of this dialog. */
+  /** Continues with the new user, in place of this dialog. */
   onAdded: (user: User) => void;
 }
 
@@ -72,7 +72,7 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
       },
     });
     notify(`Saved ${user.name}.`);
-    // Their own permissions decide what this page shows.
+    // The user's own permissions decide what this page shows.
     if (isSelf) readSessionAgain();
   };
   return (

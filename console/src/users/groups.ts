@@ -1,4 +1,4 @@
-// Users by how they stand, as the overview tells of them and the page of users filters them.
+// The groups of users, for the overview and the filters of the page of users.
 
 export const userStates = {
   active: 'Active',

@@ -1,4 +1,4 @@
-// Inviting a user to set a password: the link is shown once, to be handed on.
+// Invites a user to set a password: the link is shown once, to be passed on.
 
 import { change, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -11,7 +11,7 @@ import type { User } from './form.tsx';
 
 interface InviteDialogProps {
   user: User;
-  /** The user was made a moment ago. */
+  /** Whether the user was added just now. */
   isNew?: boolean;
   onClose: () => void;
 }

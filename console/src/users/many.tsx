@@ -1,4 +1,5 @@
-// The chosen users are made active or inactive, given or denied a permission, or signed out: all or none, with a way back.
+// Makes the selected users active or inactive, changes a permission, or signs them out: all or
+// none, with an undo.
 import { useState } from 'preact/hooks';
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
@@ -11,7 +12,7 @@ import { undoBy } from '../forms/undo.ts';
 import { Button, ChosenBar, notify, optionsIn, SelectField, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
-/** The bar of a page whose users are chosen. */
+/** The bar for selected users. */
 export function ManyUsersBar({ open, ...many }: ChosenInBar<User>) {
   return (
     <ChosenBar selection={many.selection}>
@@ -46,7 +47,7 @@ interface Change {
   flags?: Partial<User['flags']>;
 }
 
-/** Changes those who are not so yet. */
+/** Changes the users that differ. */
 function useChange({ chosen, selection }: Chosen<User>) {
   const scope = useScope();
   return async (
@@ -67,10 +68,10 @@ function useChange({ chosen, selection }: Chosen<User>) {
       await changeIn(scope, 'change_users', { body: { users: before } });
       return `${countOf(changed)}: as before.`;
     };
-    // To make somebody an admin again takes the password.
+    // Making a user an admin again requires the password.
     const isForGood = !scope.isOperator && changed.some((user) => isAdmin(user) && isLess(to));
     notify(done(countOf(changed)), isForGood ? { about } : undoBy(undo, { about }));
-    // Their own permissions decide what this page shows.
+    // The user's own permissions decide what this page shows.
     if (changed.some(({ name }) => name === scope.user)) readSessionAgain();
   };
 }
@@ -83,7 +84,7 @@ function ChangeActive({ active, onClose, ...many }: ChosenInDialog<User> & { act
   const change = useChange(many);
   const what = countOf(many.chosen);
   const makesAdmin =
-    !isOperator && active && many.chosen.some((one) => !one.active && one.flags.admin);
+    !isOperator && active && many.chosen.some((user) => !user.active && user.flags.admin);
   const word = active ? 'active' : 'inactive';
   return (
     <FormDialog

@@ -1,4 +1,5 @@
-// Users and tokens: who belongs to the account, what each may do, how each signs in, and tokens for the proxies.
+// Users and tokens: the users of the account, their permissions and sign-in, and tokens for the
+// proxies.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
@@ -35,7 +36,7 @@ const flagOptions = { proxy: 'proxy', billing: 'billing', admin: 'admin' };
 
 export function UsersPage() {
   const scope = useScope();
-  const { base, user: own, flags } = scope;
+  const { base, user: ownName, flags } = scope;
   const vpn = useHasVpn(scope).reading;
   const isAdmin = flags.admin;
   const filters = useListFilters(userStates, false);
@@ -111,7 +112,7 @@ export function UsersPage() {
                   pages={pages}
                   one="user"
                   many="users"
-                  columns={columnsOf(own)}
+                  columns={columnsOf(ownName)}
                   rows={rows}
                   keyOf={({ id }) => id}
                   nameOf={({ name }) => name}
@@ -149,14 +150,14 @@ const cells = ({ name, display_name, active, flags, sign_in }: User) => [
 const flagsOf = (flags: User['flags']) =>
   (['admin', 'billing', 'proxy'] as const).filter((flag) => flags[flag]);
 
-const columnsOf = (own: string | undefined): Array<Column<User>> => [
+const columnsOf = (ownName: string | undefined): Array<Column<User>> => [
   {
     heading: 'User',
     names: true,
     sort: 'name',
     cell: (user) => (
       <span class="user-name" title={`${user.name}, ${user.display_name}`}>
-        {user.name} {user.name === own && <span class="note">(you)</span>}{' '}
+        {user.name} {user.name === ownName && <span class="note">(you)</span>}{' '}
         {user.display_name !== user.name && <span class="note">{user.display_name}</span>}
       </span>
     ),

@@ -1,4 +1,4 @@
-// A new proxy access token: how long it lives, then the token itself, once, ready to be used.
+// A new proxy access token: its lifetime, then the token itself, shown once and ready to use.
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';
@@ -49,7 +49,7 @@ function NewToken({ token, onDone }: { token: ProxyToken; onDone: () => void }) 
   const { toTry, reading } = useServerToTry('proxy');
   const { server, port } = toTry ?? {};
   const pair = `${token.user}:${token.token}`;
-  // The token stands above in full: here its beginning is enough to see how the parts go together.
+  // The full token is above: here its beginning is enough to show the format.
   const shownPair = `${token.user}:${token.token.slice(0, 12)}…`;
   const curlWith = (credentials: string) =>
     `curl -x ${server?.hostname}:${port} -U ${credentials} https://example.com/`;

@@ -1,4 +1,4 @@
-// A link for operators that signs in as a user at once: it is shown once.
+// A link that signs an operator in as a user at once: it is shown once.
 import { change } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { dateTime } from '../format.ts';

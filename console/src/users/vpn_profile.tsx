@@ -1,4 +1,4 @@
-// A VPN profile of a user: for which servers and how long, then files for devices, and the values to type.
+// A VPN profile of a user: servers and lifetime, then files for devices, and the values to type.
 import { useState } from 'preact/hooks';
 import { usePages } from '../api/paging.ts';
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
@@ -15,7 +15,7 @@ import type { User } from './form.tsx';
 type VpnProfile = AccountResponse<'create_vpn_profile'>;
 type ProfileFile = VpnProfile['files'][number];
 
-/** For whom each file is, and how it gets into the device. */
+/** The devices of each file, and how to install it. */
 const formats: Record<ProfileFile['format'], { name: string; how: string; type: string }> = {
   apple: {
     name: 'iPhone, iPad and Mac',
@@ -47,8 +47,8 @@ const formats: Record<ProfileFile['format'], { name: string; how: string; type: 
 /** Whether a server of the contract has a VPN. */
 export function useHasVpn({ base }: Scope) {
   const query = { service: 'vpn' } as const;
-  const { rows, found } = usePages('console_list_servers', { query, limit: 1, base });
-  return { hasVpn: found > 0, reading: rows };
+  const { rows, found: matchCount } = usePages('console_list_servers', { query, limit: 1, base });
+  return { hasVpn: matchCount > 0, reading: rows };
 }
 
 export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onClose: () => void }) {
@@ -56,7 +56,7 @@ export function VpnProfileDialog({ user: { name }, onClose }: { user: User; onCl
   const [chosen, setChosen] = useState('');
   const path = { server: chosen };
   const server = useReadIn(scope, 'get_server', { path }, { enabled: chosen !== '' });
-  // The VPN dials no exit of IPv6.
+  // The VPN has no IPv6 exits.
   const exits = (chosen !== '' ? (server.data?.ips ?? []) : [])
     .map(({ ip }) => ip)
     .filter((ip) => !ip.includes(':'));
@@ -162,7 +162,7 @@ function Made({ profile, onDone }: { profile: VpnProfile; onDone: () => void }) 
   );
 }
 
-/** The file of a format; there is one for each server where it holds only one. */
+/** The files of a format: one for each server, if a file can hold only one. */
 function Files({ format, files }: { format: ProfileFile['format']; files: ProfileFile[] }) {
   const { name, how } = formats[format];
   if (files.length === 0) return null;
@@ -194,7 +194,9 @@ function Files({ format, files }: { format: ProfileFile['format']; files: Profil
 
 function save({ format, name, encoding, content }: ProfileFile) {
   const isText = encoding === 'utf-8';
-  const bytes = isText ? content : Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
+  const bytes = isText
+    ? content
+    : Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
   download(name, bytes, formats[format].type);
 }
 

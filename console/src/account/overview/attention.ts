@@ -1,4 +1,4 @@
-// The things that need the attention of the person who is signed in: each as a sentence, with the page that mends it.
+// The things that need the attention of the user: each as a sentence, with the page that fixes it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
 import { day_seconds } from '../../charts/days.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
@@ -9,7 +9,7 @@ import type { Known } from './known.ts';
 const contractEndsSoon_seconds = 30 * day_seconds;
 
 const usage = { path: paths.usage, text: 'Usage' };
-/** Pages with the rows that an item names, and no others. */
+/** Pages with exactly the rows that an item names. */
 const tokensBy = (state: { state: string; ends?: string }) => ({
   path: addressOf(paths.tokens, state),
   text: 'API tokens',
@@ -27,14 +27,14 @@ function ofContract({ contract, now }: Known): Item[] {
         'The contract is suspended: nothing is let through, and nothing can be changed. Ask your provider.',
     });
   }
-  const left = contract.expiry - now;
-  if (left <= 0) {
+  const remainingSeconds = contract.expiry - now;
+  if (remainingSeconds <= 0) {
     items.push({
       key: 'expired',
       tone: 'bad',
       sentence: `The contract ended on ${date(contract.expiry)}: nothing is let through. Ask your provider to renew it.`,
     });
-  } else if (left <= contractEndsSoon_seconds) {
+  } else if (remainingSeconds <= contractEndsSoon_seconds) {
     items.push({
       key: 'ending',
       tone: 'warn',
@@ -79,10 +79,10 @@ function ofLimit({ contract, forecast, servers = {}, now }: Known): Item[] {
 
 function ofTokens({ tokensOver: over, tokensEnding: ending, now }: Known): Item[] {
   const items: Item[] = [];
-  const namesOf = ({ rows, found }: NonNullable<typeof over>) =>
+  const namesOf = ({ rows, found: matchCount }: NonNullable<typeof over>) =>
     named(
       rows.map(({ name }) => name),
-      found,
+      matchCount,
     );
   if (over && over.found > 0) {
     items.push({
@@ -109,13 +109,13 @@ function ofTokens({ tokensOver: over, tokensEnding: ending, now }: Known): Item[
 
 function ofUsers({ invited }: Known): Item[] {
   if (!invited || invited.found === 0) return [];
-  const { found, rows } = invited;
+  const { found: matchCount, rows } = invited;
   const names = rows.map(({ name }) => name);
   return [
     {
       key: 'invited',
       tone: 'note',
-      sentence: `${count(found, 'invited user has', 'invited users have')} not signed in yet: ${named(names, found)}.`,
+      sentence: `${count(matchCount, 'invited user has', 'invited users have')} not signed in yet: ${named(names, matchCount)}.`,
       link: { path: addressOf(paths.users, { state: 'invited' }), text: 'Users' },
     },
   ];
@@ -136,7 +136,7 @@ function ofPerson({ session }: Known): Item[] {
 }
 
 /** The things that need attention, the worst first. */
-export function attention(known: Known): Item[] {
+export function attention(facts: Known): Item[] {
   const rules = [
     ofContract,
     ofLimit,
@@ -147,5 +147,5 @@ export function attention(known: Known): Item[] {
     ofUsers,
     ofPerson,
   ];
-  return worstFirst(rules.flatMap((rule) => rule(known)));
+  return worstFirst(rules.flatMap((rule) => rule(facts)));
 }

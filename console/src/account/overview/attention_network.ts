@@ -1,15 +1,16 @@
-// The things that need attention in the network and on the account's lists: servers, exit IPs, authlist, custom DNS.
+// The things that need attention in the network and on the account's lists: servers, exit IPs,
+// authlist and custom DNS.
 import { exitFaults, type Item, mostNamed, named } from '../../attention/items.ts';
-import { awaited } from '../../dns/entries.ts';
+import { pendingReason } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { isMisplaced } from '../../servers/rows.ts';
 import type { AuthlistEntry, Known, Need } from './known.ts';
 
-/** Nodes that are there apply an entry within a second. */
+/** Online nodes apply an entry within a second. */
 const pendingLong_seconds = 60;
 
-/** Pages with the rows that an item names, and no others. */
+/** Pages with exactly the rows that an item names. */
 const serversBy = (state: Need) => ({
   path: addressOf(paths.servers, { state }),
   text: 'Servers',
@@ -32,19 +33,21 @@ type Servers = NonNullable<Known['servers']>;
 type Found = NonNullable<Servers[Need]>;
 type Exit = Found['rows'][number]['ips'][number];
 
-const namesOf = ({ rows, found }: Found) =>
+const namesOf = ({ rows, found: matchCount }: Found) =>
   named(
     rows.map(({ server }) => server),
-    found,
+    matchCount,
   );
 
-/** The exit IPs of the servers that are so; only the number of servers is known where not all were read. */
-function exitsThatAre({ rows, found }: Found, is: (exit: Exit) => boolean) {
+/**
+ * The exit IPs for which `is` holds. When not all servers were read, only their number is known.
+ */
+function exitsThatAre({ rows, found: matchCount }: Found, is: (exit: Exit) => boolean) {
   const exits = rows.flatMap(({ server, ips }) =>
     ips.filter(is).map(({ ip }) => `${ip} (${server})`),
   );
-  return found > rows.length
-    ? { many: undefined, names: namesOf({ rows, found }) }
+  return matchCount > rows.length
+    ? { many: undefined, names: namesOf({ rows, found: matchCount }) }
     : { many: exits.length, names: named(exits) };
 }
 
@@ -71,7 +74,7 @@ export function ofServers({ servers = {} }: Known): Item[] {
     const of = servers[status] ?? none;
     if (of.found === 0) continue;
     const { many, names } = exitsThatAre(of, (exit) => exit.status === status);
-    // A server may be unknown as it has no exit IP.
+    // A server is also unknown when it has no exit IP.
     if (many === 0) continue;
     const [, severalFail] = exitFaults[status];
     items.push({
@@ -130,7 +133,7 @@ export function ofAuthlist({ idle = none, ending = none, now }: Known): Item[] {
 
 export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[] {
   const late = pending.rows.filter(({ id, nodes }) => {
-    // A node that is there may need a moment; one that is not will take longer.
+    // An online node may need a moment; an offline one takes longer.
     const isUnderWay = nodes.some(({ live, applied }) => live && !applied);
     return !isUnderWay || now - (pendingSince?.get(id) ?? now) >= pendingLong_seconds;
   });
@@ -150,7 +153,7 @@ export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[
     return {
       key: `pending-${id}`,
       tone: 'warn',
-      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${awaited(entry) ?? 'its nodes were not heard of yet'}.`,
+      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${pendingReason(entry) ?? 'its nodes were not heard of yet'}.`,
       link: dnsBy({ search: hostname, server, state: status }),
     };
   });

@@ -1,4 +1,5 @@
-// From nothing to the first page through a proxy: steps that tick themselves off, with commands for a server of the contract.
+// Steps to the first page through a proxy, ticked off when done, with commands for a server of the
+// contract.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change, useRead } from '../../api/reading.ts';
@@ -103,7 +104,7 @@ export function ConnectCard({ servers, toTry: place, listed, isConnected }: Conn
 
 const through = ({ server, port, service }: ToTry) => ({ host: server.hostname, port, service });
 
-/** The short way to a command that works: the page of a server that is there. */
+/** The short way to a command that works: the page of an online server. */
 export function ConnectHint({ place }: { place: ToTry | null }) {
   return (
     <Card
@@ -130,7 +131,9 @@ export function ConnectHint({ place }: { place: ToTry | null }) {
   );
 }
 
-/** The first step: lists the address of this very browser at one press, for whoever may use proxies. */
+/**
+ * The first step: lists the address of this browser with one press, for users who may use proxies.
+ */
 function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
   const { user, writable } = session.value as Session;
   const address = useRead('console_get_address', {});
@@ -141,7 +144,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
   const list = async (button: HTMLElement) => {
     if (busy) return;
     setBusy(true);
-    // It goes away when the address is listed.
+    // The button goes away when the address is listed.
     keepFocus(button);
     try {
       const body = { user: user.name, expiry: now.value + lifetime_seconds };

@@ -1,4 +1,4 @@
-// The contract in a few figures, and which of its servers carry the most.
+// The contract in a few figures, and its servers with the most traffic.
 import { Link } from 'wouter-preact';
 import { usePages } from '../../api/paging.ts';
 import { Share } from '../../charts/share.tsx';
@@ -32,14 +32,18 @@ export function ContractCard({ contract }: { contract: NonNullable<Overview['con
 
 const shown_servers = 5;
 
-/** The servers of the contract that carry the most in this period. */
+/** The servers of the contract with the most traffic in this period. */
 export function TopServers({ linksToServers }: { linksToServers: boolean }) {
   const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
   const { rows, total } = usePages('console_list_network', { query, limit: shown_servers });
   const top = (rows.data ?? [])
-    .map(({ server, title, own }) => ({ server, title, bytes: own?.current ?? 0 }))
+    .map(({ server, title, own: contractServer }) => ({
+      server,
+      title,
+      bytes: contractServer?.current ?? 0,
+    }))
     .filter(({ bytes }) => bytes > 0);
-  const most = top[0]?.bytes ?? 0;
+  const maxBytes = top[0]?.bytes ?? 0;
   return (
     <Card
       title="Top servers"
@@ -61,7 +65,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
                 {
                   heading: 'Usage',
                   numeric: true,
-                  cell: ({ bytes }) => <Share value={bytes} most={most} />,
+                  cell: ({ bytes }) => <Share value={bytes} most={maxBytes} />,
                 },
               ]}
             />

@@ -1,4 +1,5 @@
-// The facts that the overview of an account evaluates: the parts of the server's responses that matter for it.
+// The facts that the overview of an account evaluates: the relevant parts of the server's
+// responses.
 import type { DnsState } from '../../dns/entries.ts';
 import type { Forecast } from '../../usage/forecast.ts';
 
@@ -32,7 +33,7 @@ interface Token {
   expiry: number | null;
 }
 
-/** Those of a list that fit a filter: how many, and the first ones. */
+/** The rows of a list that match a filter: how many, and the first ones. */
 interface Found<T> {
   found: number;
   rows: readonly T[];
@@ -43,24 +44,30 @@ export type Need =
   | ('not_connected' | 'no_node' | 'crit' | 'warn' | 'unknown')
   | ('misplaced' | 'over_limit');
 
-/** The facts that could be read: parts that the person's permissions do not open, or that are still on their way, are left out. */
+/**
+ * The facts that were read. Parts that the user's permissions do not open, or that are still being
+ * read, are left out.
+ */
 export interface Known {
   now: number;
   session?: { has_password: boolean; second_factor: boolean };
   contract?: Contract;
   forecast?: Forecast | undefined;
-  /** Servers of the contract by what is wrong with them. */
+  /** Servers of the contract, by their problem. */
   servers?: Partial<Record<Need, Found<Server>>>;
-  /** Entries of users who are no active proxy users, and others that end within a day: those that end first. */
+  /**
+   * Entries of users who cannot use proxies, and others that end within a day: the earliest end
+   * first.
+   */
   idle?: Found<AuthlistEntry>;
   ending?: Found<AuthlistEntry>;
-  /** The oldest custom DNS entries that wait for their nodes. */
+  /** The oldest custom DNS entries that are still pending. */
   pending?: Found<DnsState>;
-  /** Since when this page has seen an entry pending, by its id. */
+  /** The time at which this page first saw an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
-  /** API tokens that have expired, and others that end within a week: those that end first. */
+  /** API tokens that have expired, and others that end within a week: the earliest end first. */
   tokensOver?: Found<Token>;
   tokensEnding?: Found<Token>;
-  /** Active users who have an invitation and never signed in. */
+  /** Active users with an invitation who never signed in. */
   invited?: Found<{ name: string }>;
 }

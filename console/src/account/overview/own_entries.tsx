@@ -1,4 +1,4 @@
-// The addresses from which a person without the admin permission is let in.
+// The listed addresses of a user without the admin permission.
 import { Link } from 'wouter-preact';
 import { usePages } from '../../api/paging.ts';
 import { paths } from '../../paths.ts';
@@ -8,7 +8,7 @@ import { Card, Empty, Loaded, Table } from '../../ui/ui.ts';
 const most_entries = 5;
 
 export function OwnEntries() {
-  // Those that end first are those to look at.
+  // The entries that end first matter most.
   const query = { sort: 'expiry' } as const;
   const { rows, total } = usePages('console_list_authlist', { query, limit: most_entries });
   const more = total - (rows.data?.length ?? total);

@@ -1,4 +1,4 @@
-// How the account stands, and what to do next: the first page of whoever is signed in.
+// The first page of a user: the status of the account, and what to do next.
 import '../../style/overview.css';
 import { useRef } from 'preact/hooks';
 import { flags, type Session, session } from '../../api/session.ts';
@@ -15,7 +15,7 @@ export function OverviewPage() {
   const { user, account } = session.value as Session;
   const { admin, billing, proxy } = flags.value;
   const { contract, servers, toTry, isConnected, listed, items, isReading, faults } = overview;
-  // The last tick is seen, too.
+  // The card stays until its last tick was seen.
   const isNew = useRef(false);
   isNew.current ||= contract !== undefined && !isReading && !isConnected;
   return (

@@ -1,4 +1,4 @@
-// The running billing period: what is used of the limit, what it comes to, and the last thirty days.
+// The current billing period: the usage and its limit, the forecast, and the last thirty days.
 import { Link } from 'wouter-preact';
 import { day_seconds, everyPart, writtenDay } from '../../charts/days.ts';
 import { Spark } from '../../charts/spark.tsx';
@@ -13,7 +13,7 @@ type Contract = NonNullable<Overview['contract']>;
 
 interface PeriodCardProps extends Pick<Overview, 'forecast' | 'month'> {
   contract: Contract;
-  /** Where the page of usage is open to whoever looks. */
+  /** Whether the user may open the page of usage. */
   linksToUsage: boolean;
 }
 
@@ -87,10 +87,10 @@ function ForecastLines({
 
 function LastDays({ month }: { month: NonNullable<Overview['month']> }) {
   const days = everyPart(month, month.rows, 'day');
-  const busiest = days.reduce((most, day) => (day.total > most.total ? day : most));
-  const most =
+  const busiest = days.reduce((max, day) => (day.total > max.total ? day : max));
+  const busiestText =
     busiest.total > 0 ? `; most on ${writtenDay(busiest.start)}: ${bytes(busiest.total)}` : '';
-  const text = `${bytes(month.total)} in the last ${spark_days} days${most}.`;
+  const text = `${bytes(month.total)} in the last ${spark_days} days${busiestText}.`;
   return (
     <figure class="stack-tight">
       <Spark

@@ -1,4 +1,4 @@
-// Everything that the overview shows, as far as the permissions of whoever is signed in open it.
+// Everything that the overview shows, as far as the user's permissions allow.
 import { useRef } from 'preact/hooks';
 import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
@@ -31,7 +31,7 @@ export function useOverview() {
   };
   const { contract, places, period, month } = reads;
   const counts = places.data && countsOf(places.data);
-  // A person who can do nothing about servers need not be told of their health.
+  // A user who cannot change servers does not need to see their health.
   const needs = useNeeds(
     admin || proxy ? counts : undefined,
     contract.data?.detailed_billing ?? false,
@@ -80,18 +80,21 @@ export function useOverview() {
     contract: contract.data,
     /** How many servers are on the contract. */
     servers: counts?.contract,
-    /** A port to try a connection with; null: there is none. */
+    /** A port to test a connection with; null: there is none. */
     toTry: plain.toTry ?? (plain.toTry === null ? overTls.toTry : undefined),
-    /** Of the last thirty days, by day. */
+    /** The last thirty days, by day. */
     month: month.data,
-    /** How many addresses are on the authlist, as far as the person sees. */
+    /** How many addresses of the authlist the user can see. */
     listed: idle.rows.data && idle.total,
-    /** Whether something went through a proxy lately; who stopped months ago is told how to connect again. */
+    /**
+     * Whether there was proxy traffic lately. After months without any, the steps to connect appear
+     * again.
+     */
     isConnected:
       (contract.data?.period.usage ?? 0) > 0 || (lately.rows.data?.[0]?.own?.last_30_days ?? 0) > 0,
     forecast: ahead,
     items,
-    /** Something that may need attention was not read yet. */
+    /** Whether something that may need attention is still being read. */
     isReading: all.some(({ isLoading }) => isLoading),
     /** The errors of the reads that failed. */
     faults: all.flatMap(({ error }) => (error ? [error] : [])),
@@ -102,16 +105,16 @@ const needs = [
   ...(['not_connected', 'no_node', 'crit', 'warn', 'unknown', 'misplaced', 'over_limit'] as const),
 ] satisfies Need[];
 
-/** The first servers of the contract that may need attention, by the filters of their page, which counts them. */
+/** The first servers of the contract that may need attention, by the filters of their page. */
 function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits: boolean) {
   const isOk = counts?.byState.every(({ state }) => state === 'ok');
-  const isAsked = (need: Need) =>
+  const isNeeded = (need: Need) =>
     need === 'misplaced' || (need === 'over_limit' ? hasOwnLimits : !isOk);
   const pages = needs.map((state) =>
     usePages('console_list_servers', {
       query: { state },
       limit: mostNamed,
-      enabled: counts !== undefined && counts.contract > 0 && isAsked(state),
+      enabled: counts !== undefined && counts.contract > 0 && isNeeded(state),
     }),
   );
   return {
@@ -122,11 +125,14 @@ function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits:
   };
 }
 
-/** The first rows of the lists that may need attention: by the filters of the pages that their items lead to, which count them. */
+/**
+ * The first rows of the lists that may need attention, by the filters of the pages that their items
+ * link to.
+ */
 function useLists() {
   const { admin, proxy } = flags.value;
   const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };
-  // The same time for a minute: it is part of what is asked.
+  // Whole minutes: the time is part of the query.
   const minute = now.value - (now.value % 60);
   const ends_before = String(minute + day_seconds);
   const ofTokens = { limit: mostNamed, enabled: admin };
@@ -160,11 +166,11 @@ function useLists() {
   };
 }
 
-/** Since when each entry has been seen pending: the server does not say. */
+/** The time at which each entry was first seen pending: the server does not report it. */
 function usePendingSince(overrides: ReadonlyArray<{ id: number; status: string }>) {
   const seen = useRef(new Map<number, number>());
   const pending = overrides.filter(({ status }) => status === 'pending');
-  const kept = pending.map(({ id }) => [id, seen.current.get(id) ?? now.value] as const);
-  seen.current = new Map(kept);
+  const firstSeen = pending.map(({ id }) => [id, seen.current.get(id) ?? now.value] as const);
+  seen.current = new Map(firstSeen);
   return seen.current;
 }

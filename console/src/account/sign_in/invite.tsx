@@ -1,4 +1,4 @@
-// An invitation: its link leads here, and whoever has it sets the password of its user.
+// An invitation: its link leads here, where the new user sets a password.
 import { useQuery } from '@tanstack/preact-query';
 import { Link, useLocation } from 'wouter-preact';
 import { ApiError, call, type ResponseOf } from '../../api/api.ts';
@@ -14,7 +14,8 @@ export function InvitePage({ code }: { code: string }) {
   const invite = useQuery({
     queryKey: ['invite', code],
     queryFn: ({ signal }) => call('console_look_at_invite', { body: { code } }, { signal }),
-    // A new reading must not take away the text that is being typed; accepting says when the invitation is over.
+    // Reading again would remove the text that is being typed. Accepting reports an invitation that
+    // is over.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
@@ -25,13 +26,13 @@ export function InvitePage({ code }: { code: string }) {
   return (
     <SingleCard title="Set your password">
       <Loaded of={invite} what="the invitation">
-        {(found) => <Acceptance code={code} {...found} />}
+        {(invitation) => <Acceptance code={code} {...invitation} />}
       </Loaded>
     </SingleCard>
   );
 }
 
-/** A one-time link that was used, replaced, or is over. */
+/** A one-time link that was used or replaced, or has expired. */
 export function DeadLink({ sentence }: { sentence: string }) {
   return (
     <SingleCard title="This link does not work">

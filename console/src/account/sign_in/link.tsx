@@ -9,7 +9,8 @@ import { Button, Loading, SingleCard } from '../../ui/ui.ts';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {
-  // Anybody can put a link on a page: whoever is signed in already is asked before that ends.
+  // Any page can hold such a link: a user who is signed in already is asked before that session
+  // ends.
   const before = useRef(session.value).current;
   const [agreed, setAgreed] = useState(!before);
   if (agreed || !before) return <Entering code={code} />;
@@ -38,7 +39,7 @@ function Entering({ code }: { code: string }) {
   const [tries, setTries] = useState(1);
   const sent = useRef('');
   useEffect(() => {
-    // The code works once: whatever draws this again must not send it again.
+    // The code works once, so drawing the page again must not send it again.
     const attempt = `${tries} ${code}`;
     if (sent.current === attempt) return;
     sent.current = attempt;

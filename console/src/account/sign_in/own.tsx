@@ -93,11 +93,11 @@ function Sessions() {
             columns={columns}
             rows={list}
             keyOf={({ id }) => id}
-            actions={(one) =>
-              !one.current && (
+            actions={(ownSession) =>
+              !ownSession.current && (
                 <Button
-                  aria-label={`End the session of ${browserInWords(one.browser)}`}
-                  onClick={() => open((close) => <EndDialog one={one} onClose={close} />)}
+                  aria-label={`End the session of ${browserInWords(ownSession.browser)}`}
+                  onClick={() => open((close) => <EndDialog one={ownSession} onClose={close} />)}
                 >
                   End
                 </Button>
@@ -128,17 +128,17 @@ const columns: Array<Column<OwnSession>> = [
   { heading: 'Ends', cell: ({ expiry }) => <Until at={expiry} /> },
 ];
 
-function EndDialog({ one, onClose }: { one: OwnSession; onClose: () => void }) {
-  const name = browserInWords(one.browser);
+function EndDialog({ one: ownSession, onClose }: { one: OwnSession; onClose: () => void }) {
+  const name = browserInWords(ownSession.browser);
   const end = async () => {
-    await change('console_end_session', { path: { id: one.id } });
+    await change('console_end_session', { path: { id: ownSession.id } });
     return `${name} is signed out.`;
   };
   return (
     <FormDialog title="End a session" verb="End the session" onSubmit={end} onClose={onClose}>
       <p>
-        <strong>{name}</strong> at <span class="mono">{one.address}</span>, last seen{' '}
-        <Since at={one.seen_at} />, is signed out at once.
+        <strong>{name}</strong> at <span class="mono">{ownSession.address}</span>, last seen{' '}
+        <Since at={ownSession.seen_at} />, is signed out at once.
       </p>
     </FormDialog>
   );

@@ -1,4 +1,4 @@
-// Signing in with account, user and password, and the second factor where it is asked for.
+// The sign-in with account, user and password, and the second factor if it is required.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { call } from '../../api/api.ts';
@@ -14,11 +14,11 @@ interface Credentials {
   password: string;
 }
 
-/** Names are kept in this browser; passwords are for the browser's own manager. */
+/** This browser stores the names; passwords are up to its password manager. */
 const accountKey = 'exitward-account';
 
 export function SignInPage() {
-  // The server asks for the code only when the password is right: both are sent together then.
+  // The server asks for the code only after a correct password; then both are sent together.
   const [waiting, setWaiting] = useState<Credentials>();
 
   const signIn = async (given: Credentials, code?: string) => {

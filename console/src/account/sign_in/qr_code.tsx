@@ -1,4 +1,4 @@
-// A QR code, drawn as SVG; what encodes it is fetched when the first one is shown.
+// A QR code as SVG; its encoder is loaded when the first code is shown.
 import { useEffect, useState } from 'preact/hooks';
 import '../../style/qr_code.css';
 
@@ -11,7 +11,10 @@ interface QrCodeProps {
   label: string;
 }
 
-/** Black on white in both themes: many readers know no other. Nothing, when the encoder cannot be fetched. */
+/**
+ * Black on white in both themes: many readers support nothing else. Empty if the encoder cannot be
+ * loaded.
+ */
 export function QrCode({ text, label }: QrCodeProps) {
   const [modules, setModules] = useState<boolean[][]>();
   useEffect(() => {

@@ -1,4 +1,5 @@
-// One's own second factor: setting it up with an authenticator app, its recovery codes, and taking it away.
+// The user's own second factor: setting it up with an authenticator app, its recovery codes, and
+// removing it.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';

@@ -1,11 +1,11 @@
-// The code of the second factor, asked for when somebody signs in: of the app, or a recovery code.
+// The code of the second factor at sign-in: from the app, or a recovery code.
 import { useContext, useState } from 'preact/hooks';
 import { FieldFault, StartingFocus, TextField } from '../../ui/ui.ts';
 
 /** `name` is the field of the request. Read it with `codeOf`. */
 export function SecondFactorField({ name }: { name: string }) {
   const [recovers, setRecovers] = useState(false);
-  // A fault of one kind of code says nothing of the other.
+  // An error of one kind of code does not apply to the other.
   const fault = useContext(FieldFault);
   const [settled, setSettled] = useState<typeof fault>();
   return (

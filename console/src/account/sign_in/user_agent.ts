@@ -1,6 +1,6 @@
 // The name of a browser, in words: "Firefox on Linux".
 
-/** The first that matches counts: most browsers also name those that they descend from. */
+/** The first match counts: most browsers also name those that they descend from. */
 const browsers: Array<[RegExp, string]> = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\b(?:OPR|Opera)\//, 'Opera'],
@@ -25,7 +25,10 @@ const systems: Array<[RegExp, string]> = [
 const nameIn = (list: Array<[RegExp, string]>, text: string) =>
   list.find(([pattern]) => pattern.test(text))?.[1];
 
-/** The browser and its system, as far as a User-Agent header tells them; other programs by their own name. */
+/**
+ * The browser and its system, as far as a User-Agent header names them; other programs by their own
+ * name.
+ */
 export function browserInWords(user_agent: string): string {
   const browser = nameIn(browsers, user_agent);
   const system = nameIn(systems, user_agent);

@@ -23,13 +23,13 @@ import {
 } from '../../ui/ui.ts';
 import type { Account } from '../states.ts';
 
-/** A second, and ten years: what the server takes. */
+/** A second, and ten years: the limits of the server. */
 const leastLifetime_days = 0.00001;
 const mostLifetime_days = 3652.5;
 
 interface NewAccountDialogProps {
   onClose: () => void;
-  /** The token was seen. */
+  /** Called when the token was seen. */
   onDone: (name: string) => void;
 }
 

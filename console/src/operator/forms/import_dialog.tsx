@@ -1,4 +1,5 @@
-// Importing the inventory from a file, JSON or CSV, which is sent as it is: looked at first, then done as a whole or not at all.
+// Importing the inventory from a JSON or CSV file, which is sent as it is: a preview first, then
+// all or nothing.
 import { useState } from 'preact/hooks';
 import { type Given, invalidField, type ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
@@ -11,11 +12,14 @@ type Body = Given<'admin_import_inventory'>['body'];
 
 const types: Record<string, string> = { json: 'application/json', csv: 'text/csv' };
 
-/** Returns the changes that were made, or would be. Errors: ApiError, with all faults of the file in its message. */
+/**
+ * Returns the changes that were made, or would be. Errors: ApiError, whose message has all faults
+ * of the file.
+ */
 async function importInventory(file: File, query: Query): Promise<Outcome> {
   const type = types[file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()];
   if (!type) throw invalidField('file', 'expected one that ends in .json or .csv.');
-  // The server reads it, and names its rows: a body of records would have lost them.
+  // The server reads the file and names its rows, which a body of records would have lost.
   const body = file.slice(0, file.size, type) as unknown as Body;
   return change('admin_import_inventory', { query, body });
 }
@@ -92,10 +96,10 @@ function Preview({ name, outcome }: { name: string; outcome: Outcome }) {
   const rows = [
     ...outcome.removed.map((server) => ({ server, what: 'removed', fields: '' })),
     ...outcome.added.map((server) => ({ server, what: 'added', fields: '' })),
-    ...outcome.changed.map((one) => ({
-      server: one.name,
+    ...outcome.changed.map((changedServer) => ({
+      server: changedServer.name,
       what: 'changed',
-      fields: one.fields.join(', '),
+      fields: changedServer.fields.join(', '),
     })),
   ];
   return (

@@ -1,4 +1,4 @@
-// The chosen servers are given other services or port schemes, or are taken out of the network, all or none.
+// Changes the services or port schemes of the selected servers, or removes them: all or none.
 import { invalidField } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { named } from '../../attention/items.ts';
@@ -9,7 +9,7 @@ import { Button, ChosenBar, Loaded, TextField, textOf } from '../../ui/ui.ts';
 import type { Server } from '../states.ts';
 import { Several, services, servicesIn } from './server_form.tsx';
 
-/** The bar of the list while rows are chosen. */
+/** The bar for selected rows. */
 export function ManyServersBar({ open, ...many }: ChosenInBar<Server>) {
   return (
     <ChosenBar selection={many.selection}>
@@ -32,9 +32,9 @@ export function ManyServersBar({ open, ...many }: ChosenInBar<Server>) {
 
 const namesOf = (chosen: readonly Server[]) => chosen.map(({ name }) => name);
 
-/** Those that all of them have. */
+/** The values that all lists have. */
 const shared = (lists: ReadonlyArray<readonly string[]>) =>
-  (lists[0] ?? []).filter((one) => lists.every((list) => list.includes(one)));
+  (lists[0] ?? []).filter((item) => lists.every((list) => list.includes(item)));
 
 function SetServices({ chosen, selection, onClose }: ChosenInDialog<Server>) {
   const what = count(chosen.length, 'server');
@@ -97,7 +97,7 @@ function SetPortSchemes({ chosen, selection, onClose }: ChosenInDialog<Server>) 
   );
 }
 
-/** More than so many are removed by whoever types their number. */
+/** To remove more than this, their number must be typed. */
 const mostUntyped = 20;
 
 function RemoveServers({ chosen, selection, onClose }: ChosenInDialog<Server>) {

@@ -1,4 +1,4 @@
-// Inviting a node: the code is shown once, with the line that does it all on its machine.
+// Inviting a node: the code is shown once, with the command that sets up the machine.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
@@ -9,7 +9,7 @@ import { SuggestField } from '../../forms/suggest_field.tsx';
 import { Copy, optionsOf, SelectField, ShownOnce, textOf } from '../../ui/ui.ts';
 import { useServerChoices } from '../server_choices.ts';
 
-/** `server`: chosen already. */
+/** `server`: selected already. */
 export function InviteNodeDialog({ server, onClose }: { server?: string; onClose: () => void }) {
   const [chosen, setChosen] = useState(server ?? '');
   const name = chosen.trim();

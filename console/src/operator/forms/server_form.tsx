@@ -1,4 +1,4 @@
-// Adding a server to the network, and changing what is known of one.
+// Adding a server to the network, and changing its facts.
 import type { Given } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { differing } from '../../forms/differing.ts';
@@ -60,21 +60,21 @@ export function ChangeServerDialog({ of, onClose }: { of: ServerFacts; onClose: 
 }
 
 function ServerFields({ of }: { of?: ServerFacts }) {
-  const known = useRead('admin_list_port_schemes', {});
+  const portSchemes = useRead('admin_list_port_schemes', {});
   const present = of?.port_schemes ?? ['default'];
-  const schemes = [...new Set([...(known.data ?? []).map(({ name }) => name), ...present])];
+  const schemes = [...new Set([...(portSchemes.data ?? []).map(({ name }) => name), ...present])];
   const text = (name: 'hostname' | 'title' | 'city' | 'country') => ({
     name,
     required: true,
     defaultValue: of?.[name] ?? '',
   });
-  const place = (name: 'latitude' | 'longitude', most: number) => ({
+  const place = (name: 'latitude' | 'longitude', maxDegrees: number) => ({
     name,
     required: true,
     type: 'number',
     step: 'any',
-    min: -most,
-    max: most,
+    min: -maxDegrees,
+    max: maxDegrees,
     defaultValue: String(of?.[name] ?? ''),
   });
   return (
@@ -105,7 +105,7 @@ function ServerFields({ of }: { of?: ServerFacts }) {
         />
         <Several legend="Port schemes" field="port_schemes" all={schemes} chosen={present} />
       </div>
-      <Unread of={known} what="the port schemes" />
+      <Unread of={portSchemes} what="the port schemes" />
     </>
   );
 }
@@ -117,18 +117,18 @@ interface SeveralProps {
   chosen: readonly string[];
 }
 
-/** Checkboxes of which any number may be checked. */
+/** Checkboxes, any number of which may be checked. */
 export function Several({ legend, field, all, chosen }: SeveralProps) {
   return (
     <fieldset>
       <legend>{legend}</legend>
-      {all.map((one) => (
+      {all.map((option) => (
         <CheckField
-          key={one}
-          label={one}
+          key={option}
+          label={option}
           name={field}
-          value={one}
-          defaultChecked={chosen.includes(one)}
+          value={option}
+          defaultChecked={chosen.includes(option)}
         />
       ))}
     </fieldset>
@@ -136,7 +136,7 @@ export function Several({ legend, field, all, chosen }: SeveralProps) {
 }
 
 export const servicesIn = (fields: FormData) =>
-  services.filter((one) => fields.getAll('services').includes(one));
+  services.filter((service) => fields.getAll('services').includes(service));
 
 function factsOf(fields: FormData): Omit<ServerFacts, 'name'> {
   return {

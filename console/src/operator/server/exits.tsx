@@ -1,4 +1,5 @@
-// The exit IPs of a server: port base, health, and where geo-IP providers see them.
+// The exit IPs of a server: port base, health, and the country in which geo-IP providers place
+// them.
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
@@ -26,7 +27,7 @@ export function Exits({ server }: { server: Server }) {
   const { dialog, open, openLinked } = useDialog({
     'add-exit': (close) => <AddExit server={server} onClose={close} />,
     exit: (close, ip) => (
-      <OfRecord list={exit_ips} is={(one) => one.ip === ip} name={ip} onClose={close}>
+      <OfRecord list={exit_ips} is={(exitIp) => exitIp.ip === ip} name={ip} onClose={close}>
         {(exit) => <ChangeExit server={name} exit={exit} onClose={close} />}
       </OfRecord>
     ),
@@ -102,7 +103,7 @@ const columns: Column<Exit>[] = [
         <ul class="bare-list">
           {geostatus.map((geo) => (
             <li key={geo.provider} title={`Computed ${dateTime(geo.status_time)}`}>
-              <Status status={geo.status} /> {geo.provider}: {seen(geo)}
+              <Status status={geo.status} /> {geo.provider}: {geoInWords(geo)}
             </li>
           ))}
         </ul>
@@ -110,7 +111,7 @@ const columns: Column<Exit>[] = [
   },
 ];
 
-function seen({ country: code, distance_km }: Geo): string {
+function geoInWords({ country: code, distance_km }: Geo): string {
   const where = code === null ? 'country not known' : country(code);
   if (distance_km === null) return where;
   return `${where}, ${Math.round(distance_km).toLocaleString('en')} km off`;
@@ -139,9 +140,9 @@ async function setExit(server: string, ip: string, fields: FormData): Promise<vo
 }
 
 function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
-  const taken = new Set(server.exit_ips.map(({ port_base }) => port_base));
+  const usedPortBases = new Set(server.exit_ips.map(({ port_base }) => port_base));
   let free = 1;
-  while (taken.has(free)) free += 1;
+  while (usedPortBases.has(free)) free += 1;
   return (
     <FormDialog
       title={`Add an exit IP to ${server.name}`}

@@ -1,4 +1,4 @@
-// Asking a node what it would do with a connection: its decision in words.
+// Asks a node how it would handle a connection, and shows its decision in words.
 import { useState } from 'preact/hooks';
 import { call, type Given, type ResponseOf } from '../../api/api.ts';
 import {
