@@ -134,7 +134,7 @@ describe('the command line', () => {
     expect(JSON.parse(some.stdout)).toEqual([
       expect.objectContaining({ ip: '198.51.100.1', distance_km: 423.1 }),
     ]);
-    expect((await cli.run('geo', 'list', '--status', 'far')).code).toBe(1);
+    expect((await cli.run('geo', 'list', '--status', 'far')).code).toBe(2);
   });
 
   test('geo feed prints the geofeed to the last byte', async () => {
