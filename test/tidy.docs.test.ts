@@ -56,7 +56,7 @@ const tables: Record<string, string[]> = {
   'keys/signing_keys.ts': ['signing_keys', 'key_holders'],
   'keys/hash_keys.ts': ['hash_keys'],
   'lists/removals.ts': ['removals', 'removed_entries'],
-  'lists/removed_ranges.ts': ['removed_ranges'],
+  'lists/batches.ts': ['list_batches'],
   'stored_responses.ts': ['idempotency_keys'],
   operators: ['admin_tokens'],
   usage: ['usage_hours', 'usage_days', 'usage_server_hours', 'usage_periods', 'usage_journals'],
@@ -85,9 +85,6 @@ const joins: Record<string, Record<string, string>> = {
   'changes/versions.ts': {
     versions: 'versions are read here, for every request, in one statement',
     network: 'maintenance is read in the same statement',
-  },
-  'lists/removals.ts': {
-    removed_ranges: 'an entry that gives way is of the removal whose range it is in',
   },
   'operators/store.ts': {
     network: 'maintenance and the revision are columns of the network',

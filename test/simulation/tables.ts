@@ -26,10 +26,10 @@ interface Rows {
   >;
 }
 
-/** A "remove all" leaves the rows where they are, and names their ids. */
-const isOnList = (list: string, row: string) => `not exists (select 1 from removed_ranges r
-  where r.account_id = ${row}.account_id and r.list = '${list}' and r.restored_revision is null
-    and ${row}.id > r.after_id and ${row}.id <= r.up_to)`;
+/** A "remove all" leaves the rows where they are, and takes their batch off the list. */
+const isOnList = (list: string, row: string) => `(select b.removal_id from list_batches b
+  where b.account_id = ${row}.account_id and b.list = '${list}' and b.up_to >= ${row}.id
+  order by b.up_to limit 1) is null`;
 
 const queries: Record<keyof Rows, string> = {
   servers: 'select * from servers order by id',

@@ -3,7 +3,7 @@
 import type { Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader } from '../db/database.ts';
-import { isRemoved } from '../lists/removed_ranges.ts';
+import { isRemoved } from '../lists/batches.ts';
 import type { Proof } from './store.ts';
 
 /** A claim on an address, with the names of its holder. */

@@ -185,7 +185,7 @@ export async function freeClaim(
 ): Promise<void> {
   const holder = await store.claimOn(tx, port_scheme_id, ip);
   if (!holder) return;
-  if (holder.removed === 1) {
+  if (holder.removal_id !== null) {
     await giveWay(tx, holder, id);
     return;
   }
@@ -212,13 +212,9 @@ export const isWeaker = (
   holder.account_id !== account_id;
 
 /** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
-export async function giveWay(
-  tx: Transaction,
-  { removed: _, ...row }: store.StoredRow,
-  taker: number,
-): Promise<void> {
+export async function giveWay(tx: Transaction, row: store.StoredRow, taker: number): Promise<void> {
   await store.remove(tx, row.account_id, row.id);
-  if (tx.now < row.expiry) await keepEntry(tx, 'authlist', row, taker);
+  await keepEntry(tx, row, taker);
 }
 
 /** Tells the account that lost an address in its audit log; not to whom. */
@@ -238,11 +234,13 @@ export function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
+/** Nodes and the list's count are told of one that was on the list. */
 export async function removeRow(
   tx: Transaction,
-  { account_id, id }: store.AuthlistRow,
+  { account_id, id, removal_id = null }: store.AuthlistRow & Partial<store.StoredRow>,
 ): Promise<void> {
   await store.remove(tx, account_id, id);
+  if (removal_id !== null) return;
   await countHeld(tx, account_id, 'authlist', -1);
   await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
 }
@@ -346,9 +344,6 @@ export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promi
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
 export async function sweepEntries(tx: Transaction, most: number): Promise<number> {
   const rows = await store.expired(tx, tx.now, most);
-  for (const row of rows) {
-    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
-    else await removeRow(tx, row);
-  }
+  for (const row of rows) await removeRow(tx, row);
   return rows.length;
 }

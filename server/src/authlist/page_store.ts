@@ -1,7 +1,7 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
+import { liveSlices } from '../lists/batches.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
-import { liveSlices } from '../lists/removed_ranges.ts';
 import type { AuthlistEntry } from './store.ts';
 
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';

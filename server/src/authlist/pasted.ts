@@ -110,7 +110,7 @@ export async function examinePasted(
   const examined = outcomes.map((outcome): LineOutcome => {
     if (outcome.outcome !== 'new') return outcome;
     const claim = claimOn.get(outcome.ip);
-    if (!claim || claim.removed === 1 || tx.now >= claim.expiry) return outcome;
+    if (!claim || claim.removal_id !== null || tx.now >= claim.expiry) return outcome;
     if (claim.account_id === account_id && claim.user_id === named.id) {
       return { ...outcome, outcome: 'listed' };
     }

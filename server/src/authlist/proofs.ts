@@ -53,7 +53,7 @@ export async function sweepProofs(
   for (const row of rows) {
     const changed = { proven_at, waits };
     // Of an entry that is removed nobody is told; it is to be right when it comes back.
-    if (row.removed === 1) await store.updateProof(tx, { ...row, ...changed });
+    if (row.removal_id !== null) await store.updateProof(tx, { ...row, ...changed });
     else await changeProof(tx, row, changed);
   }
   return rows.length;

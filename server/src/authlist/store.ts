@@ -5,8 +5,15 @@ import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
+import {
+  type Batch,
+  isRemoved,
+  liveSlices,
+  type OfBatch,
+  openBatches,
+  removalOf,
+} from '../lists/batches.ts';
 import { type Noted, noteColumns, noteOf } from '../lists/notes.ts';
-import { type IdRange, isRemoved, liveRanges, liveSlices } from '../lists/removed_ranges.ts';
 
 export interface AuthlistRow extends Noted {
   account_id: number;
@@ -25,10 +32,7 @@ export interface AuthlistRow extends Noted {
 export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
 
 /** A row as it is stored, on the list or not. */
-export interface StoredRow extends AuthlistRow {
-  /** 1 when a "remove all" took it off the list. */
-  removed: number;
-}
+export interface StoredRow extends AuthlistRow, OfBatch {}
 
 /** As a removal keeps it; one of before the proofs or the notes knows of none. */
 export type RemovedRow = Omit<AuthlistRow, keyof Proof | keyof Noted> & Partial<Proof & Noted>;
@@ -43,7 +47,7 @@ export interface AuthlistEntry extends AuthlistRow {
 const key = ['account_id', 'id'] as const;
 const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits', 'note', 'added_by'] as const;
 const removed = isRemoved('authlist', 'a');
-const selectStored = `select a.*, case when ${removed} then 1 else 0 end as removed from authlist a`;
+const selectStored = `select a.*, ${removalOf('authlist', 'a')} as removal_id from authlist a`;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
   join users u on u.account_id = a.account_id and u.id = a.user_id`;
 
@@ -196,15 +200,14 @@ export async function insert(
 }
 
 /** Puts entries back as they were. Errors: when an address is claimed on its port scheme. */
-export function putBack(tx: Transaction, rows: readonly AuthlistRow[]): Promise<void> {
+export function putBack(tx: Transaction, rows: readonly RemovedRow[]): Promise<void> {
   return tx.insertMany(
     'authlist',
-    rows.map(
-      ({ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ...row }) => ({
-        ...{ account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits },
-        ...noteOf(row),
-      }),
-    ),
+    rows.map(({ account_id, id, port_scheme_id, ip, user_id, expiry, ...row }) => ({
+      ...{ account_id, id, port_scheme_id, ip, user_id, expiry },
+      ...{ proven_at: row.proven_at ?? null, waits: row.waits ?? 0 },
+      ...noteOf(row),
+    })),
   );
 }
 
@@ -243,42 +246,33 @@ export async function remove(tx: Transaction, account_id: number, id: number): P
   return removed;
 }
 
-/** Rows of a range of ids, `most` at most; answers how many. Also forgets when they were used. */
-export async function removeIn(
-  tx: Transaction,
-  { account_id, after_id, up_to }: IdRange,
-  most: number,
-): Promise<number> {
-  const last = await tx.one<{ id: number }>(
-    'select id from authlist where account_id = $1 and id > $2 and id <= $3 order by id limit 1 offset $4',
-    [account_id, after_id, up_to, most - 1],
+/** The next rows behind an id, removed or not. */
+export function rowsAfter(db: Reader, account_id: number, after_id: number): Promise<StoredRow[]> {
+  return db.all(
+    `${selectStored} where a.account_id = $1 and a.id > $2 order by a.id limit ${slice}`,
+    [account_id, after_id],
   );
-  const values = [account_id, after_id, last?.id ?? up_to];
-  const [rows] = await Promise.all([
-    tx.run('delete from authlist where account_id = $1 and id > $2 and id <= $3', values),
-    tx.run(
-      'delete from authlist_uses where account_id = $1 and entry_id > $2 and entry_id <= $3',
-      values,
-    ),
-  ]);
-  return rows;
 }
 
-/** The rows of ranges of ids, removed or not, a slice at a time. */
-export async function* rowsIn(
+/** The rows of batches of one removal, if they are on another port scheme: all of them are on the same one. */
+export async function rowsOnOtherScheme(
   db: Reader,
-  ranges: readonly IdRange[],
-): AsyncGenerator<AuthlistRow[], void, void> {
-  for (const { account_id, after_id, up_to } of ranges) {
+  batches: readonly Batch[],
+  port_scheme_id: number,
+): Promise<AuthlistRow[]> {
+  const all: AuthlistRow[] = [];
+  for (const { account_id, after_id, up_to } of batches) {
     for (let after: number | undefined = after_id; after !== undefined; ) {
       const rows: AuthlistRow[] = await db.all<AuthlistRow>(
         `select * from authlist where account_id = $1 and id > $2 and id <= $3 order by id limit ${slice}`,
         [account_id, after, up_to],
       );
-      if (rows.length > 0) yield rows;
+      if (rows[0]?.port_scheme_id === port_scheme_id) return [];
+      all.push(...rows);
       after = rows.at(-1)?.id;
     }
   }
+  return all;
 }
 
 export function expired(db: Reader, now: number, most: number): Promise<StoredRow[]> {
@@ -295,7 +289,7 @@ export async function expiredOfAccount(
   most: number,
 ): Promise<AuthlistRow[]> {
   const found: AuthlistRow[] = [];
-  for (const { after_id, up_to } of await liveRanges(db, account_id, 'authlist')) {
+  for (const { after_id, up_to } of await openBatches(db, account_id, 'authlist')) {
     const values = [account_id, after_id, up_to, now, most - found.length];
     found.push(...(await db.all<AuthlistRow>(expiredStatement, values)));
   }

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
-import { isRemoved } from '../lists/removed_ranges.ts';
+import { isRemoved } from '../lists/batches.ts';
 import type { AuthlistRow } from './store.ts';
 
 /** When an entry last let a connection in. */

@@ -1,23 +1,26 @@
-// Removals: entries of a list that were removed at once, all or some that were chosen, kept for seven days so that it can be undone.
+// Removals: entries of a list that were removed at once, all or some that were selected, kept for seven days so that it can be undone.
 //
-// Chosen ones are kept here. The rows of a whole list stay where they are: a removal names the ranges of ids that it took (removed_ranges.ts), so that it is as short
-// for a long list as for a short one. An entry whose address is listed anew meanwhile gives way, and is kept here.
+// Selected ones are kept here. The rows of a whole list stay where they are: a removal takes the batches that they are in (batches.ts),
+// so that it is as short for a long list as for a short one. An entry whose address is listed again meanwhile gives way, and is kept here.
 import { setImmediate } from 'node:timers/promises';
+import type { HourlyCap } from '../bounds/hourly.ts';
 import { audit } from '../changes/audit.ts';
 import { countHeld, heldCount, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
 import { conflict } from '../errors.ts';
-import { type ErasedAdder, isAddedBy, type Noted } from './notes.ts';
 import {
+  type Batch,
+  batchesOf,
+  type Counted,
+  closeBatches,
   countIn,
-  endRanges,
-  liveRanges,
+  endRemoval,
+  type OfBatch,
+  openBatches,
   type RemovableList,
-  removedOf,
-  reviveRanges,
-  writeRanges,
-} from './removed_ranges.ts';
+} from './batches.ts';
+import { type ErasedAdder, isAddedBy, type Noted } from './notes.ts';
 
 /** A removal that can still be undone. */
 export interface Removal {
@@ -44,8 +47,8 @@ export interface Restored {
 const kept_seconds = 7 * 86_400;
 /** As many removals of a list can be undone: with the next one the oldest becomes final. */
 const mostUndoable = 20;
-/** As many ranges does a list fall into; a removal that would make more leaves none of before that can be undone. */
-const mostRanges = 100;
+/** A removal of a list that has more batches than this leaves no earlier one that can be undone. */
+const mostBatches = 100;
 /** As many entries of a removal as gave way are kept; further ones do not come back. */
 const mostKept = 200;
 
@@ -73,27 +76,13 @@ export async function recordRemoval(
   list: RemovableList,
   since: number,
 ): Promise<Removed> {
-  const removed = await removedOf(tx, account_id, list);
-  const live = await liveRanges(tx, account_id, list);
-  const { rows, shown, expiry } = await countIn(tx, list, live, since);
+  const batches = await openBatches(tx, account_id, list);
+  const { rows, shown, expiry } = await countIn(tx, list, batches, since);
   if (rows === 0) return { removal_id: null, entries: 0 };
-  const removal_id = expiry > tx.now ? await nextId(tx, account_id, 'removals') : null;
-  const most = removed.length + live.length > mostRanges ? 0 : mostUndoable - 1;
-  const kept = removal_id === null ? mostUndoable : most;
-  const undoable = await keepNewest(tx, account_id, { list, chosen: 0 }, kept);
-  const place = { account_id, list, restored_revision: null };
-  await writeRanges(tx, account_id, list, [
-    ...removed.map((range) => ({
-      ...range,
-      removal_id: undoable.has(range.removal_id) ? range.removal_id : 0,
-    })),
-    ...live.map((range) => ({ ...range, ...place, removal_id: removal_id ?? 0 })),
-  ]);
-  if (removal_id !== null) {
-    const counts = { entries: shown, kept: 0, lost: 0 };
-    const whole = { account_id, removal_id, list, ...counts, at: tx.now, chosen: 0 };
-    await tx.insertMany('removals', [whole]);
-  }
+  const removal = { account_id, list, entries: shown, chosen: 0 };
+  const removal_id = expiry > tx.now ? await addRemoval(tx, removal) : null;
+  const count = await closeBatches(tx, account_id, list, removal_id ?? 0);
+  if (count > mostBatches) await keepNewest(tx, removal, 1);
   await countHeld(tx, account_id, list, -rows);
   const { cleared, entry } = words[list];
   await recordChange(tx, { kind: cleared, account_id });
@@ -103,7 +92,7 @@ export async function recordRemoval(
 }
 
 /**
- * Keeps entries that were chosen and are removed by who calls. Answers the id of the removal; null where none of them holds
+ * Keeps entries that were selected, which the caller removes. Answers the id of the removal; null where none of them holds
  * any more.
  */
 export async function recordChosen(
@@ -113,46 +102,41 @@ export async function recordChosen(
   rows: ReadonlyArray<{ expiry: number }>,
 ): Promise<number | null> {
   if (!rows.some(({ expiry }) => tx.now < expiry)) return null;
-  await keepNewest(tx, account_id, { list, chosen: 1 }, mostUndoable - 1);
-  const removal_id = await nextId(tx, account_id, 'removals');
-  const counts = { entries: rows.length, kept: 0, lost: 0 };
-  const removal = { account_id, removal_id, list, ...counts, at: tx.now, chosen: 1 };
-  await tx.insertMany('removals', [removal]);
-  const slices = Array.from({ length: Math.ceil(rows.length / slice) }, (_, id) =>
-    rows.slice(id * slice, (id + 1) * slice),
-  );
-  const kept = slices.map((some, id) => ({
-    ...{ account_id, removal_id, list, id, at: tx.now, entries: some.length },
-    entry: JSON.stringify(some),
-  }));
-  await tx.insertMany('removed_entries', kept);
+  const removal_id = await addRemoval(tx, { account_id, list, entries: rows.length, chosen: 1 });
+  const kept = { account_id, removal_id, list, id: 0, at: tx.now, entries: rows.length };
+  await tx.insertMany('removed_entries', [{ ...kept, entry: JSON.stringify(rows) }]);
   return removal_id;
 }
 
-/** Makes all removals of a list final but the newest; answers the ids of these. */
+type NewRemoval = Pick<Removal, 'list' | 'entries' | 'chosen'> & { account_id: number };
+
+async function addRemoval(tx: Transaction, removal: NewRemoval): Promise<number> {
+  await keepNewest(tx, removal, mostUndoable - 1);
+  const removal_id = await nextId(tx, removal.account_id, 'removals');
+  await tx.insertMany('removals', [{ ...removal, removal_id, kept: 0, lost: 0, at: tx.now }]);
+  return removal_id;
+}
+
+/** Makes all removals of the list and kind of this one final, except the newest. */
 async function keepNewest(
   tx: Transaction,
-  account_id: number,
-  { list, chosen }: Pick<Removal, 'list' | 'chosen'>,
+  { account_id, list, chosen }: NewRemoval,
   most: number,
-): Promise<Set<number>> {
+): Promise<void> {
   const removals = await tx.all<{ removal_id: number }>(
     `select removal_id from removals where account_id = $1 and list = $2 and chosen = $3
      order by removal_id desc`,
     [account_id, list, chosen],
   );
-  const ids = removals.map(({ removal_id }) => removal_id);
-  for (const removal_id of ids.slice(most)) await forget(tx, account_id, removal_id);
-  return new Set(ids.slice(0, most));
+  for (const { removal_id } of removals.slice(most)) await forget(tx, account_id, removal_id);
 }
 
+/** Makes a removal final: entries that have not come back by now do not. */
 async function forget(tx: Transaction, account_id: number, removal_id: number): Promise<void> {
-  for (const table of ['removals', 'removed_entries']) {
-    await tx.run(`delete from ${table} where account_id = $1 and removal_id = $2`, [
-      account_id,
-      removal_id,
-    ]);
-  }
+  await endRemoval(tx, account_id, removal_id);
+  const key = [account_id, removal_id];
+  await tx.run('delete from removals where account_id = $1 and removal_id = $2', key);
+  await tx.run('delete from removed_entries where account_id = $1 and removal_id = $2', key);
 }
 
 /** The removals of an account that can still be undone, newest first. */
@@ -165,26 +149,39 @@ export function listRemovals(db: Reader, account_id: number, now: number): Promi
 }
 
 /** A removal that can be undone, with what has become of its entries. */
-export interface KeptRemoval extends Removal {
-  kept: number;
+export interface KeptRemoval<Row> extends Removal {
   /** Claims of other accounts on addresses of it that are not among those kept. */
   lost: number;
+  /** The batches that it took. */
+  batches: Batch[];
+  /** The entries that are kept beside the list. */
+  kept: Row[];
 }
 
 /** Errors: 409 when it is not there, undone or too old. */
-export async function requireRemoval(
-  db: Reader,
+export async function requireRemoval<Row>(
+  tx: Transaction,
   account_id: number,
-  { list, removal_id }: Pick<Removal, 'list' | 'removal_id'>,
-  now: number,
-): Promise<KeptRemoval> {
-  const removal = await db.one<KeptRemoval>(
-    `select removal_id, list, entries, at, chosen, kept, lost from removals
+  list: RemovableList,
+  removal_id: number,
+): Promise<KeptRemoval<Row>> {
+  const removal = await tx.one<Removal & { lost: number }>(
+    `select removal_id, list, entries, at, chosen, lost from removals
      where account_id = $1 and removal_id = $2 and list = $3 and at > $4`,
-    [account_id, removal_id, list, now - kept_seconds],
+    [account_id, removal_id, list, tx.now - kept_seconds],
   );
   if (!removal) throw removalGone(list);
-  return removal;
+  const batches = await batchesOf(tx, account_id, list);
+  const kept = await tx.all<{ entry: string }>(
+    'select entry from removed_entries where account_id = $1 and removal_id = $2 order by id',
+    [account_id, removal_id],
+  );
+  return {
+    ...removal,
+    batches: batches.filter((batch) => batch.removal_id === removal_id),
+    // One entry that gave way, or an array of those that were selected.
+    kept: kept.flatMap(({ entry }) => JSON.parse(entry) as Row | Row[]),
+  };
 }
 
 /** 409: there is no such removal, or not for this client. */
@@ -195,35 +192,29 @@ export function removalGone(list: RemovableList) {
   });
 }
 
-/** Keeps a removed entry that gives way to an entry of `taker`, if its removal can be undone. */
+/** Keeps a removed entry that gives way to an entry of `taker`, if it holds and its removal can be undone. */
 export async function keepEntry(
   tx: Transaction,
-  list: RemovableList,
-  row: { account_id: number; id: number },
+  { removal_id, ...entry }: OfBatch & { account_id: number; id: number; expiry: number },
   taker: number,
 ): Promise<void> {
-  const { account_id, id } = row;
-  const removal = await tx.one<KeptRemoval>(
-    `select m.* from removed_ranges r join removals m
-       on m.account_id = r.account_id and m.removal_id = r.removal_id
-     where r.account_id = $1 and r.list = $2 and r.up_to >= $3 and r.after_id < $3`,
-    [account_id, list, id],
+  const { account_id, id } = entry;
+  const removal = await tx.one<Pick<Removal, 'list' | 'at'> & { kept: number }>(
+    'select list, at, kept from removals where account_id = $1 and removal_id = $2',
+    [account_id, removal_id],
   );
-  if (!removal) return;
-  const { removal_id, at } = removal;
-  const isKept = removal.kept < mostKept;
+  if (!removal || tx.now >= entry.expiry) return;
+  const { list, at, kept } = removal;
+  const isKept = kept < mostKept;
   if (!isKept && account_id === taker) return;
   await tx.run(
     `update removals set ${isKept ? 'kept = kept' : 'lost = lost'} + 1
      where account_id = $1 and removal_id = $2`,
     [account_id, removal_id],
   );
-  const entry = JSON.stringify(row);
-  if (isKept) {
-    await tx.insertMany('removed_entries', [
-      { account_id, removal_id, list, id, entry, at, entries: 1 },
-    ]);
-  }
+  if (!isKept) return;
+  const row = { account_id, removal_id, list, id, at, entries: 1 };
+  await tx.insertMany('removed_entries', [{ ...row, entry: JSON.stringify(entry) }]);
 }
 
 /**
@@ -250,71 +241,68 @@ export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promis
   }
 }
 
-/** The entries of a removal that are kept beside the list, a slice at a time. */
-export async function* keptEntries<T>(
-  db: Reader,
+/** An undo as the rules of its list judge it. */
+interface Undo<Row> {
+  /** The rows of the removal's batches. */
+  counted: Counted;
+  /** The kept entries that come back. */
+  back: readonly Row[];
+  /** How many entries the list may have, and how many that are counted on it have expired. */
+  most: number;
+  expired?: number;
+  /** How many entries an account may bring back. */
+  restored: HourlyCap | undefined;
+  /** Takes away what has the place of an entry that comes back. */
+  makeRoom: () => Promise<void>;
+  putBack: (tx: Transaction, rows: Array<Row & { revision: number }>) => Promise<void>;
+}
+
+/**
+ * Undoes a removal: its batches are on the list again, and the entries that were kept beside it. That is one change; where entries
+ * were selected, one for each. Where nothing comes back, its rows stay off the list for good. Errors: 409 when more would come
+ * back than the list has room for. Until then nothing is written: a refusal disturbs no other action of the group.
+ */
+export async function restore<Row extends { id: number; server_id?: number }>(
+  tx: Transaction,
   account_id: number,
-  { removal_id, kept }: KeptRemoval,
-): AsyncGenerator<T[], void, void> {
-  // A row of before the ranges holds a slice, each of today one entry.
-  const atOnce = kept > 0 ? mostKept : 1;
-  for (let after = -1; ; ) {
-    const rows = await db.all<{ id: number; entry: string }>(
-      `select id, entry from removed_entries where account_id = $1 and removal_id = $2 and id > $3
-       order by id limit ${atOnce}`,
-      [account_id, removal_id, after],
+  { list, removal_id, entries, chosen }: KeptRemoval<Row>,
+  { counted, back, most, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
+): Promise<Restored> {
+  const restored = counted.shown + back.length;
+  const held = (await heldCount(tx, account_id, list)) - expired;
+  if (restored > 0 && held + restored > most) {
+    throw conflict(
+      `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
+      { code: 'list_full' },
     );
-    const last = rows.at(-1)?.id;
-    if (last === undefined) return;
-    yield rows.flatMap(({ entry }) => JSON.parse(entry) as T | T[]) as T[];
-    after = last;
+  }
+  await makeRoom();
+  const { entry: kind } = words[list];
+  let revision = 0;
+  if (restored > 0 && chosen === 0) {
+    revision = await recordChange(tx, { kind, account_id });
+    await endRemoval(tx, account_id, removal_id, revision);
+  }
+  await forget(tx, account_id, removal_id);
+  const batches = await batchesOf(tx, account_id, list);
+  for (let at = 0; at < back.length; at += slice) {
+    const placed: Array<Row & { revision: number }> = [];
+    for (const row of back.slice(at, at + slice)) {
+      // A later removal may have taken the batch of the old id.
+      const isOff = batches.find(({ up_to }) => row.id <= up_to)?.removal_id !== null;
+      const id = isOff ? await nextId(tx, account_id, list) : row.id;
+      const change = { kind, account_id, server_id: row.server_id ?? null, record_id: id };
+      if (chosen === 1) revision = await recordChange(tx, change);
+      placed.push({ ...row, id, revision });
+    }
+    await putBack(tx, placed);
     await setImmediate();
   }
-}
-
-/**
- * How many of a list an account holds, `expired` of them no more. Errors: 409 when so many that come back are
- * more than it may have (`most`). Asked before anything is written.
- */
-export async function requireRoom(
-  tx: Transaction,
-  account_id: number,
-  list: RemovableList,
-  restored: number,
-  { expired = 0, most }: { expired?: number; most: number },
-): Promise<void> {
-  const held = (await heldCount(tx, account_id, list)) - expired;
-  if (restored === 0 || held + restored <= most) return;
-  throw conflict(
-    `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
-    { code: 'list_full' },
-  );
-}
-
-/**
- * Records an undo, as one change: the removal's ranges are on the list again, with `rows` rows, and `put_back` entries that
- * were kept beside it. Where none comes back, its rows stay off the list for good.
- */
-export async function recordRestore(
-  tx: Transaction,
-  account_id: number,
-  removal: KeptRemoval,
-  { restored, rows, revision }: { restored: number; rows: number; revision: number | undefined },
-): Promise<Restored> {
-  const { list, removal_id, entries } = removal;
-  await forget(tx, account_id, removal_id);
-  if (revision === undefined) await endRanges(tx, account_id, removal);
-  else {
-    await reviveRanges(tx, account_id, removal, revision);
-    await countHeld(tx, account_id, list, rows);
-  }
+  if (restored > 0) await countHeld(tx, account_id, list, counted.rows + back.length);
+  cap?.count(account_id, tx.now, restored);
   const outcome = { restored, left_out: Math.max(0, entries - restored) };
-  await audit(tx, {
-    account_id,
-    action: `${words[list].entry}.restore`,
-    target: list,
-    after: { removal_id, ...outcome },
-  });
+  const after = { removal_id, ...outcome };
+  await audit(tx, { account_id, action: `${kind}.restore`, target: list, after });
   return outcome;
 }
 
@@ -327,12 +315,9 @@ export async function purgeRemoved(tx: Transaction, most: number): Promise<numbe
     [until, most],
   );
   const removals = await tx.all<Removal & { account_id: number }>(
-    'select account_id, removal_id, list from removals where at <= $1 limit $2',
+    'select account_id, removal_id from removals where at <= $1 limit $2',
     [until, most - entries],
   );
-  for (const removal of removals) {
-    await endRanges(tx, removal.account_id, removal);
-    await forget(tx, removal.account_id, removal.removal_id);
-  }
+  for (const { account_id, removal_id } of removals) await forget(tx, account_id, removal_id);
   return entries + removals.length;
 }

@@ -214,7 +214,7 @@ async function freeHostname(
 ): Promise<void> {
   const holder = await store.holder(tx, account_id, server_id, hostname);
   if (!holder || holder.id === own_id) return;
-  if (holder.removed === 1) {
+  if (holder.removal_id !== null) {
     await giveWay(tx, holder);
     return;
   }
@@ -237,12 +237,9 @@ export const hostnameTaken = (
   });
 
 /** Frees the hostname of an entry that a "remove all" took; an undo knows what became of it. */
-export async function giveWay(
-  tx: Transaction,
-  { removed: _, ...row }: store.StoredRow,
-): Promise<void> {
+export async function giveWay(tx: Transaction, row: store.StoredRow): Promise<void> {
   await store.remove(tx, row.account_id, row.id);
-  if (tx.now < row.expiry) await keepEntry(tx, 'overrides', row, row.account_id);
+  await keepEntry(tx, row, row.account_id);
 }
 
 /** Tells the nodes that an entry is no longer wanted. */
@@ -363,7 +360,7 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
 export async function sweepOverrides(tx: Transaction, most: number): Promise<number> {
   const rows = await store.toEnd(tx, tx.now, most);
   for (const row of rows) {
-    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    if (row.removal_id !== null) await store.remove(tx, row.account_id, row.id);
     else await endOverride(tx, row);
   }
   return rows.length;
@@ -373,7 +370,7 @@ export async function sweepOverrides(tx: Transaction, most: number): Promise<num
 export async function purgeOverrides(tx: Transaction, most: number): Promise<number> {
   const rows = await store.toPurge(tx, tx.now - retention_seconds, most);
   for (const row of rows) {
-    if (row.removed === 1) await store.remove(tx, row.account_id, row.id);
+    if (row.removal_id !== null) await store.remove(tx, row.account_id, row.id);
     else await removeRow(tx, row);
   }
   return rows.length;

@@ -116,10 +116,10 @@ async function freeHostnames(
     const hostnames = of.map(({ hostname }) => hostname);
     for (const row of await store.holders(tx, account_id, server_id, hostnames)) {
       const entry = of.find(({ hostname }) => hostname === row.hostname);
-      if (entry && row.removed === 0 && tx.now < row.expiry) {
+      if (entry && row.removal_id === null && tx.now < row.expiry) {
         throw taken(entry, row.id, entries.indexOf(entry));
       }
-      if (row.removed === 1) await giveWay(tx, row);
+      if (row.removal_id !== null) await giveWay(tx, row);
       else await endOverride(tx, row);
     }
   }

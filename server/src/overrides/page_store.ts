@@ -1,7 +1,7 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
+import { liveSlices } from '../lists/batches.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
-import { liveSlices } from '../lists/removed_ranges.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
 /** The orders of a page; `server` takes the joined tables. */

@@ -3,7 +3,7 @@
 import type { Network } from '../../../kit/src/address.ts';
 import { findWithin } from '../db/address_ranges.ts';
 import type { Reader } from '../db/database.ts';
-import { isRemoved } from '../lists/removed_ranges.ts';
+import { isRemoved } from '../lists/batches.ts';
 
 /** An entry, with the names of its account and server. */
 interface PointingEntry {

@@ -1,21 +1,17 @@
 // All custom DNS entries of an account at once: removed, and put back by an undo. Each is one change.
-import { setImmediate } from 'node:timers/promises';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
-import { nextId, recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
+import { countIn, purgeBatches } from '../lists/batches.ts';
 import { type ErasedAdder, isAddedBy } from '../lists/notes.ts';
 import {
-  keptEntries,
   type Removed,
   type Restored,
   recordRemoval,
-  recordRestore,
   requireRemoval,
-  requireRoom,
+  restore,
 } from '../lists/removals.ts';
-import { countIn, isWithin, purgeRanges, rangesOf } from '../lists/removed_ranges.ts';
-import { giveWay, type OverrideRules, overrideChanged, retention_seconds } from './entries.ts';
+import { giveWay, type OverrideRules, retention_seconds } from './entries.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
@@ -45,51 +41,32 @@ export async function restoreOverrides(
 ): Promise<Restored> {
   const { id: account_id } = account;
   rules.restored?.rejectTooMany(account_id, tx.now);
-  const which = { list: 'overrides', removal_id } as const;
-  const removal = await requireRemoval(tx, account_id, which, tx.now);
-  const ranges = await rangesOf(tx, account_id, 'overrides');
-  const own = ranges.filter((range) => range.removal_id === removal_id);
-  const others = ranges.filter((range) => !own.includes(range) && range.restored_revision === null);
-  const { rows, shown } = await countIn(tx, 'overrides', own, tx.now - retention_seconds);
+  const removal = await requireRemoval<store.OverrideRow>(tx, account_id, 'overrides', removal_id);
+  const { batches, kept } = removal;
+  const counted = await countIn(tx, 'overrides', batches, tx.now - retention_seconds);
   // A server may have been removed since, and its entries with it.
   const servers = await store.serverIds(tx);
+  const wanted = kept.filter((row) => tx.now < row.expiry && servers.has(row.server_id));
   const back: store.OverrideRow[] = [];
   const inTheWay: store.StoredRow[] = [];
-  for await (const some of keptEntries<store.OverrideRow>(tx, account_id, removal)) {
-    const wanted = some.filter(
-      ({ expiry, server_id }) => tx.now < expiry && servers.has(server_id),
-    );
-    for (const [server_id, of] of Map.groupBy(wanted, (row) => row.server_id)) {
-      const hostnames = of.map(({ hostname }) => hostname);
-      const held = await store.holders(tx, account_id, server_id, hostnames);
-      inTheWay.push(...held.filter((row) => row.removed === 1));
-      const taken = new Set(held.filter((row) => row.removed === 0).map((row) => row.hostname));
-      back.push(...of.filter(({ hostname }) => !taken.has(hostname)));
+  for (let at = 0; at < wanted.length; at += slice) {
+    const ofServers = Map.groupBy(wanted.slice(at, at + slice), (row) => row.server_id);
+    for (const [server_id, rows] of ofServers) {
+      const hostnames = rows.map(({ hostname }) => hostname);
+      const holders = await store.holders(tx, account_id, server_id, hostnames);
+      const isRemoved = (holder: store.StoredRow) => holder.removal_id !== null;
+      inTheWay.push(...holders.filter(isRemoved));
+      const held = new Set(holders.filter((row) => !isRemoved(row)).map((row) => row.hostname));
+      back.push(...rows.filter(({ hostname }) => !held.has(hostname)));
     }
   }
-  const restored = shown + back.length;
-  await requireRoom(tx, account_id, 'overrides', restored, { most: rules.max_overrides });
-  // Only now is anything written: a refusal disturbs no other action of the group.
-  for (const row of inTheWay) await giveWay(tx, row);
-  // Of few entries nodes are told one by one; else they are sent the whole list.
-  const isChosen = removal.chosen === 1;
-  let revision =
-    restored > 0 && !isChosen
-      ? await recordChange(tx, { kind: 'override', account_id })
-      : undefined;
-  for (let at = 0; at < back.length; at += slice) {
-    const some: store.OverrideRow[] = [];
-    for (const row of back.slice(at, at + slice)) {
-      const isTaken = isWithin(others, row.id);
-      const id = isTaken ? await nextId(tx, account_id, 'overrides') : row.id;
-      if (isChosen) revision = await overrideChanged(tx, { ...row, id });
-      some.push({ ...row, id, revision: revision ?? 0, removed_revision: null });
-    }
-    await store.putBack(tx, some);
-    await setImmediate();
-  }
-  rules.restored?.count(account_id, tx.now, restored);
-  return recordRestore(tx, account_id, removal, { restored, rows: rows + back.length, revision });
+  const makeRoom = async () => {
+    for (const row of inTheWay) await giveWay(tx, row);
+  };
+  return restore(tx, account_id, removal, {
+    ...{ counted, back, makeRoom, putBack: store.putBack, restored: rules.restored },
+    most: rules.max_overrides,
+  });
 }
 
 /** Of a slice of the list behind an id it forgets that a user added entries; answers the last id of it, undefined at the end. */
@@ -105,7 +82,7 @@ export async function forgetAdder(
   return rows.at(-1)?.id;
 }
 
-/** Deletes the rows of removals that are final, a batch at a time. */
+/** Deletes the rows of removals that are final, so many at most. */
 export function purgeRemovedOverrides(tx: Transaction, most: number): Promise<number> {
-  return purgeRanges(tx, 'overrides', most, (range, some) => store.removeIn(tx, range, some));
+  return purgeBatches(tx, 'overrides', most, store.removeMany);
 }

@@ -5,8 +5,14 @@ import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
 import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
+import {
+  isRemoved,
+  liveSlices,
+  type OfBatch,
+  removalOf,
+  restoredRevision,
+} from '../lists/batches.ts';
 import { type Noted, noteColumns, noteOf } from '../lists/notes.ts';
-import { type IdRange, isRemoved, liveSlices, restoredRevision } from '../lists/removed_ranges.ts';
 import type { Hostname } from '../values/hostname.ts';
 
 export interface OverrideRow extends Noted {
@@ -23,10 +29,7 @@ export interface OverrideRow extends Noted {
 }
 
 /** A row as it is stored, on the list or not. */
-export interface StoredRow extends OverrideRow {
-  /** 1 when a "remove all" took it off the list. */
-  removed: number;
-}
+export interface StoredRow extends OverrideRow, OfBatch {}
 
 /** An entry with the facts that its status derives from. */
 export interface Override extends OverrideRow {
@@ -42,7 +45,7 @@ export interface Override extends OverrideRow {
 }
 
 const removed = isRemoved('overrides', 'o');
-const selectStored = `select o.*, case when ${removed} then 1 else 0 end as removed from overrides o`;
+const selectStored = `select o.*, ${removalOf('overrides', 'o')} as removal_id from overrides o`;
 const restored = restoredRevision('overrides', 'o');
 /** SQL: the fact beside the expiry that the status of an entry follows from. */
 export const isApplied = `c.revision is not null and s.applied_revision >= c.revision
@@ -232,19 +235,6 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Rows of a range of ids, `most` at most; answers how many. */
-export function removeIn(
-  tx: Transaction,
-  { account_id, after_id, up_to }: IdRange,
-  most: number,
-): Promise<number> {
-  return tx.run(
-    `delete from overrides where account_id = $1 and id in
-     (select id from overrides where account_id = $1 and id > $2 and id <= $3 order by id limit $4)`,
-    [account_id, after_id, up_to, most],
-  );
-}
-
 /** The next rows behind an id, removed or not. */
 export function rowsAfter(db: Reader, account_id: number, after_id: number) {
   return db.all<OverrideRow>(
@@ -253,9 +243,10 @@ export function rowsAfter(db: Reader, account_id: number, after_id: number) {
   );
 }
 
-/** Puts entries back. Errors: when a hostname is overridden by another. */
+/** Puts entries back that are wanted. Errors: when a hostname is overridden by another. */
 export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promise<void> {
-  return tx.insertMany('overrides', entries.map((row) => ({ ...row, ...noteOf(row) })) as never);
+  const rows = entries.map((row) => ({ ...row, removed_revision: null, ...noteOf(row) }));
+  return tx.insertMany('overrides', rows as never);
 }
 
 /** The rows that hold any of these hostnames on a server: not yet ended. */

@@ -5,7 +5,7 @@ import { findWithin, startOf } from '../db/address_ranges.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { idCondition } from '../db/one_of.ts';
 import { insertRow } from '../db/rows.ts';
-import { isRemoved } from '../lists/removed_ranges.ts';
+import { isRemoved } from '../lists/batches.ts';
 import type { Hostname } from '../values/hostname.ts';
 
 export interface ServerRow {

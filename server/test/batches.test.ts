@@ -7,6 +7,7 @@ import { countHeld, lastId, nextId } from '../src/changes/changes.ts';
 import type { Database, Row } from '../src/db/database.ts';
 import { removalsByRange } from '../src/db/migrations/0014_removals_by_range.ts';
 import { listsInPages } from '../src/db/migrations/0024_lists_in_pages.ts';
+import { listBatches } from '../src/db/migrations/0034_list_batches.ts';
 import { batch, jobs } from '../src/jobs.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -138,7 +139,7 @@ eachDatabase((database) => {
       expect(await one.shown()).toEqual([1]);
     });
 
-    test('removals and undos by turns leave a bounded number of ranges', async () => {
+    test('removals and undos by turns leave a bounded number of batches', async () => {
       const one = await scene(list);
       let [former, last] = [0, 0];
       for (let round = 0; round < 120; round += 1) {
@@ -147,12 +148,26 @@ eachDatabase((database) => {
         if (former > 0) await one.undo(former);
         [former, last] = [last, removal];
       }
-      const ranges = await db.all('select 1 from removed_ranges where account_id = $1', [
+      const batches = await db.all('select 1 from list_batches where account_id = $1', [
         one.account.account.id,
       ]);
-      expect(ranges.length).toBeLessThanOrEqual(250);
+      expect(batches.length).toBeLessThanOrEqual(102);
       await one.clear();
       expect(await one.shown()).toEqual([]);
+    });
+
+    test('a list that is removed and restored again and again is one batch', async () => {
+      const one = await scene(list);
+      for (let at = 0; at < 5; at += 1) {
+        await one.add(at);
+        const removal = await one.clear();
+        await one.add(100 + at);
+        await one.undo(removal);
+      }
+      expect(await one.shown()).toEqual([0, 1, 2, 3, 4, 100, 101, 102, 103, 104]);
+      await one.undo(await one.clear());
+      const batches = 'select up_to from list_batches where account_id = $1';
+      expect(await db.all(batches, [one.account.account.id])).toEqual([{ up_to: 10 }]);
     });
 
     test('a removal without an entry that holds takes all off for good', async () => {
@@ -334,8 +349,8 @@ eachDatabase((database) => {
     await t.pass(0);
     expect(await physical('authlist', one)).toBe(1);
     expect(await listed()).toBe(1);
-    const ranges = 'select * from removed_ranges where account_id = $1';
-    expect(await db.all(ranges, [account_id])).toEqual([]);
+    const batches = 'select * from list_batches where account_id = $1';
+    expect(await db.all(batches, [account_id])).toEqual([]);
   });
 
   test('removals of an older program can still be undone, beside newer ones', async () => {
@@ -355,10 +370,11 @@ eachDatabase((database) => {
       const entry = JSON.stringify([first, second].map((row) => ({ ...row, expiry })));
       await tx.insertMany('removed_entries', [{ ...kept, id: 1, entry, entries: 2 }]);
     });
-    for (const table of ['removals', 'removed_ranges']) await db.script([`drop table ${table}`]);
+    for (const table of ['removals', 'list_batches']) await db.script([`drop table ${table}`]);
     await db.script(removalsByRange(db.engine));
     // The column that the twenty-fourth added.
     await db.script(listsInPages(db.engine).slice(0, 1));
+    await db.script(listBatches(db.engine));
     expect((await one.alice.get('/removals')).body).toMatchObject([{ removal_id: 7, entries: 2 }]);
     await one.add(3);
     const later = await one.clear();
@@ -367,4 +383,47 @@ eachDatabase((database) => {
     await one.undo(later);
     expect(await one.shown()).toEqual([1, 2, 3]);
   });
+
+  test.each(['authlist', 'overrides'] as const)(
+    'removals of a program that kept ranges of ids can still be undone: %s',
+    async (list) => {
+      const one = await scene(list);
+      const { id: account_id } = one.account.account;
+      await one.add(1, 2, 3, 4, 5, 6, 7, 8);
+      const ids = (await one.alice.get(`/${list}`)).body.map(({ id }: { id: number }) => id);
+      expect(ids).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      await t.write(async (tx) => {
+        const counts = { entries: 2, kept: 0, lost: 0, at: tx.now, chosen: 0 };
+        const removals = [101, 102].map((removal_id) => ({ account_id, removal_id, list }));
+        await tx.insertMany(
+          'removals',
+          removals.map((removal) => ({ ...removal, ...counts })),
+        );
+        await countHeld(tx, account_id, list, -5);
+      });
+      const range = (after_id: number, up_to: number, removal_id: number, restored = 'null') =>
+        `insert into removed_ranges (account_id, list, after_id, up_to, removal_id, restored_revision)
+         values (${account_id}, '${list}', ${after_id}, ${up_to}, ${removal_id}, ${restored})`;
+      await db.script([
+        'drop table list_batches',
+        ...removalsByRange(db.engine).filter((statement) => /removed_ranges[ (]/.test(statement)),
+        // Removed; restored; a gap; final; of another removal; a gap; of that removal again.
+        ...[range(0, 2, 101), range(2, 3, 0, '1'), range(4, 5, 0)],
+        ...[range(5, 6, 102), range(7, 8, 102)],
+      ]);
+      await db.script(listBatches(db.engine));
+      expect(await one.shown()).toEqual([3, 4, 7]);
+      await one.add(9);
+      expect(await one.undo(102)).toEqual({ restored: 2, left_out: 0 });
+      expect(await one.shown()).toEqual([3, 4, 6, 7, 8, 9]);
+      expect(await physical(list, one)).toBe(9);
+      await t.pass(0);
+      expect(await physical(list, one)).toBe(8);
+      const all = await one.clear();
+      expect(await one.undo(101)).toEqual({ restored: 2, left_out: 0 });
+      expect(await one.shown()).toEqual([1, 2]);
+      await one.undo(all);
+      expect(await one.shown()).toEqual([1, 2, 3, 4, 6, 7, 8, 9]);
+    },
+  );
 });
