@@ -16,7 +16,7 @@ import {
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
-import { keepMending } from './mending.ts';
+import { keepMending } from './repair.ts';
 import { type Asked, answerTo } from './questions.ts';
 import { emptySnapshot, Revocation } from './revocation.ts';
 
