@@ -59,15 +59,15 @@ export function mayDial(
  * The addresses that this machine has now, as far as its interfaces tell; or those that were `known` before, where
  * they cannot be asked. Errors: they cannot, as when no descriptor is left, and none were known.
  */
-export function ownAddresses(known?: ReadonlySet<string>): ReadonlySet<string> {
+export function ownAddresses(lastAddresses?: ReadonlySet<string>): ReadonlySet<string> {
   let interfaces: ReturnType<typeof networkInterfaces>;
   try {
     interfaces = networkInterfaces();
   } catch (error) {
-    if (known) return known;
+    if (lastAddresses) return lastAddresses;
     throw error;
   }
-  const addresses = Object.values(interfaces).flatMap((one) => one ?? []);
+  const addresses = Object.values(interfaces).flatMap((entries) => entries ?? []);
   return new Set(addresses.flatMap(({ address }) => canonicalAddress(address) ?? []));
 }
 

@@ -56,8 +56,8 @@ export class Certificate {
   get end(): CertificateEnd | undefined {
     if (!this.#current) return undefined;
     const { begins_at, ends_at } = this.#current;
-    const left = ends_at - this.#now();
-    const isSoon = left <= Math.min(soon_seconds, (ends_at - begins_at) * soon_part);
+    const remainingSeconds = ends_at - this.#now();
+    const isSoon = remainingSeconds <= Math.min(soon_seconds, (ends_at - begins_at) * soon_part);
     return { expiry: ends_at, isSoon };
   }
 
@@ -65,12 +65,12 @@ export class Certificate {
   faults(): Fault[] {
     if (!this.end?.isSoon || !this.#files) return [];
     const ends_at = this.end.expiry;
-    const left = ends_at - this.#now();
+    const remainingSeconds = ends_at - this.#now();
     const ends = timeOf(ends_at);
     const says =
-      left <= 0
+      remainingSeconds <= 0
         ? `expired at ${ends}: clients that verify it do not connect`
-        : `expires at ${ends}, in ${Math.floor(left / day_seconds)} days`;
+        : `expires at ${ends}, in ${Math.floor(remainingSeconds / day_seconds)} days`;
     const subject = this.#files.cert_file;
     return [{ kind: 'certificate', subject, message: `The certificate of ${subject} ${says}.` }];
   }

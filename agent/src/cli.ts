@@ -234,9 +234,9 @@ const doctor = command({
     ),
   },
   run: async ({ arguments: { url }, options: { outbound = usualOutbound } }, env) => {
-    const asked = { url, outbound: outbound === 'none' ? undefined : outbound };
+    const options = { url, outbound: outbound === 'none' ? undefined : outbound };
     const { examine } = await import('./doctor/doctor.ts');
-    const value = await examine(env, asked);
+    const value = await examine(env, options);
     const parts = [findingsPart(value.findings, process.stdout.isTTY)];
     return { value, parts, code: value.state === 'fault' ? 1 : 0 };
   },

@@ -115,7 +115,7 @@ export function readConfig(env: Environment): Config {
   const vpnDns = (): string[] => {
     const servers = text('EXITWARD_AGENT_VPN_DNS', '9.9.9.9,149.112.112.112').split(',');
     const addresses = servers.map((server) => server.trim());
-    if (!addresses.every((one) => isIPv4(one))) {
+    if (!addresses.every((address) => isIPv4(address))) {
       fault('EXITWARD_AGENT_VPN_DNS', 'IPv4 addresses such as 9.9.9.9,149.112.112.112');
     }
     return addresses;

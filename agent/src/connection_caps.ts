@@ -51,8 +51,8 @@ export function connectionCaps(
   settings: CapSettings,
   descriptors = descriptorLimit(),
 ): ConnectionCaps {
-  const kept = Math.min(256 + Math.floor(descriptors / 32), Math.floor(descriptors / 2));
-  const free = descriptors - kept;
+  const reserve = Math.min(256 + Math.floor(descriptors / 32), Math.floor(descriptors / 2));
+  const free = descriptors - reserve;
   const eighth = Math.max(1, Math.floor(free / 8));
   const carried = Math.max(1, Math.floor((free - eighth) / 2));
   const all = Math.min(settings.all ?? carried, carried);

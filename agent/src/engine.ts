@@ -37,7 +37,7 @@ export interface Poll {
 }
 
 /** The part of the traffic that is on disk: nothing of it is forgotten, whatever dies. */
-export interface Kept {
+export interface Stored {
   /** Of the last poll that is kept. */
   readonly cursor: unknown;
   /** By connection: the bytes counted so far of requests that are not finished. */
@@ -95,7 +95,7 @@ export interface Engine {
    * last poll's. `isExtra`: it comes sooner than the usual poll. It can be polled after it was stopped, for its last
    * traffic.
    */
-  poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll>;
+  poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll>;
   /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request or login, by the same policy and code that decides on real ones. */

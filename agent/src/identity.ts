@@ -94,16 +94,16 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
 async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
   const path = journalPath(state_dir);
   if (!existsSync(path)) return undefined;
-  const left = `${path}.${nodeOf(state_dir)}-${systemClock.now()}.left`;
+  const asidePath = `${path}.${nodeOf(state_dir)}-${systemClock.now()}.left`;
   const log = pino({ level: 'silent' });
   const journal = await Journal.open(path, { log }).catch(() => undefined);
   if (!journal) {
-    await rename(path, left);
-    return { path: left, bytes: null };
+    await rename(path, asidePath);
+    return { path: asidePath, bytes: null };
   }
   const bytes = journal.pending().reduce((sum, { up, down }) => sum + up + down, 0);
-  await journal.leave(left).finally(() => journal.close());
-  return { path: left, bytes };
+  await journal.leave(asidePath).finally(() => journal.close());
+  return { path: asidePath, bytes };
 }
 
 function nodeOf(state_dir: string): number | 'unknown' {

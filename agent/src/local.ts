@@ -146,11 +146,11 @@ async function respond(
     response.end(JSON.stringify(value));
   };
   try {
-    const asked = `${request.method} ${request.url}`;
-    if (asked === 'GET /status') send(200, local.status());
-    else if (asked === 'POST /explain') {
+    const route = `${request.method} ${request.url}`;
+    if (route === 'GET /status') send(200, local.status());
+    else if (route === 'POST /explain') {
       send(200, await local.explain((await readJson(request)) as QuestionValue | LoginQuestion));
-    } else send(404, { message: `There is no ${asked}.` });
+    } else send(404, { message: `There is no ${route}.` });
   } catch (error) {
     send(500, { message: (error as Error).message });
   }

@@ -133,8 +133,8 @@ export class Metrics {
   async text(): Promise<string> {
     for (const clear of this.#clears) clear();
     const facts = this.#read();
-    this.#tellNode(facts);
-    if (facts.counts) this.#tellEngine(facts.counts, facts.listeners);
+    this.#setNode(facts);
+    if (facts.counts) this.#setEngine(facts.counts, facts.listeners);
     try {
       const { bavail, blocks, bsize } = await statfs(this.#dir);
       this.#free.set(bavail * bsize);
@@ -145,7 +145,7 @@ export class Metrics {
     return this.registry.metrics();
   }
 
-  #tellNode({ status, held, behind_seconds = 0, oldest_usage_at, transferred }: Facts): void {
+  #setNode({ status, held, behind_seconds = 0, oldest_usage_at, transferred }: Facts): void {
     const { version, engine, state, stored, applied, heard_at, exits, vpn, faults } = status;
     this.#build.set({ version, node_version: process.version, engine }, 1);
     setCounter(this.#traffic, [
@@ -168,21 +168,21 @@ export class Metrics {
       if (position) this.#revision.set({ at }, position.revision);
     }
     if (held) {
-      const known = applied?.epoch === held.epoch ? applied.revision : 0;
-      this.#lag.set(Math.max(0, held.revision - known));
+      const appliedRevision = applied?.epoch === held.epoch ? applied.revision : 0;
+      this.#lag.set(Math.max(0, held.revision - appliedRevision));
     }
     this.#behind.set(behind_seconds);
     this.#rows.set(status.usage_waiting);
     this.#oldest.set(
       oldest_usage_at === undefined ? 0 : Math.max(0, this.#now() - oldest_usage_at),
     );
-    for (const [kind, some] of Map.groupBy(faults, ({ kind }) => kind)) {
-      this.#faults.set({ kind }, some.length);
-      this.#since.set({ kind }, Math.min(...some.map(({ since }) => since)));
+    for (const [kind, ofKind] of Map.groupBy(faults, ({ kind }) => kind)) {
+      this.#faults.set({ kind }, ofKind.length);
+      this.#since.set({ kind }, Math.min(...ofKind.map(({ since }) => since)));
     }
   }
 
-  #tellEngine(counts: EngineCounts, listeners: Facts['listeners'] = new Map()): void {
+  #setEngine(counts: EngineCounts, listeners: Facts['listeners'] = new Map()): void {
     const { decisions, open_connections, policy, squids, deciders, tunnels } = counts;
     this.#decisions = decisions;
     setCounter(

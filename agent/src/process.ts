@@ -29,7 +29,7 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
     const running = await runAgent(config);
     // Without the control plane it has started, too: it serves by what is on disk.
     const patience = sleep(longest_start_seconds * 1000, undefined, { ref: false });
-    if (notify_socket) void Promise.race([running.following, patience]).then(tellSystemd);
+    if (notify_socket) void Promise.race([running.following, patience]).then(notifySystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
   } finally {
     for (const signal of signals) process.off(signal, onSignal);
@@ -38,6 +38,6 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
 }
 
 /** Lets whoever waits for the start go on. */
-function tellSystemd(): void {
+function notifySystemd(): void {
   execFile('systemd-notify', ['--ready'], () => {});
 }

@@ -230,7 +230,7 @@ describe('a meter', () => {
     // A write that fails, so that the file is written anew.
     await journal.close();
     await expect(journal.acknowledged(0)).rejects.toThrow();
-    await journal.mend();
+    await journal.repair();
     await journal.close();
     journal = await Journal.open(path, { log: pino({ level: 'silent' }) });
     meter = new Meter({ engine, journal, clock, log: silent, poll_seconds: 1 });

@@ -55,7 +55,7 @@ const trackedSquid = (ownerOf: (connection: string) => Owner | undefined): Track
   log: new MeterLog(path, { datasync: async () => {} }),
   ports: [11001],
   tls_ports: new Set<number>(),
-  async tellDeciders(listed, take) {
+  async sendList(listed, take) {
     const opened = listed.flatMap((connection): Opened => {
       const owner = ownerOf(connection);
       return owner ? [[connection, authorityOf(owner)]] : [];
@@ -557,9 +557,9 @@ describe('the states of a connection in the agent', () => {
   const poll = async (...listed: Socket[]) => {
     sockets = listed;
     const squid = trackedSquid(() => told);
-    const tellDeciders: TrackedSquid['tellDeciders'] = async (...list) =>
-      hasDecider && squid.tellDeciders(...list);
-    const answer = await connections.poll(cursor, [{ ...squid, tellDeciders }], now);
+    const sendList: TrackedSquid['sendList'] = async (...list) =>
+      hasDecider && squid.sendList(...list);
+    const answer = await connections.poll(cursor, [{ ...squid, sendList }], now);
     cursor = answer.cursor;
     return answer;
   };
@@ -680,12 +680,12 @@ describe('the states of a connection in the agent', () => {
     connections = new Connections({ listSockets: async () => sockets, closeSuspects: () => {} });
     let lists = 0;
     const squid = { ...trackedSquid(() => told), ports: undefined };
-    const tellDeciders = async () => {
+    const sendList = async () => {
       lists += 1;
       return true;
     };
     sockets = [];
-    const unknown = await connections.poll(before, [{ ...squid, tellDeciders }], 1);
+    const unknown = await connections.poll(before, [{ ...squid, sendList }], 1);
     expect([lists, unknown.cursor]).toEqual([0, before]);
     const { open } = await poll(socket());
     expect(open).toEqual([{ connection: idOf('c1'), ...owner, up: 3, down: 3 }]);

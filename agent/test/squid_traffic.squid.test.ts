@@ -33,7 +33,7 @@ const tracked = (): TrackedSquid => ({
   log: new MeterLog(join(dir, 'access.log')),
   ports: [port],
   tls_ports: new Set<number>(),
-  async tellDeciders(listed, take) {
+  async sendList(listed, take) {
     take(listed.filter((one) => isOurs(one)).map((one) => [one, authority]));
     return true;
   },

@@ -27,7 +27,7 @@ test('changes that a power cut may take are not sound until they are written ane
   expect((await readStored(dir)).position).toEqual({ epoch, revision: 11 });
 
   heal();
-  expect([await store.mend(), store.faults()]).toEqual([true, []]);
+  expect([await store.repair(), store.faults()]).toEqual([true, []]);
   store.append(12, noon, []);
   expect((await readStored(dir)).position).toEqual({ epoch, revision: 12 });
 });

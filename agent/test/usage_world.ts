@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Engine, Kept } from '../src/engine.ts';
+import type { Engine, Stored } from '../src/engine.ts';
 import type { TrackedSquid } from '../src/squid/agent/connection.ts';
 import { Connections } from '../src/squid/agent/connections.ts';
 import { MeterLog, noteStart } from '../src/squid/agent/meter_log.ts';
@@ -378,7 +378,7 @@ export class World {
 
   // ---- The engine -------------------------------------------------------------------------
 
-  async #poll(cursor: unknown, kept?: Kept) {
+  async #poll(cursor: unknown, kept?: Stored) {
     const { agent } = this;
     if (!agent) throw new Error('there is no agent');
     const squid = this.#tracked(agent);
@@ -397,7 +397,7 @@ export class World {
       tls_ports: new Set(),
       start: agent.start,
       destroyed: agent.destroyedAtStart,
-      tellDeciders: async (listed, take) => {
+      sendList: async (listed, take) => {
         const clients = [...this.#open.values()].filter(({ key }) => listed.includes(nameOf(key)));
         if (this.isSquidUp) take(clients.map(ownerOf));
         return this.isSquidUp;

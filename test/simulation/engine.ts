@@ -1,6 +1,6 @@
 // The engine of the simulation: evaluates by a real replica of the policy, and carries connections that are only numbers.
 
-import type { Finished, Kept, Poll } from '../../agent/src/engine.ts';
+import type { Finished, Poll, Stored } from '../../agent/src/engine.ts';
 import {
   type Decision,
   decide,
@@ -143,7 +143,7 @@ export class SimulatedEngine {
   }
 
   /** `isHeard`: whether the one who asks is there when the response comes. */
-  async poll(cursor: unknown, kept: Kept, isHeard: () => boolean): Promise<Poll> {
+  async poll(cursor: unknown, kept: Stored, isHeard: () => boolean): Promise<Poll> {
     if (!this.#vpn) return this.#pollProxies(cursor);
     const cursors = cursorsOf(cursor);
     const { counted } = kept;

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { Kept } from '../../agent/src/engine.ts';
+import type { Stored } from '../../agent/src/engine.ts';
 import { Link } from '../../agent/src/link/link.ts';
 import type { Rules } from '../../agent/src/policy/decide.ts';
 import type { Position } from '../../agent/src/policy/records.ts';
@@ -153,7 +153,7 @@ export class Machine implements Owner {
             else resolve(position);
           });
         }),
-      poll: (cursor: unknown, kept: Kept) => this.engine.poll(cursor, kept, () => agent.isAlive),
+      poll: (cursor: unknown, kept: Stored) => this.engine.poll(cursor, kept, () => agent.isAlive),
       explain: () => Promise.reject(new Error('there are no questions in the simulation')),
     };
   }

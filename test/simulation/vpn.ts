@@ -1,6 +1,6 @@
 // The VPN of a simulated machine: the agent's own sessions over a kernel that is only numbers. Kernel and tunnels outlive the engine.
 
-import type { Kept, Poll } from '../../agent/src/engine.ts';
+import type { Poll, Stored } from '../../agent/src/engine.ts';
 import type { Allowed, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import { rangeOf } from '../../agent/src/vpn/pool.ts';
@@ -114,7 +114,7 @@ export class SimulatedVpn {
     }
   }
 
-  async poll(cursor: unknown, kept: Kept): Promise<Poll> {
+  async poll(cursor: unknown, kept: Stored): Promise<Poll> {
     if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? null };
     if (this.#options.conduct !== 'tells-again') return this.#sessions.poll(cursor, kept);
     return this.#sessions.poll([], { cursor: [], counted: kept.counted });

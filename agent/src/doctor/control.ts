@@ -32,7 +32,7 @@ async function control(subject: Subject): Promise<Outcome[]> {
   }
   const url = new URL(subject.url);
   const { host, port } = destinationOf(url);
-  const found: Outcome[] = [];
+  const outcomes: Outcome[] = [];
   const addresses = isIP(host) ? [host] : await addressesOf(host);
   if (addresses.length === 0) {
     return [
@@ -46,16 +46,16 @@ async function control(subject: Subject): Promise<Outcome[]> {
   for (const address of addresses) {
     const error = await canConnect(address, port);
     if (error === undefined) reached.push(address);
-    else found.push(notConnected(host, address, port, error));
+    else outcomes.push(notConnected(host, address, port, error));
   }
   if (reached.length === 0)
-    return found.map(({ sentence, remedy }) => fault(sentence, remedy ?? ''));
+    return outcomes.map(({ sentence, remedy }) => fault(sentence, remedy ?? ''));
   if (url.protocol === 'https:') {
     const certificate = await checkCertificate(host, reached[0] as string, port, subject.clock);
-    found.push(certificate);
-    if (certificate.state === 'fault') return found;
+    outcomes.push(certificate);
+    if (certificate.state === 'fault') return outcomes;
   }
-  return [...found, await checkAnswer(url), ...(await checkSeen(url))];
+  return [...outcomes, await checkAnswer(url), ...(await checkSeen(url))];
 }
 
 function notConnected(host: string, address: string, port: number, error: string): Outcome {
@@ -67,8 +67,8 @@ function notConnected(host: string, address: string, port: number, error: string
 }
 
 async function addressesOf(host: string): Promise<string[]> {
-  const found = await dns.lookup(host, { all: true, verbatim: true }).catch(() => []);
-  return [...new Set(found.map(({ address }) => address))];
+  const entries = await dns.lookup(host, { all: true, verbatim: true }).catch(() => []);
+  return [...new Set(entries.map(({ address }) => address))];
 }
 
 /** Undefined when a connection is taken, else why not; `from` is the address of this machine that it leaves from. */
@@ -129,10 +129,10 @@ async function checkCertificate(
         remedy,
       );
     }
-    const told = `The certificate of the control plane is of ${names} and holds ${days} days more`;
+    const sentence = `The certificate of the control plane is of ${names} and holds ${days} days more`;
     return days < renew_days
-      ? warning(`${told}: it is not renewed by itself.`, 'renew it on the control plane')
-      : ok(`${told}.`);
+      ? warning(`${sentence}: it is not renewed by itself.`, 'renew it on the control plane')
+      : ok(`${sentence}.`);
   } catch (error) {
     return fault(
       `The control plane at ${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
@@ -215,13 +215,13 @@ async function get(url: URL, isTrusted = true): Promise<Response> {
 
 const setClock = 'timedatectl set-ntp true, or: apt-get install systemd-timesyncd';
 
-async function clock({ url, clock: own }: Subject): Promise<Outcome> {
+async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
   if (url !== undefined) {
-    const time = new ControlTime(own);
+    const time = new ControlTime(nodeClock);
     const end = time.begin();
     // A certificate may be refused because of the clock, and the time is no secret: it is asked without a check.
-    const asked = get(healthOf(new URL(url)), false).catch(() => undefined);
-    const date = (await asked)?.date;
+    const response = get(healthOf(new URL(url)), false).catch(() => undefined);
+    const date = (await response)?.date;
     end(date);
     const [wrong] = time.faults();
     if (wrong) return fault(wrong.message, setClock);

@@ -44,7 +44,7 @@ export interface Report {
   findings: Finding[];
 }
 
-export interface Asked {
+export interface ExamineOptions {
   /** Of a control plane; undefined: the one that was joined. */
   url: string | undefined;
   /** A host of the Internet to try; undefined: none. */
@@ -52,8 +52,8 @@ export interface Asked {
 }
 
 /** Looks at everything. Errors: one sentence when the URL is none. */
-export async function examine(env: Environment, asked: Asked): Promise<Report> {
-  const url = asked.url === undefined ? undefined : checkUrl(asked.url);
+export async function examine(env: Environment, options: ExamineOptions): Promise<Report> {
+  const url = options.url === undefined ? undefined : checkUrl(options.url);
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
   const findings = wrong.map(settingsFinding);
   if (config) {
@@ -68,7 +68,7 @@ export async function examine(env: Environment, asked: Asked): Promise<Report> {
       pid: status && findAgent(state_dir),
       listeners: policy?.listeners,
       server: policy?.server ?? undefined,
-      outbound: asked.outbound,
+      outbound: options.outbound,
     };
     findings.push(
       ...(await runChecks(checks.map(({ name, run }) => ({ name, run: () => run(subject) })))),

@@ -17,21 +17,23 @@ export const kernelChecks: NodeCheck[] = [
 
 async function kernel(subject: Subject): Promise<Outcome[]> {
   const { config, listeners } = subject;
-  const found: Outcome[] = [];
+  const outcomes: Outcome[] = [];
   if (config.engine === 'squid') {
     // The bytes of open connections come from there; ss prints nothing at all where the kernel does not tell.
-    const told = await run('ss', ['-tinHO', 'state', 'listening']).catch((error: Error) => error);
-    if (told instanceof Error) {
-      found.push(
+    const sockets = await run('ss', ['-tinHO', 'state', 'listening']).catch(
+      (error: Error) => error,
+    );
+    if (sockets instanceof Error) {
+      outcomes.push(
         fault(
-          `The kernel does not tell of its connections (${told.message.trim()}): open ones are not counted.`,
+          `The kernel does not tell of its connections (${sockets.message.trim()}): open ones are not counted.`,
           'modprobe tcp_diag',
         ),
       );
     }
   }
   if (/^1/.test(sysctl('net/ipv4/ip_nonlocal_bind'))) {
-    found.push(
+    outcomes.push(
       warning(
         'ip_nonlocal_bind is on, which the agent does not need: an exit that is not on this machine is not noticed.',
         'sysctl -w net.ipv4.ip_nonlocal_bind=0, and in /etc/sysctl.d',
@@ -44,14 +46,14 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
   const within = wanted.filter((port) => port >= first && port <= last && !isIn(reserved, port));
   if (within.length > 0) {
     const range = `${Math.min(...within)}-${Math.max(...within)}`;
-    found.push(
+    outcomes.push(
       warning(
         `The kernel takes ports of ${first} to ${last} for connections of this machine, ${listed(within.map(String))} among them: a port of the proxy may be taken when it is to open.`,
         `sysctl -w net.ipv4.ip_local_reserved_ports=${reserved ? `${reserved},` : ''}${range}, and in /etc/sysctl.d`,
       ),
     );
   }
-  if (found.length > 0) return found;
+  if (outcomes.length > 0) return outcomes;
   return [ok('The kernel tells of connections, and leaves the ports of the proxy alone.')];
 }
 
@@ -75,10 +77,10 @@ function descriptors({ config, pid }: Subject): Outcome {
   const limit = descriptorLimit(pid);
   const { all, address } = connectionCaps(config.caps, limit);
   const whose = pid === undefined ? 'A process that is started here' : 'The agent';
-  const told = `${whose} may open ${limit} descriptors: ${all} connections in all, ${address} of one address`;
-  if (limit >= few_descriptors) return ok(`${told}.`);
+  const sentence = `${whose} may open ${limit} descriptors: ${all} connections in all, ${address} of one address`;
+  if (limit >= few_descriptors) return ok(`${sentence}.`);
   return warning(
-    `${told}; expected ${few_descriptors} or more.`,
+    `${sentence}; expected ${few_descriptors} or more.`,
     pid === undefined
       ? 'ulimit -Hn; the unit of the package has LimitNOFILE=65536:524288'
       : 'systemctl edit exitward-agent: LimitNOFILE=65536:524288',

@@ -18,7 +18,7 @@ export const nameChecks: NodeCheck[] = [
 ];
 
 /** A response of a name server: `absent` is that there is no such name. */
-interface Told {
+interface Reply {
   what: 'addresses' | 'absent' | 'nothing';
   addresses: string[];
   /** The code of what failed. */
@@ -34,18 +34,20 @@ async function names(subject: Subject): Promise<Outcome[]> {
   if (servers.length === 0) {
     return [fault('There is no name server.', `name one in ${where}`)];
   }
-  const found = await Promise.all(servers.map((server) => judge(server, where, subject)));
-  const good = found.filter(({ state }) => state !== 'fault');
-  if (good.length === 0) return found;
+  const outcomes = await Promise.all(servers.map((server) => judge(server, where, subject)));
+  const good = outcomes.filter(({ state }) => state !== 'fault');
+  if (good.length === 0) return outcomes;
   // With one that answers, names are resolved, after the patience with the others.
-  return found.map((one) => (one.state === 'fault' ? { ...one, state: 'warning' } : one));
+  return outcomes.map((outcome) =>
+    outcome.state === 'fault' ? { ...outcome, state: 'warning' } : outcome,
+  );
 }
 
 async function judge(server: string, where: string, subject: Subject): Promise<Outcome> {
   // A name of 128 random bits, which is of no one.
   const absent = `${randomBytes(16).toString('hex')}.com`;
   const host = subject.url && new URL(subject.url).hostname;
-  const known =
+  const controlName =
     host && !isIP(host.replace(/[[\]]/g, '')) && host !== 'localhost' ? host : undefined;
   const wrong = await ask(server, absent, subject);
   if (wrong.what === 'nothing') {
@@ -60,28 +62,28 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
       `another one in ${where}, such as 9.9.9.9`,
     );
   }
-  const right = known === undefined ? undefined : await ask(server, known, subject);
+  const right = controlName === undefined ? undefined : await ask(server, controlName, subject);
   if (right && right.what !== 'addresses') {
     return warning(
-      `The name server ${server} has no address for ${known}, the control plane.`,
-      `dig @${server} ${known}`,
+      `The name server ${server} has no address for ${controlName}, the control plane.`,
+      `dig @${server} ${controlName}`,
     );
   }
   const milliseconds = Math.round(right?.milliseconds ?? wrong.milliseconds);
-  const told = `The name server ${server} answers in ${milliseconds} ms, and truly of a name that does not exist`;
-  if (milliseconds <= slow_milliseconds) return ok(`${told}.`);
+  const sentence = `The name server ${server} answers in ${milliseconds} ms, and truly of a name that does not exist`;
+  if (milliseconds <= slow_milliseconds) return ok(`${sentence}.`);
   return warning(
-    `${told}: slow; expected ${slow_milliseconds} ms at most.`,
+    `${sentence}: slow; expected ${slow_milliseconds} ms at most.`,
     `another one in ${where}, or a resolver on this machine: apt-get install unbound`,
   );
 }
 
-async function ask(server: string, name: string, { clock }: Subject): Promise<Told> {
+async function ask(server: string, name: string, { clock }: Subject): Promise<Reply> {
   const resolver = new dns.Resolver({ timeout: 1500, tries: 2 });
   resolver.setServers([server]);
   const start = clock.steady();
   const timer = setTimeout(() => resolver.cancel(), patience_seconds * 1000);
-  const told = (what: Told['what'], addresses: string[] = [], error = ''): Told => ({
+  const replyOf = (what: Reply['what'], addresses: string[] = [], error = ''): Reply => ({
     what,
     addresses,
     error,
@@ -92,10 +94,10 @@ async function ask(server: string, name: string, { clock }: Subject): Promise<To
       if (error.code === NODATA) return resolver.resolve6(name);
       throw error;
     });
-    return told('addresses', four);
+    return replyOf('addresses', four);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    return code === NOTFOUND || code === NODATA ? told('absent') : told('nothing', [], code);
+    return code === NOTFOUND || code === NODATA ? replyOf('absent') : replyOf('nothing', [], code);
   } finally {
     clearTimeout(timer);
   }
@@ -122,20 +124,20 @@ async function outbound(subject: Subject): Promise<Outcome[]> {
     const target = (four ?? six) as string;
     return [judgeExit(host, undefined, await tryPorts(target, undefined))];
   }
-  const found: Outcome[] = [];
+  const outcomes: Outcome[] = [];
   for (let at = 0; at < exits.length; at += most_at_once) {
-    const some = exits.slice(at, at + most_at_once).map(async (exit) => {
+    const trials = exits.slice(at, at + most_at_once).map(async (exit) => {
       const target = isIPv6(exit) ? six : four;
       if (target === undefined) return [];
       return [judgeExit(host, exit, await tryPorts(target, exit))];
     });
-    found.push(...(await Promise.all(some)).flat());
+    outcomes.push(...(await Promise.all(trials)).flat());
   }
-  const bad = found.filter(({ state }) => state !== 'ok');
+  const bad = outcomes.filter(({ state }) => state !== 'ok');
   if (bad.length > 0) return bad;
-  const untried = exits.length - found.length;
+  const untried = exits.length - outcomes.length;
   const others = untried === 0 ? '' : `; ${host} has no address of the family of ${untried} others`;
-  return [ok(`Connections to ${host} leave on 80 and 443 from ${found.length} exits${others}.`)];
+  return [ok(`Connections to ${host} leave on 80 and 443 from ${outcomes.length} exits${others}.`)];
 }
 
 /** By port: undefined, or why no connection was made. */

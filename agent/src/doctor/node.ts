@@ -10,25 +10,25 @@ export const nodeChecks: NodeCheck[] = [
 
 function node({ identity, status, config }: Subject): Outcome[] {
   if (!identity) return [ok('This machine has not joined a network yet.')];
-  const told = `This machine is node ${identity.node} of ${identity.server}`;
+  const sentence = `This machine is node ${identity.node} of ${identity.server}`;
   if (!status) {
     return [
       warning(
-        `${told}, and no agent runs on ${config.state_dir}.`,
+        `${sentence}, and no agent runs on ${config.state_dir}.`,
         'systemctl enable --now exitward-agent, or exitward-agent run',
       ),
     ];
   }
   const state =
     status.state === 'following'
-      ? ok(`${told}; its agent ${status.version} follows the control plane.`)
+      ? ok(`${sentence}; its agent ${status.version} follows the control plane.`)
       : status.state === 'revoked'
         ? fault(
-            `${told}, and the network revoked it: nobody is let in.`,
+            `${sentence}, and the network revoked it: nobody is let in.`,
             'exitward-agent join --again URL CODE, with a new code',
           )
         : warning(
-            `${told}; its agent ${status.version} does not hear the control plane at the moment.`,
+            `${sentence}; its agent ${status.version} does not hear the control plane at the moment.`,
             'journalctl -u exitward-agent -n 50',
           );
   const faults = status.faults.map(({ kind, message }) =>

@@ -14,7 +14,7 @@ export const portChecks: NodeCheck[] = [
 /** The addresses of this machine that others may know. */
 export function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
-    .flatMap((some) => some ?? [])
+    .flatMap((entries) => entries ?? [])
     .filter(({ internal, address, scopeid }) => !internal && address !== '' && !scopeid)
     .map(({ address }) => address);
 }
@@ -25,12 +25,13 @@ export function exitsOf({ listeners }: Subject): string[] {
 }
 
 async function addresses(subject: Subject): Promise<Outcome> {
-  const own = ownAddresses();
-  const told = own.length === 0 ? 'none but its own loopback' : listed(own);
+  const localAddresses = ownAddresses();
+  const addressList =
+    localAddresses.length === 0 ? 'none but its own loopback' : listed(localAddresses);
   const exits = exitsOf(subject);
   if (exits.length === 0) {
-    const sentence = `This machine has the addresses ${told}`;
-    return own.length === 0
+    const sentence = `This machine has the addresses ${addressList}`;
+    return localAddresses.length === 0
       ? warning(`${sentence}: no exit can be on it.`, 'ip address add ADDRESS/PREFIX dev INTERFACE')
       : ok(`${sentence}; the exits of its server must be among them.`);
   }
@@ -38,7 +39,7 @@ async function addresses(subject: Subject): Promise<Outcome> {
   for (const ip of exits) if (await isMissing(ip)) missing.push(ip);
   if (missing.length > 0) {
     return fault(
-      `The exits ${listed(missing)} are not on this machine, which has ${told}: no connection can leave from them.`,
+      `The exits ${listed(missing)} are not on this machine, which has ${addressList}: no connection can leave from them.`,
       `ip address add ${missing[0]} dev INTERFACE, and for good where the system configures its network`,
     );
   }
@@ -63,9 +64,9 @@ async function ports(subject: Subject): Promise<Outcome> {
   const others = held.filter(({ pid }) => pid !== undefined && !isOurs(subject, pid));
   const [first] = others;
   if (first?.pid !== undefined) {
-    const taken = listed([...new Set(others.map(({ port }) => String(port)))]);
+    const portList = listed([...new Set(others.map(({ port }) => String(port)))]);
     return fault(
-      `The ports ${taken} are held by ${nameOf(first.pid)} (process ${first.pid}), not by the agent.`,
+      `The ports ${portList} are held by ${nameOf(first.pid)} (process ${first.pid}), not by the agent.`,
       `ss -tlnp 'sport = :${first.port}', then stop that program`,
     );
   }
@@ -95,13 +96,15 @@ async function ports(subject: Subject): Promise<Outcome> {
 const usual = { first: 10_000, last: 12_999 };
 
 function beforeJoining(listening: ReadonlyMap<number, string[]>): Outcome {
-  const taken = [...listening.keys()].filter((port) => port >= usual.first && port <= usual.last);
-  if (taken.length === 0) {
+  const occupied = [...listening.keys()].filter(
+    (port) => port >= usual.first && port <= usual.last,
+  );
+  if (occupied.length === 0) {
     return ok(`The ports ${usual.first} to ${usual.last} of the usual port scheme are free.`);
   }
   return warning(
-    `Another program listens on ${listed(taken.map(String))}: of the usual port scheme, which has ${usual.first} to ${usual.last}.`,
-    `ss -tlnp 'sport = :${taken[0]}'`,
+    `Another program listens on ${listed(occupied.map(String))}: of the usual port scheme, which has ${usual.first} to ${usual.last}.`,
+    `ss -tlnp 'sport = :${occupied[0]}'`,
   );
 }
 
@@ -146,7 +149,7 @@ export function findAgent(state_dir: string): number | undefined {
   const lock = `@exitward-agent-${folder.dev}-${folder.ino}`;
   const line = readFileSync('/proc/net/unix', 'utf8')
     .split('\n')
-    .find((one) => one.endsWith(` ${lock}`));
+    .find((row) => row.endsWith(` ${lock}`));
   const inode = line?.trim().split(/\s+/)[6];
   return inode === undefined ? undefined : ownersOf([inode]).get(inode);
 }

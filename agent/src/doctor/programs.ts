@@ -18,7 +18,7 @@ export const programChecks: NodeCheck[] = [
 ];
 
 /** The output of a program; undefined: it is not there. */
-export async function told(program: string, ...args: string[]): Promise<string | undefined> {
+export async function outputOf(program: string, ...args: string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
     return stdout + stderr;
@@ -31,7 +31,7 @@ export async function told(program: string, ...args: string[]): Promise<string |
 
 async function squid({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine needs no Squid.');
-  const text = await told(config.squid, '-v');
+  const text = await outputOf(config.squid, '-v');
   if (text === undefined) {
     return fault(`There is no ${config.squid}.`, `${squidPackage}, or set EXITWARD_AGENT_SQUID`);
   }
@@ -66,7 +66,7 @@ async function programs({ config }: Subject): Promise<Outcome> {
   const needed = { ss: 'iproute2', setpriv: 'util-linux' };
   const missing: string[] = [];
   for (const [program, name] of Object.entries(needed)) {
-    if ((await told(program, '--version')) === undefined) missing.push(name);
+    if ((await outputOf(program, '--version')) === undefined) missing.push(name);
   }
   if (missing.length === 0) return ok('The other programs that the agent runs are there.');
   return fault(
@@ -82,7 +82,7 @@ async function firewall({ config }: Subject): Promise<Outcome> {
     );
   }
   // It only reads, and needs what writing needs.
-  const rules = await told('nft', 'list', 'tables').catch((error: Error) => error);
+  const rules = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (rules === undefined) return fault('There is no nft.', 'apt-get install nftables');
   if (rules instanceof Error) {
     return fault(

@@ -14,20 +14,22 @@ import {
   type Lack,
   listLacks,
 } from '../vpn/machine.ts';
-import { told } from './programs.ts';
+import { outputOf } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const vpnChecks: NodeCheck[] = [
   {
     name: 'vpn',
-    run: (subject) => tell(subject, 'a VPN', servedServices, lacksOf),
+    run: (subject) => examineService(subject, 'a VPN', servedServices, lacksOf),
   },
   {
     name: 'vpn-l2tp',
     run: (subject) => {
       const served = (server: ServerValue) =>
-        servedServices(server).filter((one) => one === 'vpn-l2tp');
-      return tell(subject, 'vpn-l2tp', served, ({ config }) => [findLackOfL2tp(config.vpn)]);
+        servedServices(server).filter((service) => service === 'vpn-l2tp');
+      return examineService(subject, 'vpn-l2tp', served, ({ config }) => [
+        findLackOfL2tp(config.vpn),
+      ]);
     },
   },
 ];
@@ -41,7 +43,7 @@ const pluginPackages = {
   openssl: 'libstrongswan-standard-plugins',
 };
 
-async function tell(
+async function examineService(
   subject: Subject,
   name: string,
   servedBy: (server: ServerValue) => readonly VpnService[],
@@ -91,7 +93,7 @@ function pluginLacks(): Lack[] {
 
 /** It only reads, and needs what writing needs. */
 async function firewallLack(): Promise<Lack | undefined> {
-  const tables = await told('nft', 'list', 'tables').catch((error: Error) => error);
+  const tables = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (tables === undefined)
     return { sentence: 'there is no nft', remedy: 'apt-get install nftables' };
   if (!(tables instanceof Error)) return undefined;

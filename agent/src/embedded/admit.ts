@@ -97,17 +97,17 @@ async function addressesOf(
   host: string,
 ): Promise<string[] | Rejection> {
   // The decision has checked these.
-  const known = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
-  if (known !== undefined) return [known];
+  const address = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
+  if (address !== undefined) return [address];
   // Of the exit's own family: an address of the other one could not be reached from it.
-  const [own, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
-  const addresses = await resolver.resolve(host, own);
+  const [family, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
+  const addresses = await resolver.resolve(host, family);
   if (!addresses) return 'unresolved';
   if (authority.by === 'probe') return addresses.length > 0 ? addresses : 'unresolved';
   const mayBe = (address: string) => mayReach(replica.policy, rules, address);
   if (addresses.length > 0) {
-    const some = addresses.filter(mayBe);
-    return some.length > 0 ? some : 'destination_refused';
+    const allowed = addresses.filter(mayBe);
+    return allowed.length > 0 ? allowed : 'destination_refused';
   }
   const others = (await resolver.resolve(host, other)) ?? [];
   if (others.length === 0) return 'unresolved';

@@ -91,8 +91,8 @@ export class Listeners {
         message: `The certificate of until now stays: ${fault}`,
       });
     }
-    const known = new Set(this.#faults.map(({ message }) => message));
-    for (const { message } of faults) if (!known.has(message)) this.#log.error(message);
+    const earlier = new Set(this.#faults.map(({ message }) => message));
+    for (const { message } of faults) if (!earlier.has(message)) this.#log.error(message);
     this.#faults = faults;
   }
 

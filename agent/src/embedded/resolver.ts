@@ -57,13 +57,13 @@ export class Resolver {
   /** Undefined: no server responds in time. A response that comes later is of no use. */
   async #ask(name: string, family: 4 | 6): Promise<RecordWithTtl[] | undefined> {
     const over = new AbortController();
-    const asked =
+    const response =
       family === 4
         ? this.#dns.resolve4(name, { ttl: true })
         : this.#dns.resolve6(name, { ttl: true });
     const silence = this.#clock.sleep(patience_seconds, over.signal).then(() => undefined);
     try {
-      return await Promise.race([asked, silence]);
+      return await Promise.race([response, silence]);
     } finally {
       over.abort();
     }

@@ -24,17 +24,17 @@ export class ControlTime {
   begin(): (date: string | undefined) => void {
     const start = this.#clock.steady();
     return (date) => {
-      const told = Date.parse(date ?? '') / 1000;
-      if (!Number.isNaN(told)) this.#note(told, this.#clock.steady() - start);
+      const date_seconds = Date.parse(date ?? '') / 1000;
+      if (!Number.isNaN(date_seconds)) this.#note(date_seconds, this.#clock.steady() - start);
     };
   }
 
   /** The response was written at `told`, or up to a second later, and some time within this round trip. */
-  #note(told: number, round_trip: number): void {
+  #note(date_seconds: number, round_trip: number): void {
     const now = this.#clock.now();
-    const most = now + precision_seconds - told;
-    const least = now - told - round_trip - precision_seconds;
-    const ahead = least > 0 ? least : Math.min(most, 0);
+    const greatest = now + precision_seconds - date_seconds;
+    const least = now - date_seconds - round_trip - precision_seconds;
+    const ahead = least > 0 ? least : Math.min(greatest, 0);
     if (Math.abs(ahead) > most_seconds) {
       if (Math.abs(ahead - this.#ahead) >= steady_seconds) this.#ahead = ahead;
     } else if (round_trip < quick_seconds) {

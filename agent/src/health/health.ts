@@ -76,7 +76,7 @@ export class HealthChecks {
   readonly #exits = new Map<string, Exit>();
   readonly #vpn: VpnHealth;
   /** Checks that somebody waits for. */
-  #asked = 0;
+  #requests = 0;
   /** Steady seconds. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
@@ -139,17 +139,17 @@ export class HealthChecks {
   async checkNow(ip: string): Promise<ExitCheck> {
     const proxy = this.#proxies().get(ip);
     if (!proxy) return { fault: 'no proxy is served at this exit' };
-    if (this.#asked >= mostAtOnce) return { fault: 'too many checks are under way; try again' };
+    if (this.#requests >= mostAtOnce) return { fault: 'too many checks are under way; try again' };
     const { clock } = this.#options;
     const start = clock.steady();
-    this.#asked += 1;
+    this.#requests += 1;
     try {
       const address = await this.#ask(proxy, new AbortController().signal, patience_seconds);
       return { address, milliseconds: Math.round((clock.steady() - start) * 1000) };
     } catch (error) {
       return { fault: reasonOf(error) };
     } finally {
-      this.#asked -= 1;
+      this.#requests -= 1;
     }
   }
 
@@ -189,8 +189,8 @@ export class HealthChecks {
     const { listeners, listen_host, port_shift, probe_password } = this.#options;
     const proxies = new Map<string, ProxyPort>();
     for (const { exit_ip, port, override, tls } of listeners().values()) {
-      const known = proxies.get(exit_ip);
-      if (override || (known && (tls || !known.tls))) continue;
+      const other = proxies.get(exit_ip);
+      if (override || (other && (tls || !other.tls))) continue;
       proxies.set(exit_ip, {
         host: listen_host ?? '127.0.0.1',
         port: port + port_shift,
@@ -273,7 +273,7 @@ export class HealthChecks {
     // News of nothing: the VPN is not served any more.
     if (!(this.#isNews || (isDue && !this.#isEmpty))) return;
     try {
-      await this.#tell(this.exits(), this.vpn());
+      await this.#send(this.exits(), this.vpn());
       this.#isNews = false;
       this.#reportedAt = clock.steady();
     } catch (error) {
@@ -281,7 +281,7 @@ export class HealthChecks {
     }
   }
 
-  async #tell(exit_ips: ExitHealth[], vpn: VpnReport | undefined): Promise<void> {
+  async #send(exit_ips: ExitHealth[], vpn: VpnReport | undefined): Promise<void> {
     const { control } = this.#options;
     try {
       await control.reportHealth({ exit_ips, ...(vpn && { vpn }) });

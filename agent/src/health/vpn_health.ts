@@ -68,8 +68,8 @@ export class VpnHealth {
     const waiting = [...(this.#options.offer()?.services ?? [])];
     const reasons = new Map<string, string | undefined>();
     const work = async () => {
-      for (let one = waiting.shift(); one && !signal.aborted; one = waiting.shift()) {
-        reasons.set(nameOf(one), await this.#ask(one, signal));
+      for (let service = waiting.shift(); service && !signal.aborted; service = waiting.shift()) {
+        reasons.set(nameOf(service), await this.#ask(service, signal));
       }
     };
     await Promise.all(Array.from({ length: mostAtOnce }, work));

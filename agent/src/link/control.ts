@@ -95,7 +95,7 @@ export class HttpControl implements Control {
   ): AsyncGenerator<StreamEvent> {
     const headers = {
       'last-event-id': `${after.epoch}:${after.revision}`,
-      ...(acknowledges ? this.#told() : { 'exitward-acknowledges': 'false' }),
+      ...(acknowledges ? this.#connectionsHeader() : { 'exitward-acknowledges': 'false' }),
     };
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
@@ -121,11 +121,11 @@ export class HttpControl implements Control {
   }
 
   async acknowledge(position: Position): Promise<void> {
-    await this.#post('/acks', position, this.#told());
+    await this.#post('/acks', position, this.#connectionsHeader());
   }
 
   /** In a header, since a control plane of before would reject a member that it does not know. */
-  #told(): Record<string, string> {
+  #connectionsHeader(): Record<string, string> {
     const connections = this.#connections?.();
     return connections === undefined ? {} : { 'exitward-connections': String(connections) };
   }

@@ -13,12 +13,12 @@ export class EventReader {
   #heldBytes = 0;
 
   /** `most`: characters of the lines of one event that are held until its end has come. */
-  constructor(most: number) {
+  constructor(maxCharacters: number) {
     const begin = () => {
       this.#heldBytes = 0;
     };
     this.#parser = createParser({
-      maxBufferSize: most,
+      maxBufferSize: maxCharacters,
       onEvent: (event) => {
         this.#events.push(event);
         begin();
@@ -27,7 +27,9 @@ export class EventReader {
       onRetry: begin,
       onError: ({ type }) => {
         if (type === 'max-buffer-size-exceeded') {
-          throw new EventTooLong(`an event of the stream is longer than ${most} characters`);
+          throw new EventTooLong(
+            `an event of the stream is longer than ${maxCharacters} characters`,
+          );
         }
         // The others are fields that are not known; the standard passes them over.
         begin();

@@ -16,13 +16,13 @@ import {
 } from '../policy/records.ts';
 import type { Store } from '../store/store.ts';
 import type { ControlPlane, StreamEvent } from './control.ts';
-import { keepMending } from './repair.ts';
-import { type Asked, answerTo } from './questions.ts';
+import { type Answering, answerTo } from './questions.ts';
+import { keepRepaired } from './repair.ts';
 import { emptySnapshot, Revocation } from './revocation.ts';
 
 export interface LinkOptions {
   store: Store;
-  engine: Pick<Engine, 'catchUp'> & Asked;
+  engine: Pick<Engine, 'catchUp'> & Answering;
   control: ControlPlane;
   clock: Clock;
   log: Logger;
@@ -55,7 +55,7 @@ const longest_delay_seconds = 30;
 
 export class Link {
   readonly #store: Store;
-  readonly #engine: Pick<Engine, 'catchUp'> & Asked;
+  readonly #engine: Pick<Engine, 'catchUp'> & Answering;
   readonly #control: ControlPlane;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -66,7 +66,7 @@ export class Link {
   readonly #events = new EventEmitter();
   #applied: Position | undefined;
   /** Something is stored that is not known to be applied. */
-  #isBehind = true;
+  #hasUnapplied = true;
   #unacknowledged: Position | undefined;
   #needsSnapshot = false;
   /** Asked after changes that are stored; to be answered when these are applied. */
@@ -113,13 +113,13 @@ export class Link {
     await Promise.all([
       this.#keepFollowing(signal),
       this.#keepApplying(signal),
-      keepMending(
+      keepRepaired(
         {
           store: this.#store,
           clock: this.#clock,
           log: this.#log,
           moved: (end) => this.#moved(end),
-          onMended: () => this.#noteStored(),
+          onRepaired: () => this.#noteStored(),
         },
         signal,
       ),
@@ -212,7 +212,7 @@ export class Link {
   }
 
   #noteStored(): void {
-    this.#isBehind = true;
+    this.#hasUnapplied = true;
     this.#behind_since ??= this.#clock.steady();
     this.#events.emit('moved');
   }
@@ -258,14 +258,14 @@ export class Link {
 
   async #keepApplying(signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
-      while (!this.#isBehind && !signal.aborted) await this.#moved(signal);
+      while (!this.#hasUnapplied && !signal.aborted) await this.#moved(signal);
       if (signal.aborted) return;
       try {
         await this.#apply();
         failures = 0;
         this.#faults.delete('engine');
       } catch (error) {
-        this.#isBehind = true;
+        this.#hasUnapplied = true;
         this.#faults.set('engine', `Changes cannot be put in force: ${(error as Error).message}`);
         this.#log.error({ err: error, failures }, 'changes cannot be put in force');
         await this.#clock.sleep(delayAfter(failures), signal);
@@ -276,9 +276,9 @@ export class Link {
 
   /** Puts in force all that is held, however many changes that are. */
   async #apply(): Promise<void> {
-    this.#isBehind = false;
+    this.#hasUnapplied = false;
     const stored = this.#store.position;
-    const asked = this.#questions.length;
+    const questionCount = this.#questions.length;
     const applied = await this.#engine.catchUp();
     // A policy that was replaced meanwhile is left to the next round.
     const isSame = stored && stored.epoch === this.#store.position?.epoch;
@@ -289,7 +289,7 @@ export class Link {
     if (held && covers(applied, held)) this.#behind_since = undefined;
     this.#unacknowledged = this.#store.isSound ? this.#storedOf(applied) : undefined;
     this.#events.emit('moved');
-    for (const question of this.#questions.splice(0, asked)) void this.#answer(question);
+    for (const question of this.#questions.splice(0, questionCount)) void this.#answer(question);
   }
 
   /** A worker may be ahead of the disk by what an earlier agent could not write. */
@@ -373,11 +373,11 @@ export class Link {
 
 /** A growing time, random so that not all nodes come at once. */
 function delayAfter(failures: number): number {
-  const most = Math.min(
+  const maxSeconds = Math.min(
     longest_delay_seconds,
     shortest_delay_seconds * 2 ** Math.min(failures, 16),
   );
-  return most * (0.5 + Math.random() / 2);
+  return maxSeconds * (0.5 + Math.random() / 2);
 }
 
 function gap(reason: string): ControlError {

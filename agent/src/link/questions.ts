@@ -31,8 +31,8 @@ export interface Answer {
   revision: number;
 }
 
-export function questionOf(asked: QuestionValue | LoginQuestion): Question {
-  return 'login' in asked ? loginOf(asked) : requestOf(asked);
+export function questionOf(value: QuestionValue | LoginQuestion): Question {
+  return 'login' in value ? loginOf(value) : requestOf(value);
 }
 
 /** With the right password. */
@@ -40,10 +40,10 @@ export function loginOf({ service, login, exit_ip }: LoginQuestion): VpnLogin {
   return { kind: 'login', service, login, exit_ip, proves: () => true };
 }
 
-export function requestOf(asked: QuestionValue): ProxyRequest {
-  const { from: source, port, method, host, destination_port } = asked;
+export function requestOf(value: QuestionValue): ProxyRequest {
+  const { from: source, port, method, host, destination_port } = value;
   const request = { source, port, method, host, destination_port };
-  return { kind: 'request', ...request, credentials: credentialsOf(asked) };
+  return { kind: 'request', ...request, credentials: credentialsOf(value) };
 }
 
 function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['credentials'] {
@@ -54,7 +54,7 @@ function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['cr
 }
 
 /** The parts of a node that answer. */
-export interface Asked extends Pick<Engine, 'explain'> {
+export interface Answering extends Pick<Engine, 'explain'> {
   /** Sends a request through an exit. Undefined: this node sends none. */
   checkExit?(ip: string): Promise<ExitCheck>;
 }
@@ -62,14 +62,14 @@ export interface Asked extends Pick<Engine, 'explain'> {
 /** The engine's decision, and where it is asked for what came of a request through the exit. */
 export async function answerTo(
   question: QuestionValue | LoginQuestion,
-  asked: Asked,
+  node: Answering,
 ): Promise<Answer> {
-  const answer = answerOf(await asked.explain(questionOf(question)));
+  const answer = answerOf(await node.explain(questionOf(question)));
   const isLetThrough = answer.verdict === 'allow';
-  if (!isLetThrough || !wantsCheck(question, answer) || !answer.exit_ip || !asked.checkExit) {
+  if (!isLetThrough || !wantsCheck(question, answer) || !answer.exit_ip || !node.checkExit) {
     return answer;
   }
-  return { ...answer, checked: await asked.checkExit(answer.exit_ip) };
+  return { ...answer, checked: await node.checkExit(answer.exit_ip) };
 }
 
 /** Of what is another account's nothing is sent: the time that it takes would tell of it. */

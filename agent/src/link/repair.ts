@@ -3,22 +3,22 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
 
-export interface Mending {
+export interface Repairing {
   store: Store;
   clock: Clock;
   log: Logger;
   /** Resolves when there may be something to mend, or the signal is aborted. */
   moved: (signal: AbortSignal) => Promise<void>;
   /** All that is held can be acknowledged again. */
-  onMended: () => void;
+  onRepaired: () => void;
 }
 
 const full_pause_seconds = 1;
 /** A disk that loses what it took is given all anew, which is work. */
 const unsynced_pause_seconds = 30;
 
-export async function keepMending(mending: Mending, signal: AbortSignal): Promise<void> {
-  const { store, clock, log, moved, onMended } = mending;
+export async function keepRepaired(options: Repairing, signal: AbortSignal): Promise<void> {
+  const { store, clock, log, moved, onRepaired } = options;
   for (;;) {
     while (store.isSound && !signal.aborted) await moved(signal);
     if (signal.aborted) return;
@@ -27,9 +27,9 @@ export async function keepMending(mending: Mending, signal: AbortSignal): Promis
       const isFull = store.unstored.size > 0;
       await clock.sleep(isFull ? full_pause_seconds : unsynced_pause_seconds, signal);
       if (signal.aborted) return;
-      await store.mend();
+      await store.repair();
     }
     log.info({ ...store.position }, 'the disk keeps changes again');
-    onMended();
+    onRepaired();
   }
 }

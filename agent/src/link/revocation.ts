@@ -20,8 +20,8 @@ export class Revocation {
 
   /** How long to wait before the token is tried again. */
   get delay_seconds(): number {
-    const most = this.isRevoked ? revoked_delay_seconds : doubtful_delay_seconds;
-    return most * (0.95 + Math.random() / 10);
+    const maxSeconds = this.isRevoked ? revoked_delay_seconds : doubtful_delay_seconds;
+    return maxSeconds * (0.95 + Math.random() / 10);
   }
 
   /** The token was accepted. */

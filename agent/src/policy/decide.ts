@@ -1,4 +1,5 @@
-// The one decision, for all engines: it says of a request whose it is, whether it may pass, from which exit, to which address.
+// The decision, the same for all engines: whose request it is, whether it may pass, from which
+// exit, and to which address.
 import { isIPv4 } from 'node:net';
 import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
 import { mayDial } from '../address.ts';
@@ -24,21 +25,24 @@ export interface ProxyRequest {
   credentials: Credentials | null | undefined;
 }
 
-/** A login to a VPN service, as any of its methods tells it. */
+/** A login to a VPN service, by any of its authentication methods. */
 export interface VpnLogin {
   kind: 'login';
   service: string;
   /** As the client gave it: `user@account`, or `user@account~expiry` (docs/vpn.md). */
   login: string;
-  /** The address that was dialled. */
+  /** The exit address that the client dialled. */
   exit_ip: string;
   /** Whether the client has this password. */
   proves(password: string): boolean;
-  /** As it was given, by the methods that tell it: it may be a proxy access token. */
+  /** The password itself, where the method reveals it. It may be a proxy access token. */
   password?: string | undefined;
 }
 
-/** A client's; or those in a question of the control plane, which read the token. */
+/**
+ * Credentials of a client, or of a question from the control plane, which has already read the
+ * token.
+ */
 export type Credentials =
   | { user: string; password: string; claims?: never }
   | { user: string; claims: TokenClaims; password?: never };
@@ -52,24 +56,27 @@ export interface PortRange {
 export interface Rules {
   /** The id of this node. */
   node?: number;
-  /** Destination ports that may be reached by CONNECT, and by plain requests. */
+  /** Destination ports allowed for CONNECT, and for plain requests. */
   connect_ports: readonly PortRange[];
   http_ports: readonly PortRange[];
-  /** Addresses that may be dialled though they are private or reserved. */
+  /** Addresses that are private or reserved and may be dialled all the same. */
   allowed: readonly Network[];
-  /** Addresses of this machine, by its interfaces; the engines see to it. Those of its exits need not be here. */
+  /**
+   * Addresses of this machine's interfaces, kept up to date by the engines. Exit addresses need not
+   * be among them.
+   */
   own?: ReadonlySet<string>;
-  /** IP authentication ends so long after the control plane was last heard. */
+  /** IP authentication ends this long after the control plane was last heard from. */
   staleness_seconds: number;
-  /** The node's own checks: unbilled, and to this one destination alone. */
+  /** The node's own checks, which are not billed and may reach only this destination. */
   probe?: { password: string; host: string; port: number } | undefined;
 }
 
-/** The ground on which a connection was let in: enough to decide later whether it still may be. */
+/** Why a connection was let in: enough to decide later whether it still may be. */
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
-  /** `expiry`: of the password, epoch seconds; null never. */
+  /** `expiry` is that of the password, in epoch seconds; null: it never expires. */
   | { by: 'vpn'; account: number; user: number; token_version: number; expiry: number | null }
   | { by: 'probe' };
 
@@ -80,30 +87,32 @@ export interface Allowed {
   contract: string;
   user: string;
   exit_ip: string;
-  /** Address to dial in place of what the hostname resolves to. */
+  /** Address to dial instead of resolving the hostname. */
   dial: string | undefined;
-  /** Id of the override that says so. */
+  /** Id of the override that gives `dial`. */
   override: number | undefined;
 }
 
 export interface Denied {
   verdict: 'challenge' | 'deny';
   reason: Reason;
-  /** The user who was identified, where there was one. */
+  /** The user, if one was identified. */
   principal?: { authority: Authority; contract: string; user: string };
 }
 
 export type Decision = Allowed | Denied;
 
-/** User name of the node's own checks. No user can have it: names begin with a letter or digit. */
+/**
+ * User name of the node's own checks. No real user can have it: names begin with a letter or digit.
+ */
 export const probeUser = '-probe';
 
 /**
- * Decides on one request. Pure: the same policy, rules, request and time (epoch seconds) give the same
- * decision. The work does not grow with the number of entries.
+ * Decides on one request. It is pure: the same policy, rules, request and time (epoch seconds) give
+ * the same decision. The work does not grow with the number of entries.
  *
- * A hostname without an override is resolved by the engine, which must deny what `mayReach` does not
- * allow, and a name that has addresses of the exit's other family alone (`other_family`).
+ * The engine resolves a hostname without an override. It must deny an address that `mayReach` does
+ * not allow, and a name whose addresses are all of the other family than the exit (`other_family`).
  */
 export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now: number): Decision {
   if (!policy.server) return deny('not_ready');
@@ -129,14 +138,14 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   if (!(ip ?? hostname) || !isInRanges(request.destination_port, ports)) {
     return deny('destination_refused', principal);
   }
-  const found =
+  const entry =
     listener.override && hostname ? account.overridesByHostname.get(hostname) : undefined;
-  const override = found && now < found.expiry ? found : undefined;
-  const known = override?.ip ?? ip;
-  if (known !== undefined && !mayReach(policy, rules, known)) {
+  const override = entry && now < entry.expiry ? entry : undefined;
+  const destination = override?.ip ?? ip;
+  if (destination !== undefined && !mayReach(policy, rules, destination)) {
     return deny('destination_refused', principal);
   }
-  if (known !== undefined && !isSameFamily(known, listener.exit_ip)) {
+  if (destination !== undefined && !isSameFamily(destination, listener.exit_ip)) {
     return deny('other_family', principal);
   }
   return {
@@ -150,7 +159,7 @@ export function decide(policy: Policy, rules: Rules, request: ProxyRequest, now:
   };
 }
 
-/** As a proxy would decide on it, held against the caps on connections as well. It has no VPN. */
+/** Decides as a proxy would, including the caps on connections. A proxy has no VPN. */
 export function decideWithin(
   isFullFor: (source: string, authority: Authority) => boolean,
   policy: Policy,
@@ -167,7 +176,7 @@ export function decideWithin(
   return { verdict: 'deny', reason: 'too_many_connections', principal };
 }
 
-/** Whether this node takes no new connections. Those that are open go on. */
+/** Whether this node accepts no new connections. Open ones continue. */
 export function isDrained({ server }: Policy, { node }: Rules): boolean {
   return server?.drained_nodes?.some((id) => id === node) ?? false;
 }
@@ -177,16 +186,27 @@ function isSameFamily(ip: string, other: string): boolean {
   return isIPv4(ip) === isIPv4(other);
 }
 
-/** Whether clients may get to this address: on the Internet and not on this machine, or allowed by its operator. */
-export function mayReach({ server }: Policy, { allowed, own }: Rules, ip: string): boolean {
+/**
+ * Whether clients may reach this address: it is on the Internet and not on this machine, or the
+ * operator allows it.
+ */
+export function mayReach(
+  { server }: Policy,
+  { allowed, own: ownAddresses }: Rules,
+  ip: string,
+): boolean {
   return mayDial(
     ip,
     allowed,
-    (one) => own?.has(one) || server?.exit_ips.some((exit) => exit.ip === one) || false,
+    (address) =>
+      ownAddresses?.has(address) || server?.exit_ips.some((exit) => exit.ip === address) || false,
   );
 }
 
-/** Why an open connection may no longer be, or undefined while it may. Its listener is not looked at again. */
+/**
+ * Why an open connection is no longer allowed; undefined while it is. Its listener is not checked
+ * again.
+ */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
@@ -203,14 +223,17 @@ export function revocationOf(
       ? identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now)
       : identifyByClaims(policy, authority, now);
   if (typeof principal === 'string') return principal;
-  // The address may be another user's by now, and its traffic is theirs.
+  // The address may belong to another user by now, who would pay for the traffic.
   if (principal.account.id !== authority.account || principal.user.id !== authority.user) {
     return 'unknown_address';
   }
   return faultOf(principal.account, principal.user, contract.port_scheme, now);
 }
 
-/** Reads the value of a Proxy-Authorization header: undefined when there is none, null when it is of no use. */
+/**
+ * Reads the value of a Proxy-Authorization header: undefined if there is none, null if it cannot be
+ * used.
+ */
 export function readCredentials(header: string | undefined): Credentials | null | undefined {
   if (header === undefined) return undefined;
   const [, encoded] = /^basic +([\w+/=-]+) *$/i.exec(header) ?? [];
@@ -258,8 +281,8 @@ function isProbe(rules: Rules, { user, password }: Credentials): boolean {
 
 function decideProbe(rules: Rules, request: ProxyRequest, listener: Listener): Decision {
   const { host, port } = rules.probe ?? {};
-  const asked = readAddress(request.host) ?? readHostname(request.host);
-  if (asked !== host || request.destination_port !== port) {
+  const destination = readAddress(request.host) ?? readHostname(request.host);
+  if (destination !== host || request.destination_port !== port) {
     return deny('destination_refused');
   }
   const authority = { by: 'probe' } as const;
@@ -329,7 +352,7 @@ export function identifyByClaims(policy: Policy, claims: Claims, now: number): P
   return { account, user, authority: claims };
 }
 
-/** The first objection to a known user of a known account, if there is one. */
+/** The first reason to refuse a known user of a known account, if there is one. */
 export function faultOf(
   account: Account,
   user: User,
@@ -347,20 +370,20 @@ export function faultOf(
   return undefined;
 }
 
-/** A clock that jumped back must not make it younger: it is unknown by how much. */
+/** A clock that was set back must not make the policy look younger: by how much is unknown. */
 function isStale(policy: Policy, rules: Rules, now: number): boolean {
   return Math.abs(now - policy.heard_at) >= rules.staleness_seconds;
 }
 
-/** The canonical address that a destination is. No hostname has a colon. */
+/** The destination as a canonical address, if it is one. No hostname has a colon. */
 function readAddress(text: string): string | undefined {
   if (!text.includes(':')) return isIPv4(text) ? text : undefined;
   return canonicalAddress(text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text);
 }
 
 /**
- * The hostname that a destination is, in lower case without the trailing dot. Undefined for what is
- * none: the odd spellings of addresses, too, since whoever resolves them would read them as one.
+ * The destination as a hostname, in lower case and without the trailing dot. Undefined if it is
+ * none. Odd spellings of addresses are none either, since a resolver would read them as addresses.
  */
 function readHostname(text: string): string | undefined {
   const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase();
@@ -368,7 +391,7 @@ function readHostname(text: string): string | undefined {
 }
 
 const labels = /^(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*$/;
-/** A last label that C libraries and browsers read as a number, and the whole as an address. */
+/** A last label that makes C libraries and browsers read the whole name as an address. */
 const numeric = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 
 function isInRanges(port: number, ranges: readonly PortRange[]): boolean {

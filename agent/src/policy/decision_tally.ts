@@ -1,11 +1,11 @@
-// Counts decisions by their outcome and by the time that they took, in plain numbers: it runs for every request.
+// Counts decisions by outcome and by duration, in plain numbers, since this runs for every request.
 import type { Authority } from './decide.ts';
 import { allReasons, type Reason } from './denials.ts';
 
-/** Let in, by which authority; or denied, for which reason. */
+/** The authority that let the connection in, or the reason for the denial. */
 export type Outcome = Authority['by'] | Reason;
 
-/** The upper bounds of the buckets, in seconds; one more takes what is slower. */
+/** The upper bounds of the buckets, in seconds; one more bucket holds everything slower. */
 export const bucket_seconds = [
   0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1,
 ] as const;
@@ -13,11 +13,14 @@ export const bucket_seconds = [
 export const authorities = ['authlist', 'token', 'vpn', 'probe'] as const;
 const outcomes: readonly Outcome[] = [...authorities, ...allReasons];
 
-/** As deciders tell them to the agent. The names stay as they are: agents meet deciders of the version before. */
+/**
+ * The counts that deciders send to the agent. Names must not change: an agent may meet deciders of
+ * the previous version.
+ */
 export interface DecisionCounts {
-  /** By outcome; those that never were are left out. */
+  /** By outcome; outcomes without decisions are left out. */
   outcomes: Partial<Record<Outcome, number>>;
-  /** By bucket: how many took no longer than its bound, and longer than the one before. */
+  /** By bucket: decisions that took no longer than its bound, and longer than the previous one. */
   took: number[];
   /** The sum of the times. */
   seconds: number;
@@ -35,7 +38,7 @@ export class DecisionTally {
     this.#isNew = true;
   }
 
-  /** Counts decisions that took so long, each. */
+  /** Counts decisions that took this long each. */
   noteTime(seconds: number, count = 1): void {
     let bucket = 0;
     while (bucket < bucket_seconds.length && seconds > (bucket_seconds[bucket] as number)) bucket++;
@@ -44,13 +47,16 @@ export class DecisionTally {
     this.#isNew = true;
   }
 
-  /** Adds what another tally counted; what no tally counts so is left out, since it may come from anybody. */
-  add(told: DecisionCounts): void {
+  /**
+   * Adds the counts of another tally. They may come from any process, so impossible values are left
+   * out.
+   */
+  add(counts: DecisionCounts): void {
     for (const outcome of outcomes) {
-      const count = told.outcomes?.[outcome];
+      const count = counts.outcomes?.[outcome];
       if (isCount(count)) this.note(outcome, count);
     }
-    const { took, seconds } = told;
+    const { took, seconds } = counts;
     const isWhole = Array.isArray(took) && took.length === this.#took.length && took.every(isCount);
     if (!isWhole || !isAmount(seconds)) return;
     for (const [bucket, count] of took.entries()) {
@@ -61,11 +67,11 @@ export class DecisionTally {
   }
 
   get counts(): DecisionCounts {
-    const known = [...this.#outcomes].filter(([, count]) => count > 0);
-    return { outcomes: Object.fromEntries(known), took: [...this.#took], seconds: this.#seconds };
+    const nonzero = [...this.#outcomes].filter(([, count]) => count > 0);
+    return { outcomes: Object.fromEntries(nonzero), took: [...this.#took], seconds: this.#seconds };
   }
 
-  /** Hands over all counts and begins anew; undefined while nothing was counted. */
+  /** Returns all counts and starts again from zero; undefined if nothing was counted. */
   take(): DecisionCounts | undefined {
     if (!this.#isNew) return undefined;
     const { counts } = this;

@@ -1,6 +1,9 @@
-// The reasons for which a connection is denied: a word for machines, a status, and a sentence for the person.
+// The reasons why a connection is denied: a word for machines, a status, and a sentence for people.
 
-/** Every reason, with its status. 407: other credentials may help. 403: they would not. 429: fewer connections would. */
+/**
+ * Every reason, with its status. 407: other credentials may help. 403: they would not. 429: fewer
+ * connections would help.
+ */
 const reasons = {
   unknown_address: [
     407,
@@ -41,14 +44,14 @@ export type Reason = keyof typeof reasons;
 
 export const allReasons = Object.keys(reasons) as Reason[];
 
-/** Names the reason on every 403, 407, 429 and 503 of ours. */
+/** The header that names the reason on each of our 403, 407, 429 and 503 responses. */
 export const reasonHeader = 'X-Exitward-Reason';
 
 export function statusOf(reason: Reason): 407 | 403 | 429 | 503 {
   return reasons[reason][0];
 }
 
-/** One sentence, without an end. */
+/** One sentence, without the final full stop. */
 export function sentenceOf(reason: Reason): string {
   return reasons[reason][1];
 }

@@ -1,4 +1,5 @@
-// The time at which each authlist entry last let a connection in, to the minute: noted at every decision, kept until it is reported.
+// When each authlist entry last let a connection in, to the minute. Noted at every decision, and
+// held until it is reported.
 import type { Authority } from './decide.ts';
 
 export interface LastUsed {
@@ -8,59 +9,65 @@ export interface LastUsed {
   at: number;
 }
 
-/** As many entries as are kept; of further ones nothing is noted until some were handed out. */
+/** When this many entries are held, no further ones are noted until some have been taken. */
 const mostKept = 250_000;
 
-/** A map write per decision, and often not even that. It grows no larger than the list, nor than `most`. */
+/**
+ * Costs at most one map write per decision. It grows no larger than the authlist, or than
+ * `maxEntries`.
+ */
 export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
-  readonly #most: number;
+  readonly #maxEntries: number;
   #size = 0;
 
-  constructor(most = mostKept) {
-    this.#most = most;
+  constructor(maxEntries = mostKept) {
+    this.#maxEntries = maxEntries;
   }
 
-  /** Notes the entry by which a connection was let in now. */
+  /** Notes the entry that let a connection in now. */
   note(authority: Authority, now: number): void {
     if (authority.by !== 'authlist') return;
     this.#keep(authority.account, authority.entry, now - (now % 60));
   }
 
-  /** Adds times that were noted elsewhere: by a helper, which may tell what never was, and what would have the report of all others rejected. */
+  /**
+   * Adds times that a helper noted. A value that makes no sense is left out: it would have the
+   * whole report rejected.
+   */
   add(uses: readonly LastUsed[]): void {
     for (const { account, entry, at } of uses) {
       const isReportable = [account, entry, at].every(
-        (one) => Number.isSafeInteger(one) && one > 0,
+        (number) => Number.isSafeInteger(number) && number > 0,
       );
       if (isReportable) this.#keep(account, entry, at);
     }
   }
 
-  /** Hands out so many at most, and forgets them. */
-  take(most = Number.POSITIVE_INFINITY): LastUsed[] {
-    const taken: LastUsed[] = [];
+  /** Returns at most this many, and forgets them. */
+  take(maxUses = Number.POSITIVE_INFINITY): LastUsed[] {
+    const uses: LastUsed[] = [];
     for (const [account, entries] of this.#byAccount) {
       for (const [entry, at] of entries) {
-        if (taken.length >= most) return taken;
-        taken.push({ account, entry, at });
+        if (uses.length >= maxUses) return uses;
+        uses.push({ account, entry, at });
         entries.delete(entry);
         this.#size -= 1;
       }
       this.#byAccount.delete(account);
     }
-    return taken;
+    return uses;
   }
 
   #keep(account: number, entry: number, at: number): void {
     let entries = this.#byAccount.get(account);
-    const known = entries?.get(entry);
-    if (at <= (known ?? 0) || (known === undefined && this.#size >= this.#most)) return;
+    const lastAt = entries?.get(entry);
+    if (at <= (lastAt ?? 0) || (lastAt === undefined && this.#size >= this.#maxEntries)) return;
     if (!entries) {
       entries = new Map();
       this.#byAccount.set(account, entries);
     }
-    if (known === undefined) this.#size += 1;
+    if (lastAt === undefined) this.#size += 1;
     entries.set(entry, at);
   }
 }

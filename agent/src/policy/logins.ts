@@ -1,4 +1,4 @@
-// The one decision for logins to a VPN: by the same records, for the same reasons.
+// The decision on logins to a VPN, by the same records and for the same reasons as for a proxy.
 import { readLogin, vpnPassword } from '../../../kit/src/vpn_password.ts';
 import {
   type Decision,
@@ -15,8 +15,8 @@ import type { Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
 
 /**
- * Decides on one login, for the same reasons as `decide`. Which destinations may be reached is the firewall's: it is
- * not known yet. Pure, but for what `proves` does.
+ * Decides on one login, for the same reasons as `decide`. The firewall checks destinations later:
+ * at a login they are not known yet. Pure, except for `proves`.
  */
 export function decideLogin(policy: Policy, rules: Rules, login: VpnLogin, now: number): Decision {
   const { server } = policy;

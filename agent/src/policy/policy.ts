@@ -1,4 +1,5 @@
-// The policy of a node, in memory: the records of its server, indexed so that a decision never searches.
+// The policy of a node, in memory: the records of its server, indexed so that no decision has to
+// search.
 import type {
   AuthlistValue,
   ContractValue,
@@ -31,15 +32,15 @@ export interface Override {
   expiry: number;
 }
 
-/** A port where clients connect, and its meaning. */
+/** A port that clients connect to, and its meaning. */
 export interface Listener {
   port: number;
   exit_ip: string;
   /** Name of the port scheme that the port belongs to. */
   scheme: string;
-  /** Custom DNS counts here. */
+  /** Custom DNS applies here. */
   override: boolean;
-  /** TLS between client and proxy. */
+  /** Clients speak TLS to the proxy here. */
   tls: boolean;
 }
 
@@ -55,9 +56,12 @@ export interface PolicySize {
 
 export class Account {
   readonly id: number;
-  /** Undefined until its record came. */
+  /** Undefined until its record has come. */
   contract: ContractValue | undefined;
-  /** Epoch seconds until which it has reached its limit by this node's own count; the contract's record ends it. */
+  /**
+   * Until this time (epoch seconds) the account is over its limit by this node's own count. The
+   * contract's next record resets it.
+   */
   limit_reached_until = 0;
   readonly users = new Map<number, User>();
   readonly authlist = new Map<number, AuthlistEntry>();
@@ -81,19 +85,25 @@ export class Policy {
   readonly unreadable = new Unreadable();
   readonly accounts = new Map<number, Account>();
   readonly #accountsByName = new Map<string, Set<Account>>();
-  /** Epoch seconds at which the control plane was last heard; 0 never. */
+  /** Epoch seconds when the control plane was last heard from; 0: never. */
   heard_at = 0;
-  /** By port: where to listen. Replaced as a whole, so that it can be compared by identity. */
+  /**
+   * By port: where to listen. The map is replaced as a whole, so that it can be compared by
+   * identity.
+   */
   listeners: ReadonlyMap<number, Listener> = new Map();
-  /** Port scheme -> address -> the entry that claims it; of several, the one that outlasts the others. */
+  /**
+   * Port scheme -> address -> the entry that claims it; of several entries, the one that outlasts
+   * the others.
+   */
   readonly #addresses = new Map<string, Map<string, AuthlistEntry>>();
   /**
-   * The others. The control plane grants an address once, but records show the newest state, ahead of
-   * the records that made room for it: until these come, two claims overlap. By scheme and address.
+   * The other entries, by scheme and address. The control plane grants an address only once, but a
+   * record may arrive before the record that frees its address. Until then two claims overlap.
    */
   readonly #outlasted = new Map<string, Set<AuthlistEntry>>();
 
-  /** Takes a record's new state. Doing so twice does no harm; kinds that are not known are ignored. */
+  /** Applies a record's new state. Applying it twice does no harm; unknown kinds are ignored. */
   apply(record: NodeRecord): void {
     this.unreadable.note(record);
     if (record.value === null && 'account' in record && !this.accounts.has(record.account)) return;
@@ -139,7 +149,10 @@ export class Policy {
     }
   }
 
-  /** The accounts whose contract has this name: while a name changes hands, two may. */
+  /**
+   * The accounts whose contract has this name. There may be two while a name moves to another
+   * account.
+   */
   accountsNamed(name: string): Iterable<Account> {
     return this.#accountsByName.get(name) ?? [];
   }
@@ -149,7 +162,7 @@ export class Policy {
     return this.#addresses.get(scheme)?.get(ip);
   }
 
-  /** Takes a moment with very many accounts: it is for metrics, not for decisions. */
+  /** Slow with very many accounts: it is for metrics, not for decisions. */
   get size(): PolicySize {
     const size = { accounts: this.accounts.size, users: 0, authlist: 0, overrides: 0 };
     for (const { users, authlist, overrides } of this.accounts.values()) {
@@ -160,14 +173,14 @@ export class Policy {
     return size;
   }
 
-  /** Everything as records: applied to an empty policy they give this one again. */
+  /** The whole policy as records: applied to an empty policy, they give this one again. */
   *records(): Generator<NodeRecord> {
     yield { kind: 'server', value: this.server };
     yield { kind: 'keys', value: this.keys };
     yield* this.unreadable.records();
-    for (const one of this.accounts.values()) {
-      const { id: account, contract, limit_reached_until: until } = one;
-      const { users, authlist, overrides } = one;
+    for (const content of this.accounts.values()) {
+      const { id: account, contract, limit_reached_until: until } = content;
+      const { users, authlist, overrides } = content;
       if (contract) yield { kind: 'contract', account, value: contract };
       if (until > 0) yield { kind: 'limit_reached', account, value: { until } };
       for (const { id, ...value } of users.values()) yield { kind: 'user', account, id, value };
@@ -199,7 +212,7 @@ export class Policy {
 
   #setContract(account: Account, contract: ContractValue | undefined): void {
     const moves = account.contract?.port_scheme !== contract?.port_scheme;
-    // Addresses are claimed on a port scheme: with another scheme they are other claims.
+    // Addresses are claimed per port scheme, so another scheme means other claims.
     if (moves) for (const entry of account.authlist.values()) this.#unclaim(entry);
     if (account.contract?.name !== contract?.name) this.#claimName(account, contract?.name);
     account.contract = contract;
@@ -278,7 +291,7 @@ export class Policy {
       account.overrides.delete(id);
       if (account.overridesByHostname.get(before.hostname) === before) {
         account.overridesByHostname.delete(before.hostname);
-        // Two of one hostname overlap as two claims on an address do.
+        // Two overrides of one hostname can overlap, as two claims on an address can.
         if (account.overrides.size > account.overridesByHostname.size) {
           for (const other of account.overrides.values()) nameOverride(account, other);
         }
@@ -291,14 +304,16 @@ export class Policy {
   }
 }
 
-/** No address has a blank in it. */
+/** A key for both parts: an address has no space in it. */
 function placeOf(scheme: string, ip: string): string {
   return `${ip} ${scheme}`;
 }
 
-/** Whether the first of two claims counts: never a matter of the order in which they came. */
-function outlasts(one: AuthlistEntry, other: AuthlistEntry): boolean {
-  return (one.expiry - other.expiry || one.account.id - other.account.id || one.id - other.id) > 0;
+/** Whether the first of two claims counts. The order in which they arrived must not matter. */
+function outlasts(entry: AuthlistEntry, other: AuthlistEntry): boolean {
+  return (
+    (entry.expiry - other.expiry || entry.account.id - other.account.id || entry.id - other.id) > 0
+  );
 }
 
 function nameOverride(account: Account, override: Override): void {

@@ -1,10 +1,11 @@
-// The records of the node interface, as the control plane sends them (docs/node.md), and whether one can be applied.
+// The records of the node interface, as the control plane sends them (docs/node.md), and the check
+// that one can be applied.
 
 import { isIP } from 'node:net';
 
 export interface PortScheme {
   name: string;
-  /** Ports are base + port_base of an exit IP, and 500 more for the override port. */
+  /** A port is base + port_base of an exit IP; the override port is 500 higher. */
   bases: Array<{ base: number; service: string }>;
 }
 
@@ -14,9 +15,12 @@ export interface ServerValue {
   services: string[];
   port_schemes: PortScheme[];
   exit_ips: Array<{ ip: string; port_base: number }>;
-  /** Ids of the nodes that take no new connections; a control plane of before tells none. */
+  /** Ids of the nodes that accept no new connections. Older control planes do not send them. */
   drained_nodes?: number[];
-  /** From which the VPN passwords of this server are derived (32 bytes, base64url); none where it has no VPN service. */
+  /**
+   * The key from which this server's VPN passwords are derived (32 bytes, base64url); missing if it
+   * has no VPN service.
+   */
   vpn_key?: string;
 }
 
@@ -26,9 +30,9 @@ export interface PublicKey {
   public_key: string;
 }
 
-/** The content of a genuine token; the policy decides on every use whether it still holds. */
+/** The content of a genuine token. The policy decides at every use whether it still counts. */
 export interface TokenClaims {
-  /** Names the key that signed it. */
+  /** The key that signed it. */
   kid: string;
   account: number;
   user: number;
@@ -42,7 +46,7 @@ export interface ContractValue {
   /** Epoch seconds. */
   expiry: number;
   suspended: boolean;
-  /** Over a limit that is enforced. */
+  /** The account is over a limit that is enforced. */
   blocked: boolean;
   port_scheme: string;
 }
@@ -56,7 +60,7 @@ export interface UserValue {
 
 export interface AuthlistValue {
   ip: string;
-  /** Id of the user that a connection from the address counts as. */
+  /** The user that connections from the address count as. */
   user: number;
   expiry: number;
 }
@@ -75,26 +79,29 @@ export interface QuestionValue {
   host: string;
   destination_port: number;
   user?: string;
-  /** From this machine alone. */
+  /** Only from this machine. */
   token?: string;
-  /** In place of the token, from the control plane, which read it; null: it is not genuine. */
+  /**
+   * Sent by the control plane, which has read the token, in its place; null: the token is not
+   * genuine.
+   */
   claims?: TokenClaims | null;
-  /** A request is to be sent through the exit as well, where the connection is let through. */
+  /** Send a request through the exit as well, if the connection is let through. */
   check_exit?: boolean;
-  /** The same, where it is a connection of this account, and of this user where one is named. */
+  /** The same, but only for a connection of this account, and of this user if one is named. */
   check_exit_of?: { account: string; user?: string };
 }
 
-/** The same about a login to a VPN with the right password. */
+/** The same question about a VPN login with the right password. */
 export interface LoginQuestion {
   service: string;
   /** `user@account`. */
   login: string;
-  /** The address that is dialled. */
+  /** The exit address that is dialled. */
   exit_ip: string;
 }
 
-/** The whole new state of one record; a null value means that it is gone. */
+/** The whole new state of one record; a null value means that the record is gone. */
 export type NodeRecord =
   | { kind: 'server'; value: ServerValue | null }
   | { kind: 'keys'; value: PublicKey[] }
@@ -105,16 +112,22 @@ export type NodeRecord =
   | { kind: 'authlist_cleared'; account: number; value: null }
   | { kind: 'override'; account: number; id: number; value: OverrideValue | null }
   | { kind: 'overrides_cleared'; account: number; value: null }
-  /** Ours alone: by this node's own count the account has no bytes left, until then (epoch seconds). */
+  /**
+   * Local to this node: by its own count the account has no bytes left until this time (epoch
+   * seconds).
+   */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
-  /** Ours alone: why a record, or a part of it, was left out. The record's next state ends it. */
+  /**
+   * Local to this node: why a record, or a part of it, was left out. The record's next state ends
+   * it.
+   */
   | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
   | { kind: 'explain_login'; id: number; value: LoginQuestion | null };
 
 type QuestionKind = 'explain' | 'explain_token' | 'explain_login';
 
-/** Whether a record is a question, which is no state to keep. */
+/** Whether a record is a question, which is not stored. */
 export function isQuestion<T extends { kind?: unknown }>(
   record: T,
 ): record is T & { kind: QuestionKind } {
@@ -151,7 +164,7 @@ const publicKey = check(
   (value) => typeof value === 'string' && /^[\w-]{43}$/.test(value),
 );
 const address: Check = (value, place) => {
-  // A zone names an interface of one machine.
+  // A zone is only valid on one machine.
   if (typeof value === 'string' && isIP(value) > 0 && !value.includes('%')) return;
   const got = typeof value === 'string' ? `, not ${JSON.stringify(value.slice(0, 64))}` : '';
   throw new BadRecord(`${place}: expected an address${got}`);
@@ -168,7 +181,7 @@ const portBase = check(
 function listOf(item: Check): Check {
   return (value, place) => {
     if (!Array.isArray(value)) throw new BadRecord(`${place}: expected a list`);
-    for (const [index, one] of value.entries()) item(one, `${place}[${index}]`);
+    for (const [index, element] of value.entries()) item(element, `${place}[${index}]`);
   };
 }
 
@@ -209,7 +222,7 @@ const tokenClaims = object({
   expiry: whole,
 });
 
-/** The members that name a record of a kind, and its state. */
+/** The members that identify a record of a kind, and those of its state. */
 interface Shape {
   names: Record<string, Check>;
   value: Check;
@@ -267,29 +280,35 @@ export function nameOf(record: NodeRecord): string {
   return [record.kind, account, id].filter((word) => word !== undefined).join(' ');
 }
 
-/** Errors: BadRecord where it does not say which record it is. Kinds that are not known are fine. */
+/** Unknown kinds are fine. Errors: BadRecord if the record does not identify itself. */
 function checkNames(record: unknown): asserts record is NodeRecord {
   object({ kind: text })(record, 'record');
   const { kind } = record as NodeRecord;
   object(shapes.get(kind)?.names ?? {})(record, kind);
 }
 
-/** The same as a record that can be applied. Kinds and fields that are not known are fine. Errors: BadRecord. */
+/**
+ * Returns the record if it can be applied. Unknown kinds and fields are fine. Errors: BadRecord.
+ */
 export function checkRecord(record: unknown): NodeRecord {
   checkNames(record);
   shapes.get(record.kind)?.value(record.value, `${record.kind}.value`);
   return record;
 }
 
-/** The lists of a value whose items stand for themselves. */
+/** Lists whose items can be read one by one: a bad item does not spoil the others. */
 const parts = { services: text, port_schemes: scheme, exit_ips: exit };
 
-/** The faults of a value, in words, and the part of it that can be read; null where too little is left. */
+/**
+ * The faults of a value, in words, and the part of it that can be read; null if too little is left.
+ */
 function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: string[] } {
   const faults: string[] = [];
   const itemsOf = (list: unknown, item: Check, place: string): unknown[] => {
     if (!noteFault(() => listOf(() => {})(list, place))) return [];
-    return (list as unknown[]).filter((one, at) => noteFault(() => item(one, `${place}[${at}]`)));
+    return (list as unknown[]).filter((element, at) =>
+      noteFault(() => item(element, `${place}[${at}]`)),
+    );
   };
   const noteFault = (look: () => void): boolean => {
     try {
@@ -302,21 +321,22 @@ function readablePart({ kind, value }: NodeRecord): { value: unknown; faults: st
     }
   };
   if (kind === 'keys') return { value: itemsOf(value, key, 'keys.value'), faults };
-  let left: unknown = value;
+  let readable: unknown = value;
   if (kind === 'server' && typeof value === 'object' && value !== null) {
     const lists = Object.entries(parts).map(([name, item]) => [
       name,
       itemsOf(value[name as keyof typeof parts], item, `server.value.${name}`),
     ]);
-    left = { ...value, ...Object.fromEntries(lists) };
+    readable = { ...value, ...Object.fromEntries(lists) };
   }
-  const isWhole = noteFault(() => shapes.get(kind)?.value(left, `${kind}.value`));
-  return { value: isWhole ? left : null, faults };
+  const isWhole = noteFault(() => shapes.get(kind)?.value(readable, `${kind}.value`));
+  return { value: isWhole ? readable : null, faults };
 }
 
 /**
- * The records to apply for one that came: itself; or what can be read of it, and why the rest is left out. The right that it
- * granted before is gone then. Errors: BadRecord where it does not say which record it is.
+ * The records to apply for one received. That is the record itself, or its readable part and a
+ * record of why the rest was left out. A right that it granted before is then gone. Errors:
+ * BadRecord if the record does not identify itself.
  */
 export function readRecord(received: unknown): NodeRecord[] {
   try {
@@ -333,7 +353,7 @@ export function readRecord(received: unknown): NodeRecord[] {
   ];
 }
 
-/** So many faults of one record are told at most. */
+/** At most this many faults of one record are reported. */
 const mostFaults = 5;
 
 export function unreadable(name: string, message: string): NodeRecord {

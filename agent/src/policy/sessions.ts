@@ -1,4 +1,5 @@
-// The open connections, each with the ground on which it was let in, so that those can be closed that may no longer be.
+// The open connections, each with the authority that let it in, so that those no longer allowed can
+// be closed.
 import { type Authority, type Rules, revocationOf } from './decide.ts';
 import type { Reason } from './denials.ts';
 import type { Policy } from './policy.ts';
@@ -8,7 +9,7 @@ export interface Revoked {
   reason: Reason;
 }
 
-/** By account: a change of one account looks at the connections of that account alone. */
+/** By account, so that a change of one account looks only at its own connections. */
 export class Sessions {
   readonly #byAccount = new Map<number, Map<string, Authority>>();
   readonly #accountOf = new Map<string, number>();
@@ -17,7 +18,9 @@ export class Sessions {
     return this.#accountOf.size;
   }
 
-  /** Notes the ground on which a connection is open now; a later request on it may have another. */
+  /**
+   * Notes the authority by which a connection is open now. A later request on it may have another.
+   */
   open(connection: string, authority: Authority): void {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const before = this.#accountOf.get(connection);
@@ -49,7 +52,7 @@ export class Sessions {
     if (connections?.size === 0) this.#byAccount.delete(account);
   }
 
-  /** The connections that may no longer be; of these accounts alone, when some are given. */
+  /** The connections that are no longer allowed; only those of `accounts`, if given. */
   *revoked(
     policy: Policy,
     rules: Rules,

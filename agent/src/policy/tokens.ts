@@ -1,17 +1,23 @@
-// Proxy access tokens: genuine or not, by the public keys alone.
+// Checks whether proxy access tokens are genuine, by the public keys alone.
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey, TokenClaims } from './records.ts';
 
 const mostRemembered = 10_000;
-/** The last character of 64 bytes carries two bits: others would spell the same signature again. */
+/**
+ * The last character of 64 bytes carries only two bits: other characters would spell the same
+ * signature.
+ */
 const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
 export class TokenReader {
   #keys = new Map<string, KeyObject>();
-  /** The results of checked signatures, newest last. Checking one costs a hundred times as much as looking here. */
+  /**
+   * Claims of tokens whose signature was checked, newest last. A check costs a hundred times as
+   * much as a look-up.
+   */
   #remembered = new Map<string, TokenClaims>();
 
-  /** Replaces the keys; results by the old ones are forgotten. */
+  /** Replaces the keys, and forgets the results of the old ones. */
   replaceKeys(keys: PublicKey[]): void {
     this.#keys = new Map(
       keys.map(({ kid, public_key: x }) => [
@@ -22,17 +28,17 @@ export class TokenReader {
     this.#remembered.clear();
   }
 
-  /** Whether tokens that this key signed are taken still. */
+  /** Whether tokens signed by this key are still accepted. */
   knows(kid: string): boolean {
     return this.#keys.has(kid);
   }
 
   /** The claims of a genuine token, undefined for anything else. */
   read(token: string): TokenClaims | undefined {
-    const known = this.#remembered.get(token);
-    if (known) return known;
+    const remembered = this.#remembered.get(token);
+    if (remembered) return remembered;
     const claims = this.#verify(token);
-    // Only genuine ones are kept: guessing must not push them out.
+    // Only genuine tokens are remembered, so that guesses cannot push them out.
     if (claims) {
       this.#remembered.set(token, claims);
       if (this.#remembered.size > mostRemembered) {

@@ -1,25 +1,26 @@
-// The records of a policy that cannot be read, or not wholly: kept with it, so that a restart knows them too.
+// The records of a policy that cannot be read, or only in part. They are stored with it, so that a
+// restart knows them too.
 import type { Fault } from '../faults.ts';
 import { type NodeRecord, nameOf, unreadable } from './records.ts';
 
-/** So many are told one by one; of the others how many there are. */
-const mostTold = 20;
+/** This many are reported one by one; of the others, only their number. */
+const mostShown = 20;
 
 export class Unreadable {
-  /** By the name of the record: what is wrong with it. */
+  /** By the record's name: its fault. */
   readonly #messages = new Map<string, string>();
 
   get size(): number {
     return this.#messages.size;
   }
 
-  /** Takes a record that was applied: one of this kind, or another, whose new state ends what was wrong with it. */
+  /** Notes an applied record: an `unreadable` one, or another, whose new state ends its fault. */
   note(record: NodeRecord): void {
     if (record.kind === 'unreadable') this.#messages.set(record.name, record.value.message);
     else if (this.#messages.size > 0) this.#forget(record);
   }
 
-  /** The same again, for another that begins without any. */
+  /** The same faults as records, for an instance that starts empty. */
   *records(): Generator<NodeRecord> {
     for (const [name, message] of this.#messages) yield unreadable(name, message);
   }
@@ -28,10 +29,10 @@ export class Unreadable {
     const faults = Array.from(this.#messages, ([subject, message]): Fault => {
       return { kind: 'record', subject, message: sentenceOf(subject, message) };
     });
-    const others = faults.length - mostTold;
+    const others = faults.length - mostShown;
     if (others <= 0) return faults;
     const message = `${others} more records can't be read. They are left out; all others are in force.`;
-    return [...faults.slice(0, mostTold), { kind: 'record', message }];
+    return [...faults.slice(0, mostShown), { kind: 'record', message }];
   }
 
   #forget(record: NodeRecord): void {

@@ -44,12 +44,12 @@ export interface Questions {
 }
 
 /** A question by its name. */
-export type Asked = {
+export type Inquiry = {
   [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
 }[keyof Questions];
 
 /** `opened`: the connections that an earlier decider of this Squid let in; `unstored`: changes that are on no disk. */
-export type ToDecider = Asked | { opened: Opened } | { unstored: UnstoredChange[] };
+export type ToDecider = Inquiry | { opened: Opened } | { unstored: UnstoredChange[] };
 
 /**
  * `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. `decided`: the

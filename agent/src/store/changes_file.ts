@@ -7,16 +7,16 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { NodeRecord } from '../policy/records.ts';
 import { decodeLine, encodeLine } from './checked_line.ts';
 
-/** One revision: its records, which are applied together; none when nothing changed up to it. */
+/** One revision and its records, which are applied together. There may be none. */
 export interface Change {
   revision: number;
-  /** Epoch seconds at which the control plane said so. */
+  /** Epoch seconds when the control plane sent it. */
   heard_at: number;
   /** The records as JSON. */
   json: string;
 }
 
-/** Changes go on in the file of this generation. */
+/** The number of the file in which changes continue. */
 export interface Next {
   next: number;
 }
@@ -24,7 +24,7 @@ export interface Next {
 const newline = 0x0a;
 const pieceBytes = 65_536;
 
-/** Errors: RangeError for numbers that are not whole, which would be read as damage later. */
+/** Errors: RangeError for numbers that are not whole: they would be read as damage later. */
 export function newChange(revision: number, heard_at: number, records: NodeRecord[]): Change {
   for (const [name, value] of Object.entries({ revision, heard_at })) {
     if (!Number.isSafeInteger(value) || value < 0) {
@@ -56,21 +56,24 @@ function readLine(bytes: Buffer): Change | Next | undefined {
   };
 }
 
-/** Reads line after line, and goes on where it stopped when more was written. */
+/** Reads line by line, and continues where it stopped when more has been written. */
 export class ChangesReader {
   readonly #fd: number;
-  /** The bytes read and not yet handed out: from `#at` to `#end` of the buffer. */
+  /** Bytes that were read and not returned yet: from `#at` to `#end` of the buffer. */
   #buffer = Buffer.allocUnsafe(pieceBytes);
   #at = 0;
   #end = 0;
-  /** Bytes up to the end of the last line handed out. */
+  /** Where the last returned line ends, in bytes. */
   offset = 0;
 
   constructor(path: string) {
     this.#fd = openSync(path, 'r');
   }
 
-  /** The next line; undefined when there is none yet, or one that is torn or damaged: it is read anew later. */
+  /**
+   * The next line. Undefined if there is none yet, or if it is torn or damaged: it is read again
+   * later.
+   */
   next(): Change | Next | undefined {
     for (let from = this.#at; ; ) {
       const end = this.#buffer.subarray(0, this.#end).indexOf(newline, from);
@@ -91,14 +94,14 @@ export class ChangesReader {
     return undefined;
   }
 
-  /** Goes on from there, and with what the file holds then. */
+  /** Continues from there, with the file's content as it is then. */
   seek(offset: number): void {
     this.offset = offset;
     this.#at = this.#end = 0;
     if (this.#buffer.length > pieceBytes) this.#buffer = Buffer.allocUnsafe(pieceBytes);
   }
 
-  /** Reads more behind what is held; false when there is no more. */
+  /** Reads more into the buffer; false if there is no more. */
   #fill(): boolean {
     const held = this.#end - this.#at;
     const full = held === this.#buffer.length;
@@ -111,12 +114,12 @@ export class ChangesReader {
     return length > 0;
   }
 
-  /** Whether the file was removed: then nothing will be added. */
+  /** Whether the file was removed: nothing is added to it then. */
   isRemoved(): boolean {
     return fstatSync(this.#fd).nlink === 0;
   }
 
-  /** Whether nothing follows what was handed out. */
+  /** Whether nothing follows the last returned line. */
   isAtEnd(): boolean {
     return fstatSync(this.#fd).size === this.offset;
   }
@@ -128,25 +131,31 @@ export class ChangesReader {
 
 const closeFile = promisify(close);
 
-/** Adds lines. They are with the operating system at once, and on the disk within a second. */
+/** Appends lines. The operating system has them at once, and the disk within a second. */
 export class ChangesWriter {
   readonly #fd: number;
   readonly #onUnsynced: (error: Error) => void;
   #timer: NodeJS.Timeout | undefined;
   readonly #syncs = new SerialQueue();
-  /** Bytes of whole lines. */
+  /** Length of all whole lines, in bytes. */
   size: number;
-  /** Why lines may not outlast a power cut. The disk may forget them though a later attempt succeeds. */
+  /**
+   * Why lines may not survive a power cut. The disk may have lost them even if a later sync
+   * succeeds.
+   */
   unsynced: Error | undefined;
 
-  /** `onUnsynced` hears of that. */
+  /** `onUnsynced` is called with the error of a failed sync. */
   constructor(fd: number, size: number, onUnsynced: (error: Error) => void) {
     this.#fd = fd;
     this.size = size;
     this.#onUnsynced = onUnsynced;
   }
 
-  /** Errors: those of the disk. A line that was written in part counts for nothing; the next takes its place. */
+  /**
+   * A line that was written in part does not count: the next one overwrites it. Errors: those of
+   * the disk.
+   */
   write(line: Buffer): void {
     for (let done = 0; done < line.length; ) {
       done += writeSync(this.#fd, line, done, line.length - done, this.size + done);
@@ -155,7 +164,7 @@ export class ChangesWriter {
     this.#timer ??= setTimeout(this.#settle, 1000).unref();
   }
 
-  /** A sync that fails is told to `onUnsynced`. */
+  /** A failed sync is reported to `onUnsynced`. */
   readonly #settle = () => {
     this.#timer = undefined;
     void this.#sync();

@@ -1,4 +1,5 @@
-// Folds a snapshot and the changes since into a new snapshot, in a thread of its own: the agent does not wait for it and holds no policy.
+// Folds a snapshot and the changes since into a new snapshot, in a thread of its own. The agent
+// does not wait for it, and needs no memory for a second policy.
 import { Worker, workerData } from 'node:worker_threads';
 import { newestGeneration } from './generations.ts';
 import { followChanges, openState } from './replica.ts';
@@ -6,21 +7,24 @@ import { SnapshotWriter } from './snapshot_file.ts';
 
 export interface Compaction {
   dir: string;
-  /** All that was before the changes of this generation goes into the snapshot. */
+  /** The snapshot covers everything before the changes of this generation. */
   until: number;
-  /** Where to write it; in use when this has resolved. */
+  /** Where to write it; complete once `compact` has resolved. */
   path: string;
   group: number | undefined;
 }
 
 const pieceRecords = 500;
-/** Marks the data of our own thread among those of other programs' threads. */
+/** Tells the data of our own thread from that of other threads. */
 const task = 'exitward_compaction';
 
-/** Resolves when the snapshot is whole and on the disk. Errors: those of the thread; AbortError when it was given up. */
+/**
+ * Resolves when the snapshot is complete and on disk. Errors: those of the thread; AbortError if it
+ * was aborted.
+ */
 export function compact(compaction: Compaction, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason);
-  // This file, whatever it is called where it runs; it is the thread's program too.
+  // This file is the thread's program too, under whatever name it runs.
   const worker = new Worker(new URL(import.meta.url), {
     name: 'compaction',
     workerData: { [task]: compaction },
@@ -45,7 +49,7 @@ async function run({ dir, until, path, group }: Compaction): Promise<void> {
   const state = await openState(dir, generation);
   const isWhole = await followChanges(dir, state, undefined, until);
   state.changes.close();
-  // A change that could not be read must not be missing from a snapshot that looks whole.
+  // A snapshot without a change that could not be read would look complete.
   if (!isWhole) throw new Error('the changes of the policy are damaged on disk');
   const { policy, position } = state;
   const snapshot = await SnapshotWriter.create(path, group);

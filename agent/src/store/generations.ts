@@ -23,8 +23,8 @@ export const changesPath = (dir: string, generation: number) => join(dir, `${gen
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
 /**
- * Makes the folder: its owner writes, its group reads, no other user sees it. The group is that of the files, too: an
- * agent that ran before may have been without one.
+ * Creates the folder: its owner writes, its group reads, other users have no access. Existing files
+ * get the group too: an earlier agent may have run without one.
  */
 export function createFolder(dir: string, group: number | undefined): void {
   mkdirSync(dir, { recursive: true, mode: 0o750 });
@@ -34,7 +34,9 @@ export function createFolder(dir: string, group: number | undefined): void {
   chownSync(dir, -1, group);
 }
 
-/** Creates an empty file that the group may read, whatever the umask; it replaces an existing one. */
+/**
+ * Creates an empty file that the group may read, whatever the umask. It replaces an existing one.
+ */
 export function createFile(path: string, group: number | undefined): number {
   rmSync(path, { force: true });
   const fd = openSync(path, 'wx', 0o640);
@@ -49,20 +51,20 @@ export interface Generations {
   changes: number[];
 }
 
-/** Which generations there are; none when there is no such folder. */
+/** The generations on disk; none if there is no such folder. */
 export function listGenerations(dir: string): Generations {
-  const found: Generations = { snapshots: [], changes: [] };
+  const generations: Generations = { snapshots: [], changes: [] };
   for (const name of listFolder(dir)) {
     const [, number, kind] = /^(\d{1,15})\.(snapshot|changes)$/.exec(name) ?? [];
-    if (kind === 'snapshot') found.snapshots.push(Number(number));
-    if (kind === 'changes') found.changes.push(Number(number));
+    if (kind === 'snapshot') generations.snapshots.push(Number(number));
+    if (kind === 'changes') generations.changes.push(Number(number));
   }
-  found.snapshots.sort((a, b) => a - b);
-  found.changes.sort((a, b) => a - b);
-  return found;
+  generations.snapshots.sort((a, b) => a - b);
+  generations.changes.sort((a, b) => a - b);
+  return generations;
 }
 
-/** The newest that can be loaded, if any. */
+/** The newest one that can be loaded, if any. */
 export function newestGeneration(dir: string): number | undefined {
   const { snapshots, changes } = listGenerations(dir);
   return snapshots.findLast((generation) => changes.includes(generation));
@@ -77,7 +79,7 @@ function listFolder(dir: string): string[] {
   }
 }
 
-/** Removes the files that a crash left half written. */
+/** Removes files that a crash left half-written. */
 export function removePartials(dir: string): void {
   for (const name of readdirSync(dir)) {
     if (name.endsWith('.partial')) rmSync(join(dir, name));
@@ -85,8 +87,8 @@ export function removePartials(dir: string): void {
 }
 
 /**
- * Removes the generations that `keep` rejects, the oldest first: a reader that finds the next one gone
- * may conclude that its own is.
+ * Removes the generations that `keep` rejects, oldest first. A reader that finds the next one gone
+ * then knows that its own is gone too.
  */
 export async function removeGenerations(
   dir: string,
@@ -101,7 +103,7 @@ export async function removeGenerations(
   }
 }
 
-/** Makes created, renamed and removed names durable. */
+/** Makes the creation, renaming and removal of files durable. */
 export async function syncFolder(dir: string): Promise<void> {
   const folder = await open(dir);
   try {

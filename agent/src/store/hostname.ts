@@ -1,4 +1,4 @@
-// The hostname of the node's server, as the policy on disk says it, without the rest of the policy in memory.
+// The hostname of the node's server, read from the policy on disk without loading the rest.
 import type { NodeRecord } from '../policy/records.ts';
 import { ChangesReader } from './changes_file.ts';
 import { changesPath, newestGeneration } from './generations.ts';
@@ -8,14 +8,14 @@ export class ServerHostname {
   readonly #dir: string;
   #generation: number | undefined;
   #changes: ChangesReader | undefined;
-  /** Undefined: there was no policy yet. */
+  /** Undefined while there is no policy. */
   current: string | undefined;
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** Reads on. Errors: those of the disk. */
+  /** Reads what was added. Errors: those of the disk. */
   async look(): Promise<void> {
     const generation = newestGeneration(this.#dir);
     if (generation === undefined) return;

@@ -1,4 +1,5 @@
-// Finds the files that are whole when the store opens, and puts away those that a crash or the disk has spoilt.
+// Finds the intact files when the store opens, and puts away those that a crash or the disk
+// damaged.
 import { closeSync } from 'node:fs';
 import { copyFile, open, rename, truncate } from 'node:fs/promises';
 import type { NodeRecord, Position } from '../policy/records.ts';
@@ -22,12 +23,15 @@ export interface Recovered {
   snapshot_bytes: number;
   /** Of all files of changes since the snapshot. */
   changes_bytes: number;
-  /** Where changes go on: in the file of this generation, behind so many bytes. */
+  /** Where changes continue: in the file of this generation, after this many bytes. */
   generation: number;
   offset: number;
 }
 
-/** Errors: BadSnapshot; nothing was touched then but what was half written. Undefined: there is nothing. */
+/**
+ * Undefined: there is no policy. Errors: BadSnapshot; only half-written files have been touched
+ * then.
+ */
 export async function recover(
   dir: string,
   group: number | undefined,
@@ -58,7 +62,7 @@ export async function recover(
   return recovered;
 }
 
-/** In each line of a file that says what could not be read, and in next to no other. */
+/** Every line with an unreadable record contains this, and hardly any other line does. */
 const ofUnreadable = '"kind":"unreadable"';
 
 async function checkSnapshot(
@@ -77,14 +81,14 @@ async function checkSnapshot(
   }
 }
 
-/** Reads one file of changes up to what is no longer whole; answers the generation that follows. */
+/** Reads one file of changes up to the first damaged line; returns the generation that follows. */
 async function recoverChanges(
   dir: string,
   group: number | undefined,
   recovered: Recovered,
 ): Promise<number | undefined> {
   const path = changesPath(dir, recovered.generation);
-  // After a power loss the name of an empty file may be missing.
+  // After a power cut the name of an empty file may be missing.
   if (!listGenerations(dir).changes.includes(recovered.generation)) {
     closeSync(createFile(path, group));
   }
@@ -104,13 +108,16 @@ async function recoverChanges(
   }
 }
 
-/** Other records are of interest only where they may end what was wrong. */
+/** Other records matter only if they may end a fault. */
 function noteUnreadable(unreadable: Unreadable, json: string): void {
   if (unreadable.size === 0 && !json.includes(ofUnreadable)) return;
   for (const record of JSON.parse(json) as NodeRecord[]) unreadable.note(record);
 }
 
-/** Puts a shorter file in its place: replicas that read farther find theirs removed, and load again. */
+/**
+ * Replaces the file by a shorter one. Replicas that have read farther find theirs removed, and load
+ * again.
+ */
 async function shorten(
   dir: string,
   group: number | undefined,

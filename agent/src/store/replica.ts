@@ -1,4 +1,5 @@
-// Reads the policy that the store keeps on disk, and follows it. Any process that may read the folder can.
+// Reads the policy that the store keeps on disk, and follows it. Any process that may read the
+// folder can do so.
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -11,26 +12,28 @@ import { changesPath, isMissing, newestGeneration, snapshotPath } from './genera
 import { BadSnapshot, readSnapshot } from './snapshot_file.ts';
 import { Unstored, type UnstoredChange } from './unstored.ts';
 
-/** The accounts that something changed for; `all` when it was the server, the keys, or everything. */
+/** The accounts that a change touched; `all` if it was the server, the keys, or everything. */
 export type Touched = ReadonlySet<number> | 'all';
 
-/** A policy, and the file in which it goes on. */
+/** A policy, and the file in which its changes continue. */
 export interface State {
   policy: Policy;
   position: Position;
   changes: ChangesReader;
-  /** The revision up to which it was read from disk: before that of the position when memory led on from there. */
+  /**
+   * The revision read from disk. It is older than the position's if changes from memory follow it.
+   */
   read: number;
-  /** The changes that were applied from memory and not yet read from disk, in their order. */
+  /** Changes applied from memory and not yet read from disk, in order. */
   ahead: UnstoredChange[];
   /** Authlists and overrides are left out. */
   without_lists: boolean;
 }
 
-/** The records of both kinds of lists, as lines begin with them. */
+/** Matches lines that begin with a record of either list. */
 const ofLists = /^\{"kind":"(?:authlist|override)/;
 
-/** With much to apply, others get their turn at least so often. */
+/** While there is much to apply, other work gets its turn at least this often. */
 const longestTurn_ms = 5;
 
 export class Replica {
@@ -39,14 +42,14 @@ export class Replica {
   readonly #without_lists: boolean;
   readonly #none = new Policy();
   #state: State | undefined;
-  /** A snapshot that was found damaged, or cannot be applied, is not read again; the store replaces it. */
+  /** A snapshot that is damaged or cannot be applied is not read again; the store replaces it. */
   #damaged: number | undefined;
-  /** A load takes a while: one at a time, in their order. */
+  /** A load takes a while, so they run one at a time, in order. */
   readonly #queue = new SerialQueue();
 
   /**
-   * `unstored`: the changes that the store could not write. `without_lists`: for those who decide without authlists and
-   * overrides, by far the most of all records.
+   * `unstored`: changes that the store could not write. `without_lists`: for processes that decide
+   * without authlists and overrides, which are by far the most records.
    */
   constructor(dir: string, unstored = new Unstored(), without_lists = false) {
     this.#dir = dir;
@@ -54,24 +57,27 @@ export class Replica {
     this.#without_lists = without_lists;
   }
 
-  /** The policy to decide by, an empty one until there is any. A reload makes another object: do not keep it. */
+  /**
+   * The policy to decide by; empty until there is one. A reload replaces the object, so do not hold
+   * on to it.
+   */
   get policy(): Policy {
     return this.#state?.policy ?? this.#none;
   }
 
-  /** The position of the policy; undefined until there is any. */
+  /** The position of the policy; undefined while there is none. */
   get position(): Position | undefined {
     return this.#state?.position;
   }
 
-  /** Up to where the disk told it. */
+  /** The position up to which the disk was read. */
   get read(): Position | undefined {
     return this.#state && { epoch: this.#state.position.epoch, revision: this.#state.read };
   }
 
   /**
-   * Reads everything from disk, beside the policy of until now, and then takes its place. Without
-   * anything whole on disk the old one stays. Errors: those of the disk.
+   * Reads everything from disk while the current policy stays in use, and then replaces it. With
+   * nothing intact on disk, the current one stays. Errors: those of the disk.
    */
   load(): Promise<void> {
     return this.#queue.run(async () => {
@@ -80,11 +86,12 @@ export class Replica {
   }
 
   /**
-   * Applies all that the store wrote since, or holds, and returns the accounts that this changed; loads while there
-   * is nothing, and again when the store took another snapshot. Errors: those of the disk.
+   * Applies everything that the store has written since, or holds in memory. Returns the accounts
+   * that this changed. It loads if there is no policy yet, and again if the store took another
+   * snapshot. Errors: those of the disk.
    *
-   * If `position` then stays behind the store's, the files are damaged, or an older version wrote
-   * a record that cannot be applied: the store needs a new snapshot.
+   * If `position` is still older than the store's afterwards, the files are damaged, or an older
+   * version wrote a record that cannot be applied. The store then needs a new snapshot.
    */
   catchUp(): Promise<Touched> {
     return this.#queue.run(async () => {
@@ -93,7 +100,7 @@ export class Replica {
       const touched = { accounts: new Set<number>(), all: false };
       for (;;) {
         const { changes } = state;
-        // Asked before reading: to a file that was removed nothing is added.
+        // Checked before reading: nothing is added to a file once it is removed.
         const removed = changes.isRemoved();
         const onRecord = (record: NodeRecord) => {
           if ('account' in record) touched.accounts.add(record.account);
@@ -111,7 +118,7 @@ export class Replica {
     });
   }
 
-  /** Lets go of the file. */
+  /** Closes the file. */
   close(): void {
     this.#state?.changes.close();
     this.#state = undefined;
@@ -140,20 +147,23 @@ export class Replica {
       } catch (error) {
         state?.changes.close();
         if (error instanceof BadSnapshot || error instanceof BadRecord) this.#damaged = generation;
-        // Removed since it was listed: then there is a newer one.
+        // It was removed after it was listed: there is a newer one.
         else if (!isMissing(error)) throw error;
       }
     }
   }
 }
 
-/** The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT when the generation is no longer there. */
+/**
+ * The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT if the generation no longer
+ * exists.
+ */
 export async function openState(
   dir: string,
   generation: number,
   without_lists = false,
 ): Promise<State> {
-  // Both are opened first: an open file can be read after it was removed.
+  // Both are opened first: an open file can be read even after it was removed.
   const changes = new ChangesReader(changesPath(dir, generation));
   let snapshot: FileHandle | undefined;
   try {
@@ -174,8 +184,9 @@ export async function openState(
 }
 
 /**
- * Applies the changes that are there, from file to file, and stops before those of the generation
- * `until`: answers whether it came so far. One that cannot be applied ends the file, as damage does.
+ * Applies the changes that exist, from file to file, and stops before those of the generation
+ * `until`; returns whether it got that far. A change that cannot be applied ends the file, as
+ * damage does.
  */
 export async function followChanges(
   dir: string,
@@ -199,11 +210,12 @@ export async function followChanges(
       state.changes = changes;
       continue;
     }
-    // Memory led on from the file: applied once more, a change would undo those after it. An earlier agent's are not written,
-    // but come again from the control plane, cut into other pieces and with the records as they are by then: they are applied.
+    // These were already applied from memory: applied again, a change would undo those after it.
+    // Changes that an earlier agent could not write come from the control plane again, split
+    // differently and with newer records, so they are applied.
     const isKnown = passes(state.ahead, line);
     if (!isKnown && !applyChange(state, line, onRecord)) {
-      // A change that was not applied must not be passed over: it would be acknowledged with the next.
+      // A change that was not applied must not be skipped: the next acknowledgement would cover it.
       state.changes.seek(offset);
       return false;
     }
@@ -215,30 +227,36 @@ export async function followChanges(
   }
 }
 
-function isSame(one: Change, other: Change): boolean {
+function isSame(change: Change, other: Change): boolean {
   return (
-    one.revision === other.revision && one.heard_at === other.heard_at && one.json === other.json
+    change.revision === other.revision &&
+    change.heard_at === other.heard_at &&
+    change.json === other.json
   );
 }
 
 /**
- * How many of the changes that memory holds were applied: up to the last one ahead. By their content, since an agent tells all that it
- * holds again when a decider connects again; of several alike it is the one with most before it that was applied, too.
+ * How many of the changes in memory were applied: up to the last one in `ahead`. They are compared
+ * by content, since an agent sends all of them again when a decider reconnects. Of several equal
+ * ones, it is the one with the longest run of applied changes before it.
  */
 function appliedOf(changes: readonly Change[], ahead: readonly Change[]): number {
   let [applied, longest] = [0, 0];
   for (const end of changes.keys()) {
     let length = 0;
     for (; length <= end && length < ahead.length; length += 1) {
-      const [one, other] = [changes[end - length], ahead.at(-1 - length)];
-      if (!one || !other || !isSame(one, other)) break;
+      const [change, other] = [changes[end - length], ahead.at(-1 - length)];
+      if (!change || !other || !isSame(change, other)) break;
     }
     if (length > longest) [applied, longest] = [end + 1, length];
   }
   return applied;
 }
 
-/** Whether a line was applied from memory; takes that change off, and those that come no more. */
+/**
+ * Whether a line was already applied from memory. Removes that change, and those that will not come
+ * any more.
+ */
 function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
   while (ahead[0] && ahead[0].revision < revision) ahead.shift();
   for (const [at, change] of ahead.entries()) {
@@ -250,7 +268,7 @@ function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): 
   return false;
 }
 
-/** False, and nothing is done: not all of its records can be applied. */
+/** Returns false and changes nothing if some of its records cannot be applied. */
 function applyChange(
   state: State,
   { revision, heard_at, json }: Change,
@@ -271,7 +289,7 @@ function isOfLists({ kind }: NodeRecord): boolean {
   return kind.startsWith('authlist') || kind.startsWith('override');
 }
 
-/** Undefined when not all of them can be applied. */
+/** Undefined if some of them cannot be applied. */
 function readRecords(json: string): NodeRecord[] | undefined {
   try {
     return (JSON.parse(json) as unknown[]).map(checkRecord);
@@ -290,7 +308,10 @@ function openChanges(path: string): ChangesReader | undefined {
   }
 }
 
-/** A policy of nothing but the server, by the first lines of the snapshot on disk; undefined without. */
+/**
+ * A policy with only the server, from the first lines of the snapshot on disk; undefined if there
+ * is none.
+ */
 export async function readServer(dir: string): Promise<Policy | undefined> {
   const generation = newestGeneration(dir);
   if (generation === undefined) return undefined;
@@ -305,7 +326,7 @@ export async function readServer(dir: string): Promise<Policy | undefined> {
       return policy;
     }
   } catch {
-    // A file that is gone, or is none, is for the replica to evaluate.
+    // The replica judges a file that is missing or malformed.
   } finally {
     file.destroy();
   }

@@ -1,4 +1,5 @@
-// A snapshot of the policy on disk: a record a line, and a last line that says of when it is and vouches for the rest.
+// A snapshot of the policy on disk: one record per line, and a last line with its position, time
+// and checksum.
 import { closeSync } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
@@ -13,17 +14,17 @@ import {
 import { decodeLine, encodeLine } from './checked_line.ts';
 import { createFile } from './generations.ts';
 
-/** The moment that a snapshot is of. */
+/** The position and time of a snapshot. */
 export interface About extends Position {
-  /** Epoch seconds at which the control plane was last heard. */
+  /** Epoch seconds when the control plane was last heard from. */
   heard_at: number;
 }
 
-/** A snapshot that is not whole, or not one. */
+/** A snapshot that is incomplete or malformed. */
 export class BadSnapshot extends Error {}
 
 interface LastLine extends About {
-  /** Of the file; one that is not known is no snapshot. */
+  /** The file's format; a file with an unknown format is not read. */
   format: number;
   /** Of all bytes before the last line. */
   crc32: number;
@@ -32,15 +33,17 @@ interface LastLine extends About {
 const format = 1;
 const newline = 0x0a;
 const pieceBytes = 65_536;
-/** More than any last line has. */
+/** Longer than any last line. */
 const tailBytes = 2048;
 const mostEpochLength = 200;
-/** A record of more would be a mistake, and would have to be held in memory. */
+/** A longer record would be a mistake, and would have to be held in memory. */
 const mostLineBytes = 16 * 1024 * 1024;
 
 // ---- Writing ------------------------------------------------------------------------------
 
-/** Writes a snapshot to a file that does not count yet; the store renames it when it is whole. */
+/**
+ * Writes a snapshot to a file that does not count yet; the store renames it when it is complete.
+ */
 export class SnapshotWriter {
   readonly path: string;
   readonly #file: FileHandle;
@@ -56,14 +59,14 @@ export class SnapshotWriter {
     return new SnapshotWriter(path, await open(path, 'a'));
   }
 
-  /** Adds whole lines. */
+  /** Appends whole lines. */
   async write(lines: string): Promise<void> {
     const bytes = Buffer.from(lines);
     this.#crc32 = crc32(bytes, this.#crc32);
     await this.#file.appendFile(bytes);
   }
 
-  /** Vouches for what was written; resolves when it is on the disk. */
+  /** Writes the last line; resolves when everything is on disk. */
   async finish({ epoch, revision, heard_at }: About): Promise<void> {
     const last: LastLine = {
       format,
@@ -84,8 +87,9 @@ export class SnapshotWriter {
 }
 
 /**
- * Writes the response of GET /node/snapshot (docs/node.md), as it comes: of records that cannot be read what can be, and why
- * the rest is left out, which `note` hears. Returns the position of it. Errors: BadSnapshot when it is not whole.
+ * Writes the response of GET /node/snapshot (docs/node.md) as it arrives. Of an unreadable record
+ * it writes the readable part; `note` receives the reason why the rest is left out. Returns its
+ * position. Errors: BadSnapshot if it is incomplete.
  */
 export async function writeReceived(
   received: AsyncIterable<Uint8Array | string>,
@@ -96,7 +100,7 @@ export async function writeReceived(
   let records = 0;
   let end: Record<string, unknown> | undefined;
   for await (const piece of wholeLines(received)) {
-    const kept: string[] = [];
+    const lines: string[] = [];
     for (const line of linesOf(piece)) {
       if (end) throw new BadSnapshot('the snapshot goes on after its last line');
       const record = readLine(line, position ? records + 2 : 1);
@@ -104,14 +108,15 @@ export async function writeReceived(
       else if (record.kind === 'end') end = record;
       else {
         records += 1;
-        for (const one of readLeniently(record)) {
-          note(one);
-          // Questions are not policy, and may hold tokens.
-          if (!isQuestion(one)) kept.push((one as unknown) === record ? line : JSON.stringify(one));
+        for (const readable of readLeniently(record)) {
+          note(readable);
+          // Questions are not part of the policy, and may contain tokens.
+          if (!isQuestion(readable))
+            lines.push((readable as unknown) === record ? line : JSON.stringify(readable));
         }
       }
     }
-    if (kept.length > 0) await snapshot.write(`${kept.join('\n')}\n`);
+    if (lines.length > 0) await snapshot.write(`${lines.join('\n')}\n`);
   }
   if (!position || !end) throw new BadSnapshot('the snapshot breaks off before its last line');
   if (end.records !== records) {
@@ -127,12 +132,15 @@ function readLine(line: string, number: number): Record<string, unknown> {
     const value = JSON.parse(line);
     if (typeof value === 'object' && value !== null) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new BadSnapshot(`line ${number} of the snapshot is not a JSON object`);
 }
 
-/** A snapshot grants nothing by a record that does not say which one it is: it is left out like the others. */
+/**
+ * A record that does not identify itself grants nothing in a snapshot, so it is left out like other
+ * unreadable ones.
+ */
 function readLeniently(record: unknown): NodeRecord[] {
   try {
     return readRecord(record);
@@ -152,7 +160,7 @@ function readPosition({ kind, epoch, revision }: Record<string, unknown>): Posit
 
 // ---- Reading ------------------------------------------------------------------------------
 
-/** The last line of the file, unread otherwise, and where it begins. Errors: BadSnapshot. */
+/** The last line of the file and where it begins; nothing else is read. Errors: BadSnapshot. */
 async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number }> {
   const { size } = await file.stat();
   const from = Math.max(0, size - tailBytes);
@@ -171,8 +179,9 @@ async function readLast(file: FileHandle): Promise<{ last: LastLine; at: number 
 }
 
 /**
- * Reads a snapshot from disk a piece at a time, so that others get their turn in between. `take` gets each line; where `within`
- * is given, at least those with that text. Errors: BadSnapshot when it is damaged, which is known at its end only.
+ * Reads a snapshot from disk in pieces, so that other work gets its turn in between. `take` gets
+ * each line; with `within`, at least those that contain that text. Errors: BadSnapshot if it is
+ * damaged, which is known only at its end.
  */
 export async function readSnapshot(
   file: FileHandle,
@@ -195,7 +204,7 @@ export async function readSnapshot(
       try {
         for (const line of linesOf(piece)) take(line);
       } catch (error) {
-        // It may come of the damage that the checksum will show.
+        // The damage that the checksum will reveal may have caused this.
         fault = error;
       }
     }
@@ -208,7 +217,7 @@ export async function readSnapshot(
 
 // ---- Lines --------------------------------------------------------------------------------
 
-/** The same bytes, cut at line ends only: no piece begins or ends within a line, save the last. */
+/** The same bytes, cut only at line ends: no piece except the last begins or ends within a line. */
 async function* wholeLines(
   pieces: AsyncIterable<Uint8Array | string>,
 ): AsyncGenerator<Buffer, void, undefined> {

@@ -1,4 +1,5 @@
-// Keeps the policy on disk, for every replica and for the next start. There is one store, in the agent.
+// Keeps the policy on disk, for every replica and for the next start. There is only one store, in
+// the agent.
 import { openSync, renameSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { isQuestion, type NodeRecord, type Position } from '../policy/records.ts';
@@ -20,11 +21,16 @@ import { BadSnapshot, SnapshotWriter, writeReceived } from './snapshot_file.ts';
 import { Unstored, type UnstoredChange } from './unstored.ts';
 
 export interface StoreOptions {
-  /** Id of a group whose processes may read the policy too; by default that of this process. */
+  /** Id of a group whose processes may read the policy too; by default this process's group. */
   group?: number | undefined;
-  /** Called for failures in the background. The policy is still there, but the disk needs attention. */
+  /**
+   * Called for failures in the background. The policy still exists, but the disk needs attention.
+   */
   onFault?: (error: Error) => void;
-  /** Changes are folded into a new snapshot when they have more bytes than this, and than the snapshot. */
+  /**
+   * Changes are folded into a new snapshot when they have more bytes than this, and more than the
+   * snapshot.
+   */
   compact_bytes?: number;
 }
 
@@ -35,18 +41,20 @@ export class Store {
   readonly #compact_bytes: number;
   #position: Position | undefined;
   #changes: ChangesWriter | undefined;
-  /** The highest number that a file has had. */
+  /** The highest generation number so far. */
   #newest: number;
   #snapshot_bytes = 0;
-  /** Since the snapshot, or since folding them was last tried. */
+  /** Since the snapshot, or since the last attempt to fold them. */
   #changes_bytes = 0;
   #compaction: { done: Promise<void>; stop: AbortController } | undefined;
-  /** The records of the policy that could not be read, or not wholly. */
+  /** The records of the policy that could not be read, or only in part. */
   unreadable = new Unreadable();
-  /** Changes that the disk did not take, and why. */
+  /** Changes that could not be written to disk, and why. */
   readonly unstored = new Unstored();
   #unwritten: Error | undefined;
-  /** Why changes on disk may not outlast a power cut; until they are in a snapshot that does. */
+  /**
+   * Why changes on disk may not survive a power cut; set until they are in a snapshot that does.
+   */
   #unsynced: Error | undefined;
 
   private constructor(dir: string, options: StoreOptions) {
@@ -59,8 +67,8 @@ export class Store {
   }
 
   /**
-   * Opens the folder with the files that are whole in it. A damaged snapshot is told to `onFault`, and
-   * there is no position then. Errors: those of the disk.
+   * Opens the folder with its intact files. A damaged snapshot is reported to `onFault`, and there
+   * is no position then. Errors: those of the disk.
    */
   static async open(dir: string, options: StoreOptions = {}): Promise<Store> {
     createFolder(dir, options.group);
@@ -83,18 +91,21 @@ export class Store {
     return store;
   }
 
-  /** Up to where the policy on disk goes; undefined while there is none that is whole. */
+  /** How far the policy on disk reaches; undefined while there is no intact one. */
   get position(): Position | undefined {
     return this.#position;
   }
 
-  /** Up to where it goes with the changes that are in memory alone. */
+  /** How far it reaches with the changes that are only in memory. */
   get held(): Position | undefined {
     const { last } = this.unstored;
     return last ? { epoch: last.epoch, revision: last.revision } : this.#position;
   }
 
-  /** Whether the disk takes all changes, and keeps them. While it does not, none is to be acknowledged. */
+  /**
+   * Whether the disk accepts all changes and keeps them. While it does not, no change may be
+   * acknowledged.
+   */
   get isSound(): boolean {
     return this.unstored.size === 0 && this.#unsynced === undefined;
   }
@@ -116,13 +127,14 @@ export class Store {
   }
 
   /**
-   * Adds one revision, its records together; without records it tells how far the history went.
-   * Replicas see it when this has returned. It outlasts the process at once, and a power loss a
-   * second later. Questions (`explain`) are left out: they may hold tokens. A change that the disk does
-   * not take is held in memory, for replicas that are handed `unstored`, until `mend` has written it.
+   * Adds one revision with all its records; without records, it only says how far the history
+   * reaches. Replicas see it once this has returned. It survives the process at once, and a power
+   * cut a second later. Questions (`explain`) are left out: they may contain tokens. A change that
+   * cannot be written is held in memory, for replicas that are given `unstored`, until `repair` has
+   * written it.
    *
-   * Errors: those of the disk when memory holds too much, and nothing was added then; no policy to add to;
-   * a revision of the past.
+   * Errors: those of the disk if memory holds too much, and nothing was added then; no policy to
+   * add to; a revision of the past.
    */
   append(revision: number, heard_at: number, records: NodeRecord[]): void {
     const { position } = this.#required();
@@ -130,12 +142,12 @@ export class Store {
     if (revision < after) {
       throw new RangeError(`revision: ${revision} is before ${after}, which is stored.`);
     }
-    const kept = records.filter((record) => !isQuestion(record));
-    this.#hold({ ...newChange(revision, heard_at, kept), epoch, after });
-    for (const record of kept) this.unreadable.note(record);
+    const policyRecords = records.filter((record) => !isQuestion(record));
+    this.#hold({ ...newChange(revision, heard_at, policyRecords), epoch, after });
+    for (const record of policyRecords) this.unreadable.note(record);
   }
 
-  /** On disk, or else in memory. Errors: those of the disk when memory holds too much. */
+  /** On disk, or else in memory. Errors: those of the disk if memory holds too much. */
   #hold(change: UnstoredChange): void {
     if (this.unstored.size === 0) {
       try {
@@ -150,10 +162,10 @@ export class Store {
   }
 
   /**
-   * Writes what is in memory alone, and makes safe what a power cut might take; answers whether it is sound now.
-   * Never fails: `faults` tells why it is not.
+   * Writes the changes that are only in memory, and secures those that a power cut might take.
+   * Returns whether the store is sound now. Never fails: `faults` says why it is not sound.
    */
-  async mend(): Promise<boolean> {
+  async repair(): Promise<boolean> {
     try {
       for (let { first } = this.unstored; first; { first } = this.unstored) {
         this.#write(first);
@@ -162,7 +174,8 @@ export class Store {
     } catch (error) {
       this.#unwritten = error as Error;
     }
-    // Into a new snapshot, and new changes: what the disk forgot of the old file cannot be known.
+    // A new snapshot and a new file are needed: it is unknown which bytes of the old file the disk
+    // lost.
     if (this.#unsynced) await this.compact().catch(() => {});
     return this.isSound;
   }
@@ -183,10 +196,10 @@ export class Store {
   }
 
   /**
-   * Replaces everything by the response of GET /node/snapshot (docs/node.md), in pieces of any size, heard
-   * at `heard_at` (epoch seconds). Until this has resolved, appending goes to the old policy.
-   * Errors: BadSnapshot when it is not whole, what `received` throws, those of the disk; the old
-   * policy stays then.
+   * Replaces everything by the response of GET /node/snapshot (docs/node.md), in pieces of any
+   * size, received at `heard_at` (epoch seconds). Until this has resolved, appending goes to the
+   * old policy. Errors: BadSnapshot if it is incomplete, errors of `received`, those of the disk;
+   * the old policy stays then.
    */
   async replace(received: AsyncIterable<Uint8Array | string>, heard_at: number): Promise<void> {
     const partial = partialPath(this.#dir, this.#number());
@@ -215,7 +228,7 @@ export class Store {
     await this.#removeBefore(generation);
   }
 
-  /** Removes the policy, for good: there is none until `replace` brings one. Errors: those of the disk. */
+  /** Removes the policy: there is none until `replace` brings one. Errors: those of the disk. */
   async clear(): Promise<void> {
     await this.close();
     this.#position = undefined;
@@ -226,9 +239,9 @@ export class Store {
   }
 
   /**
-   * Folds the changes into a new snapshot; `append` does so by itself. New changes go on in another
-   * file meanwhile, and replicas follow there. Errors: those of the disk, and the old files stay
-   * then; AbortError when `replace` or `close` came first.
+   * Folds the changes into a new snapshot; `append` does so by itself. New changes continue in
+   * another file meanwhile, and replicas follow there. Errors: those of the disk, and the old files
+   * stay then; AbortError if `replace` or `close` came first.
    */
   compact(): Promise<void> {
     if (!this.#compaction) {
@@ -241,7 +254,7 @@ export class Store {
     return this.#compaction.done;
   }
 
-  /** Resolves when all is on the disk. */
+  /** Resolves when everything is on disk. */
   async close(): Promise<void> {
     await this.#stopCompaction();
     const changes = this.#changes;
@@ -275,7 +288,7 @@ export class Store {
     });
   }
 
-  /** Lets changes go on in a new file, from the step on that makes it count. Answers the old one. */
+  /** Lets changes continue in a new file once `commit` has succeeded. Returns the old writer. */
   #begin(
     generation: number,
     commit: (old: ChangesWriter | undefined) => void,

@@ -1,19 +1,22 @@
-// The changes that the disk does not take: they are in force from memory, and wait there to be written.
+// Changes that could not be written to disk: they apply from memory, and wait to be written.
 import type { Position } from '../policy/records.ts';
 import type { Change } from './changes_file.ts';
 
-/** A change that is in memory alone. */
+/** A change that is only in memory. */
 export interface UnstoredChange extends Change {
   epoch: string;
-  /** The revision before it: whoever has not come so far cannot apply it. */
+  /** The revision before it; without that one, the change cannot be applied. */
   after: number;
 }
 
-/** Of their records, as JSON. With more the node stops following: what it holds must not crowd out its work. */
+/**
+ * Bytes of their records as JSON. Beyond this the node stops following, so that they do not crowd
+ * out its work.
+ */
 const most_bytes = 64 * 1024 * 1024;
 
 export class Unstored {
-  /** In their order. */
+  /** In order. */
   #changes: UnstoredChange[] = [];
   #bytes = 0;
 
@@ -21,12 +24,12 @@ export class Unstored {
     return this.#changes.length;
   }
 
-  /** Whether another change must wait. */
+  /** Whether there is no room for another change. */
   get isFull(): boolean {
     return this.#bytes > most_bytes;
   }
 
-  /** The one that is to be written next. */
+  /** The change to write next. */
   get first(): UnstoredChange | undefined {
     return this.#changes[0];
   }
@@ -40,35 +43,38 @@ export class Unstored {
     this.#bytes += change.json.length;
   }
 
-  /** Those after this one; all, when it is written by now, or was none. */
-  behind(change: UnstoredChange | undefined): UnstoredChange[] {
+  /** The changes after this one; all of them if it has been written, or is undefined. */
+  after(change: UnstoredChange | undefined): UnstoredChange[] {
     return this.#changes.slice(change ? this.#changes.indexOf(change) + 1 : 0);
   }
 
-  /** Those that lead on from this position, without a gap: also of its own revision, which can have several. */
+  /**
+   * The changes that follow this position without a gap; a revision can have several, so its own
+   * are included.
+   */
   following({ epoch, revision }: Position): UnstoredChange[] {
-    const some: UnstoredChange[] = [];
+    const changes: UnstoredChange[] = [];
     let reached = revision;
     for (const change of this.#changes) {
       if (change.epoch !== epoch || change.after > reached) break;
       if (change.revision < reached) continue;
-      some.push(change);
+      changes.push(change);
       reached = change.revision;
     }
-    return some;
+    return changes;
   }
 
-  /** Forgets the first, which is written. */
+  /** Drops the first, which has been written. */
   dropFirst(): void {
     this.#bytes -= this.#changes.shift()?.json.length ?? 0;
   }
 
-  /** Forgets those that were read from a file. */
+  /** Drops those that were read from a file. */
   forget(written: readonly UnstoredChange[]): void {
     for (const change of written) if (this.first === change) this.dropFirst();
   }
 
-  /** Forgets what a file holds that was read up to this position, and all of another history. */
+  /** Drops changes that were read from a file up to this position, and all of another history. */
   dropUntil({ epoch, revision }: Position): void {
     while (this.first && (this.first.epoch !== epoch || this.first.revision < revision)) {
       this.dropFirst();

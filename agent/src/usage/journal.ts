@@ -111,7 +111,7 @@ export class Journal {
   }
 
   /** After a write that failed: makes sure that the journal can be written again. Errors: it cannot. */
-  mend(): Promise<void> {
+  repair(): Promise<void> {
     return this.#queue.run(async () => {
       if (!this.#isDoubtful) return;
       await this.#writing(() => this.#rewrite());

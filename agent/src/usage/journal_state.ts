@@ -105,7 +105,7 @@ export class JournalState {
     yield { kind: 'journal', boot: this.boot, seq: this.seq, newest_at: this.newest_at };
     if (this.batch) {
       const { seq, rows } = this.batch;
-      for (const some of inPieces(rows)) yield { kind: 'tick', ...nothing, rows: some };
+      for (const piece of inPieces(rows)) yield { kind: 'tick', ...nothing, rows: piece };
       yield { kind: 'batch', seq, rows: rows.length };
     }
     for (const rows of inPieces(this.rows)) yield { kind: 'tick', ...nothing, rows };
@@ -123,9 +123,9 @@ export class JournalState {
     this.cursor = cursor;
     for (const connection of settled) this.counted.delete(connection);
     for (const traffic of counted) this.counted.set(traffic.connection, traffic);
-    for (const one of carry) {
-      if (one.up > 0 || one.down > 0) this.carry.set(identityOf(one), one);
-      else this.carry.delete(identityOf(one));
+    for (const debt of carry) {
+      if (debt.up > 0 || debt.down > 0) this.carry.set(identityOf(debt), debt);
+      else this.carry.delete(identityOf(debt));
     }
   }
 

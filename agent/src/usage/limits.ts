@@ -46,7 +46,7 @@ export interface LimitsOptions {
 export class Limits {
   readonly #options: LimitsOptions;
   /** By account; undefined: the control plane knows no limit for it. */
-  readonly #told = new Map<number, Limit | undefined>();
+  readonly #limits = new Map<number, Limit | undefined>();
   /** By account: bytes a second that this node counts. */
   #rates = new Map<number, number>();
   /** The accounts that are ended, with the time (epoch seconds) until which they are. */
@@ -66,13 +66,13 @@ export class Limits {
   counted(rows: readonly UsageRow[]): number {
     const { poll_seconds, report_seconds, clock } = this.#options;
     this.#noteRates(rows);
-    const left = this.#left();
+    const bytesLeft = this.#bytesLeft();
     let soonest = Number.POSITIVE_INFINITY;
-    for (const [account, bytes] of left) {
+    for (const [account, bytes] of bytesLeft) {
       if (!this.#ended.has(account)) soonest = Math.min(soonest, this.#lasts(account, bytes));
       this.#follow(account, bytes);
     }
-    const isUnknown = rows.some(({ account }) => !this.#told.has(account));
+    const isUnknown = rows.some(({ account }) => !this.#limits.has(account));
     // An account that is new here may have little left: that is asked at once.
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
@@ -92,24 +92,24 @@ export class Limits {
       // It goes on after its end is over: its contract's record did not come.
       if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);
       const limit = named.get(account);
-      const before = this.#told.get(account);
-      this.#told.set(account, limit && { ...limit, told_at: now, network_rate: 0 });
-      const after = this.#told.get(account);
+      const before = this.#limits.get(account);
+      this.#limits.set(account, limit && { ...limit, told_at: now, network_rate: 0 });
+      const after = this.#limits.get(account);
       if (!before || !after || now <= before.told_at) continue;
       after.network_rate = (before.left_bytes - after.left_bytes) / (now - before.told_at);
     }
-    const left = this.#left();
+    const bytesLeft = this.#bytesLeft();
     for (const account of this.#ended.keys()) {
-      if (!left.has(account)) this.#letIn(account);
+      if (!bytesLeft.has(account)) this.#letIn(account);
     }
-    for (const [account, bytes] of left) this.#follow(account, bytes);
+    for (const [account, bytes] of bytesLeft) this.#follow(account, bytes);
   }
 
   /** The contract has changed, or, without an account, everything: what was told of it holds no more. */
   forget(account?: number): void {
-    for (const one of account === undefined ? [...this.#told.keys()] : [account]) {
-      this.#told.delete(one);
-      this.#ended.delete(one);
+    for (const id of account === undefined ? [...this.#limits.keys()] : [account]) {
+      this.#limits.delete(id);
+      this.#ended.delete(id);
     }
   }
 
@@ -130,31 +130,31 @@ export class Limits {
   }
 
   /** By account with a limit that is known: the bytes that are left now, less than none when it is passed. */
-  #left(): Map<number, number> {
+  #bytesLeft(): Map<number, number> {
     const now = this.#options.clock.now();
-    const left = new Map<number, number>();
-    for (const [account, limit] of this.#told) {
+    const bytesLeft = new Map<number, number>();
+    for (const [account, limit] of this.#limits) {
       if (!limit) continue;
-      if (now < limit.until) left.set(account, limit.left_bytes);
+      if (now < limit.until) bytesLeft.set(account, limit.left_bytes);
       else this.forget(account);
     }
-    if (left.size === 0) return left;
+    if (bytesLeft.size === 0) return bytesLeft;
     for (const { account, up, down } of this.#options.journal.pending()) {
-      const bytes = left.get(account);
-      if (bytes !== undefined) left.set(account, bytes - up - down);
+      const bytes = bytesLeft.get(account);
+      if (bytes !== undefined) bytesLeft.set(account, bytes - up - down);
     }
-    return left;
+    return bytesLeft;
   }
 
   /** How many seconds the bytes that are left to an account last, at the present rate: a guess, as other nodes use them too. */
   #lasts(account: number, bytes: number): number {
-    const { network_rate = 0, told_at = 0 } = this.#told.get(account) ?? {};
-    const own = this.#rates.get(account) ?? 0;
+    const { network_rate = 0, told_at = 0 } = this.#limits.get(account) ?? {};
+    const ownRate = this.#rates.get(account) ?? 0;
     // Nothing of it is here to be ended, whatever the others use.
-    if (own === 0) return Number.POSITIVE_INFINITY;
-    const others = Math.max(network_rate - own, 0);
-    const left = bytes - others * (this.#options.clock.steady() - told_at);
-    return Math.max(left, 0) / (own + others);
+    if (ownRate === 0) return Number.POSITIVE_INFINITY;
+    const others = Math.max(network_rate - ownRate, 0);
+    const remaining = bytes - others * (this.#options.clock.steady() - told_at);
+    return Math.max(remaining, 0) / (ownRate + others);
   }
 
   /** Ends an account that has nothing left, and lets in again one that has. */
@@ -165,9 +165,10 @@ export class Limits {
       if (ended !== undefined) this.#letIn(account);
       return;
     }
-    const { left_bytes: told = 0, until: period_end = 0 } = this.#told.get(account) ?? {};
+    const { left_bytes: reportedBytes = 0, until: period_end = 0 } =
+      this.#limits.get(account) ?? {};
     // Of what the control plane knows itself the contract's record comes.
-    if (ended !== undefined && (told <= 0 || now < ended - ending_seconds / 2)) return;
+    if (ended !== undefined && (reportedBytes <= 0 || now < ended - ending_seconds / 2)) return;
     const until = Math.min(now + ending_seconds, period_end);
     if (ended === until) return;
     this.#end(account, until);
@@ -193,6 +194,6 @@ export class Limits {
   }
 }
 
-function within(seconds: number, most: number): number {
-  return Math.min(most, Math.max(shortest_seconds, seconds));
+function within(seconds: number, maxSeconds: number): number {
+  return Math.min(maxSeconds, Math.max(shortest_seconds, seconds));
 }

@@ -93,7 +93,7 @@ export class Meter {
     const isIdle = rows.length + counted.length + settled.length + carry.length === 0;
     // The cursor moves past what is not billed, too: else it would be read again and again.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
-    await (isIdle && isSame ? this.#journal.mend() : this.#journal.append(tick));
+    await (isIdle && isSame ? this.#journal.repair() : this.#journal.append(tick));
     this.#unkept = undefined;
     for (const { up, down } of rows) {
       this.transferred.up += up;
@@ -106,20 +106,20 @@ export class Meter {
   #foldOf(finished: Finished[]): Finished[] {
     const sums = new Map<string, Finished>();
     const apart: Finished[] = [];
-    for (const one of finished) {
-      if (this.#journal.counted.has(one.connection)) apart.push(one);
+    for (const traffic of finished) {
+      if (this.#journal.counted.has(traffic.connection)) apart.push(traffic);
       else {
-        const { up = 0, down = 0 } = sums.get(identityOf(one)) ?? {};
-        const sum = { ...one, connection: '', up: up + one.up, down: down + one.down };
-        sums.set(identityOf(one), sum);
+        const { up = 0, down = 0 } = sums.get(identityOf(traffic)) ?? {};
+        const sum = { ...traffic, connection: '', up: up + traffic.up, down: down + traffic.down };
+        sums.set(identityOf(traffic), sum);
       }
     }
     return [...apart, ...sums.values()];
   }
 
   /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */
-  #soundOf<T extends Traffic>(told: T[]): T[] {
-    return told.filter((traffic) => {
+  #soundOf<T extends Traffic>(counts: T[]): T[] {
+    return counts.filter((traffic) => {
       const { account, user, up, down } = traffic;
       const isSound =
         [account, user, up, down].every(Number.isSafeInteger) &&
@@ -177,32 +177,32 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
   };
   /** The count of this user's request; another user's on the same connection was a wrong guess. */
   const takeBack = (traffic: Traffic) => {
-    const known = countedOf(traffic.connection);
-    if (!known || identityOf(known) === identityOf(traffic)) return known;
-    add(known, -known.up, -known.down);
-    forget(known.connection);
+    const previous = countedOf(traffic.connection);
+    if (!previous || identityOf(previous) === identityOf(traffic)) return previous;
+    add(previous, -previous.up, -previous.down);
+    forget(previous.connection);
     return undefined;
   };
 
   for (const final of poll.finished) {
-    const known = takeBack(final);
-    add(final, final.up - (known?.up ?? 0), final.down - (known?.down ?? 0));
+    const previous = takeBack(final);
+    add(final, final.up - (previous?.up ?? 0), final.down - (previous?.down ?? 0));
     forget(final.connection);
   }
   for (const { connection, account, user, up, down } of poll.open) {
     const traffic = { connection, account, user, up, down };
-    const known = takeBack(traffic);
+    const previous = takeBack(traffic);
     // An older figure that was higher stands until the request is finished.
     const more = {
-      up: Math.max(up - (known?.up ?? 0), 0),
-      down: Math.max(down - (known?.down ?? 0), 0),
+      up: Math.max(up - (previous?.up ?? 0), 0),
+      down: Math.max(down - (previous?.down ?? 0), 0),
     };
     if (more.up === 0 && more.down === 0) continue;
     add(traffic, more.up, more.down);
     counted.set(connection, {
       ...traffic,
-      up: more.up + (known?.up ?? 0),
-      down: more.down + (known?.down ?? 0),
+      up: more.up + (previous?.up ?? 0),
+      down: more.down + (previous?.down ?? 0),
     });
   }
   for (const connection of gone) settled.add(connection);
@@ -230,8 +230,8 @@ function outcomeOf(
     if (up > 0 || down > 0) {
       rows.push({ account, user, at, up: Math.max(up, 0), down: Math.max(down, 0) });
     }
-    const left = { account, user, up: Math.max(-up, 0), down: Math.max(-down, 0) };
-    if (left.up !== owed.up || left.down !== owed.down) carry.push(left);
+    const rest = { account, user, up: Math.max(-up, 0), down: Math.max(-down, 0) };
+    if (rest.up !== owed.up || rest.down !== owed.down) carry.push(rest);
   }
   return { rows, carry };
 }

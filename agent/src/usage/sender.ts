@@ -87,10 +87,10 @@ export class Sender {
         const failures = this.#failures;
         this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
         this.#log.warn({ err: error, failures }, 'usage cannot be reported; it is kept');
-        const most = Math.min(longest_delay_seconds, 2 ** Math.min(failures, 10));
+        const maxSeconds = Math.min(longest_delay_seconds, 2 ** Math.min(failures, 10));
         this.#delay = new AbortController();
         const either = AbortSignal.any([signal, this.#delay.signal]);
-        await this.#clock.sleep(most * (0.5 + Math.random() / 2), either);
+        await this.#clock.sleep(maxSeconds * (0.5 + Math.random() / 2), either);
       }
     }
   }
@@ -129,7 +129,7 @@ export class Sender {
             'usage is more than the control plane takes this machine for; it is billed when an operator accepts it',
           );
         }
-        this.#tellLeftOut(left_out.flatMap((index) => rows[index] ?? []));
+        this.#logLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {
         // The batch was rejected as a whole, so that others can be sent under the same name.
@@ -150,7 +150,7 @@ export class Sender {
     this.#limits?.answered(rows, limits);
   }
 
-  #tellLeftOut(rows: UsageRow[]): void {
+  #logLeftOut(rows: UsageRow[]): void {
     if (rows.length === 0) return;
     this.#log.warn(
       summaryOf(rows),

@@ -10,7 +10,7 @@ const version = { 'vpn-ikev2': '2', 'vpn-ikev1': '1', 'vpn-l2tp': '1' } as const
 
 /** The VPN services of a server. */
 export function servedServices({ services }: Pick<ServerValue, 'services'>): VpnService[] {
-  return vpnServices.filter((one) => services.includes(one));
+  return vpnServices.filter((service) => services.includes(service));
 }
 
 /** The version of IKE that a service speaks. */

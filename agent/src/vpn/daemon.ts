@@ -46,8 +46,8 @@ export class Daemon {
   async start(): Promise<number> {
     const { command, dir, pid_file, mark, clock } = this.#options;
     this.#started = clock.steady();
-    const kept = mayDropRights() ? [`--bounding-set=${rights}`] : [];
-    const args = ['--no-new-privs', '--inh-caps=-all', ...kept, '--', ...command];
+    const bounding = mayDropRights() ? [`--bounding-set=${rights}`] : [];
+    const args = ['--no-new-privs', '--inh-caps=-all', ...bounding, '--', ...command];
     const child = spawn('setpriv', args, {
       cwd: dir,
       detached: true,

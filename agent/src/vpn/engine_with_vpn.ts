@@ -1,5 +1,5 @@
 // A proxy engine and the VPN beside it, as one engine: one decision, one journal, one list of faults for both.
-import type { Engine, EngineCounts, Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
+import type { Engine, EngineCounts, Explanation, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
@@ -29,12 +29,12 @@ export class EngineWithVpn implements Engine {
     return applied;
   }
 
-  async poll(cursor: unknown, kept?: Kept, isExtra?: boolean): Promise<Poll> {
+  async poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll> {
     const cursors = cursorsOf(cursor);
-    const keptOf = (name: keyof Cursors): Kept | undefined =>
-      kept && { cursor: cursorsOf(kept.cursor)[name], counted: kept.counted };
-    const proxy = await this.#proxy.poll(cursors.proxy, keptOf('proxy'), isExtra);
-    const vpn = await this.#vpn.poll(cursors.vpn, keptOf('vpn'));
+    const storedOf = (name: keyof Cursors): Stored | undefined =>
+      stored && { cursor: cursorsOf(stored.cursor)[name], counted: stored.counted };
+    const proxy = await this.#proxy.poll(cursors.proxy, storedOf('proxy'), isExtra);
+    const vpn = await this.#vpn.poll(cursors.vpn, storedOf('vpn'));
     return {
       finished: [...proxy.finished, ...vpn.finished],
       open: [...proxy.open, ...vpn.open],
@@ -65,7 +65,7 @@ export class EngineWithVpn implements Engine {
   counts(): EngineCounts {
     const counts = this.#proxy.counts();
     const decisions = new DecisionTally();
-    for (const one of [counts.decisions, this.#vpn.decisions]) decisions.add(one);
+    for (const counted of [counts.decisions, this.#vpn.decisions]) decisions.add(counted);
     return { ...counts, decisions: decisions.counts, tunnels: this.#vpn.tunnels };
   }
 

@@ -92,18 +92,18 @@ export function readResponse(
 
 /** The bodies of the payloads, by kind; undefined: they are not whole. */
 function payloadsOf(first: number, bytes: Buffer): Map<number, Buffer[]> | undefined {
-  const found = new Map<number, Buffer[]>();
+  const payloads = new Map<number, Buffer[]>();
   let [kind, at] = [first, 0];
   while (kind !== 0) {
     if (bytes.length - at < payload_bytes) return undefined;
     const length = bytes.readUInt16BE(at + 2);
     if (length < payload_bytes) return undefined;
     const body = bytes.subarray(at + payload_bytes, at + length);
-    found.set(kind, [...(found.get(kind) ?? []), body]);
+    payloads.set(kind, [...(payloads.get(kind) ?? []), body]);
     kind = bytes[at] ?? 0;
     at += length;
   }
-  return at === bytes.length ? found : undefined;
+  return at === bytes.length ? payloads : undefined;
 }
 
 /** The error that a notification tells; a cookie is one, as it asks for another first message. */

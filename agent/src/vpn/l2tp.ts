@@ -76,9 +76,9 @@ export class L2tp {
     const args = (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0');
     const after = (name: string) => args[args.indexOf(name) + 1];
     const exit = [...this.#daemons.keys()].find(
-      (one) => args.includes('file') && after('file') === join(this.#options.dir, `${one}.options`),
+      (ip) => args.includes('file') && after('file') === join(this.#options.dir, `${ip}.options`),
     );
-    const [, address] = args.map((one) => /^[\d.]+:([\d.]+)$/.exec(one)).find(Boolean) ?? [];
+    const [, address] = args.map((arg) => /^[\d.]+:([\d.]+)$/.exec(arg)).find(Boolean) ?? [];
     const source = args.includes('ipparam') ? after('ipparam') : undefined;
     if (exit === undefined || address === undefined || source === undefined) return undefined;
     return { address, exit_ip: exit, source };
@@ -139,9 +139,9 @@ export class L2tp {
     );
     for (const exit of exits) {
       if (slots.has(exit)) continue;
-      const taken = new Set(slots.values());
+      const occupied = new Set(slots.values());
       let slot = 0;
-      while (taken.has(slot)) slot += 1;
+      while (occupied.has(slot)) slot += 1;
       slots.set(exit, slot);
     }
     this.#replace('slots.json', JSON.stringify(Object.fromEntries(slots)));
@@ -186,7 +186,7 @@ plugin winbind.so
 ntlm_auth-helper "${this.#logins.helper}"
 ${this.#options.vpn.dns
   .slice(0, 2)
-  .map((one) => `ms-dns ${one}`)
+  .map((server) => `ms-dns ${server}`)
   .join('\n')}
 mtu ${largest_packet}
 mru ${largest_packet}

@@ -54,7 +54,7 @@ export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined
       remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel',
     };
   }
-  const missing = [xl2tpd, pppd].find((one) => !existsSync(one));
+  const missing = [xl2tpd, pppd].find((program) => !existsSync(program));
   if (missing !== undefined) {
     return { sentence: `there is no ${missing}`, remedy: 'apt-get install xl2tpd ppp' };
   }

@@ -97,7 +97,7 @@ export function writeResponse(
 
 /** The first value of a kind. */
 export function bytesOf(packet: RadiusPacket, type: number): Buffer | undefined {
-  return packet.attributes.find(([one]) => one === type)?.[1];
+  return packet.attributes.find(([kind]) => kind === type)?.[1];
 }
 
 export function textOf(packet: RadiusPacket, type: number): string | undefined {

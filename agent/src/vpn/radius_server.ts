@@ -125,9 +125,9 @@ export class RadiusServer {
     forgetOld(this.#exchanges, now);
     // RFC 5080, 2.2.2: charon sends it again with the same identifier and authenticator when the response was lost.
     const name = `${from.port} ${request.identifier} ${request.authenticator.toString('hex')}`;
-    const known = this.#answered.get(name);
-    const response = known?.response ?? this.#respond(request);
-    if (!known) this.#answered.set(name, { since: now, response });
+    const earlier = this.#answered.get(name);
+    const response = earlier?.response ?? this.#respond(request);
+    if (!earlier) this.#answered.set(name, { since: now, response });
     const bytes = await response;
     if (bytes) this.#socket?.send(bytes, from.port, from.address);
   }
@@ -156,8 +156,8 @@ export class RadiusServer {
     if (!eap) return this.#reject(request, 'the EAP packet is malformed', packet[1]);
     const next = (eap.identifier + 1) & 0xff;
     if (eap.kind === 'identity') {
-      const { packet: asked, challenge } = challengeOf(next);
-      return this.#challenge(request, asked, { challenge, since: clock.steady() });
+      const { packet: challengePacket, challenge } = challengeOf(next);
+      return this.#challenge(request, challengePacket, { challenge, since: clock.steady() });
     }
     if (eap.kind === 'nak') {
       return this.#reject(request, 'the client does not offer EAP-MSCHAPv2', eap.identifier);

@@ -36,13 +36,13 @@ export interface Offer {
 const refused_ports = [25];
 
 export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): Offer {
-  const own = ownAddresses();
+  const localAddresses = ownAddresses();
   const exits = (server?.exit_ips ?? [])
     .map(({ ip }) => ip)
-    .filter((ip) => isIPv4(ip) && own.has(ip));
+    .filter((ip) => isIPv4(ip) && localAddresses.has(ip));
   const listed = server ? servedServices(server) : [];
   const lack_of_l2tp = listed.includes('vpn-l2tp') ? findLackOfL2tp(vpn) : undefined;
-  const services = lack_of_l2tp ? listed.filter((one) => one !== 'vpn-l2tp') : listed;
+  const services = lack_of_l2tp ? listed.filter((service) => service !== 'vpn-l2tp') : listed;
   const l2tp_exits = services.includes('vpn-l2tp') ? exits : [];
   const { pool, pool6, ipsec } = vpn;
   const rules = vpnFirewallRules({
@@ -89,7 +89,7 @@ export class Serving {
     for (const event of await charon.list('list-sas', 'list-sa')) {
       for (const [connection, tunnel] of Object.entries(event) as Array<[string, ViciMessage]>) {
         const { uniqueid, 'remote-vips': addresses = [] } = tunnel;
-        const address = (addresses as string[]).find((one) => isIPv4(one));
+        const address = (addresses as string[]).find((ip) => isIPv4(ip));
         if (address === undefined) continue;
         tunnels.set(address, { ike: String(uniqueid), client: clientIn(connection, tunnel) });
       }

@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import type { Clock } from '../clock.ts';
-import type { Finished, Kept, Poll, Traffic } from '../engine.ts';
+import type { Finished, Poll, Stored, Traffic } from '../engine.ts';
 import { type Allowed, type Authority, type Rules, revocationOf } from '../policy/decide.ts';
 import type { Reason } from '../policy/denials.ts';
 import type { Policy } from '../policy/policy.ts';
@@ -229,10 +229,10 @@ export class VpnSessions {
    * The counts since the cursor; none: since this agent started. A session that is over is told once, and the kernel keeps it until the cursor that says so is kept. One
    * that the kernel lost, with the machine, is told as what is kept of it.
    */
-  poll(cursor: unknown, kept?: Kept): Promise<Poll> {
+  poll(cursor: unknown, stored?: Stored): Promise<Poll> {
     return this.#queue.run(async () => {
-      const told = namesOf(cursor);
-      const durable = kept ? namesOf(kept.cursor) : told;
+      const reported = namesOf(cursor);
+      const durable = stored ? namesOf(stored.cursor) : reported;
       // A journal that is new was told nothing, and another one may have been: what was transferred before is not told again.
       if (cursor === undefined || cursor === null) {
         await this.#close(this.#inherited);
@@ -247,26 +247,26 @@ export class VpnSessions {
       const counts = sessions.length === 0 ? [] : await this.#options.kernel.list();
       const finished: Finished[] = [];
       const open: Traffic[] = [];
-      const known = new Set<string>();
+      const listed = new Set<string>();
       for (const { address, note, up, down } of counts) {
         const session = this.#byAddress.get(address);
         if (!session || !note.startsWith(session.connection)) continue;
         const { connection, authority } = session;
         const { account, user } = authority;
-        known.add(connection);
-        if (told.has(connection)) continue;
+        listed.add(connection);
+        if (reported.has(connection)) continue;
         const traffic = { connection, account, user, up, down };
         if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
         else open.push(traffic);
       }
       await this.#close(sessions.filter((session) => session.is_open && this.#isOver(session)));
-      for (const [connection, traffic] of kept?.counted ?? []) {
-        if (!connection.startsWith(prefix) || known.has(connection) || told.has(connection))
+      for (const [connection, traffic] of stored?.counted ?? []) {
+        if (!connection.startsWith(prefix) || listed.has(connection) || reported.has(connection))
           continue;
         finished.push({ ...traffic, at: now });
       }
-      for (const session of sessions) if (!known.has(session.connection)) this.#drop(session);
-      const waiting = [...told].filter((connection) => !durable.has(connection));
+      for (const session of sessions) if (!listed.has(session.connection)) this.#drop(session);
+      const waiting = [...reported].filter((connection) => !durable.has(connection));
       return {
         finished,
         open,
@@ -318,7 +318,7 @@ export class VpnSessions {
 
 function namesOf(cursor: unknown): ReadonlySet<string> {
   const names = Array.isArray(cursor) ? cursor : [];
-  return new Set(names.filter((one) => typeof one === 'string'));
+  return new Set(names.filter((name) => typeof name === 'string'));
 }
 
 /** All that another agent needs to know of it, in at most 120 characters. */

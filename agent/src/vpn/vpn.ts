@@ -7,7 +7,7 @@ import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { Explanation, Kept, Poll, VpnOffer } from '../engine.ts';
+import type { Explanation, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { nft } from '../firewall.ts';
 import type { Rules, VpnLogin } from '../policy/decide.ts';
@@ -93,8 +93,8 @@ export class Vpn {
     return this.#replica.position;
   }
 
-  async poll(cursor: unknown, kept?: Kept): Promise<Poll> {
-    if (this.#sessions) return this.#sessions.poll(cursor, kept);
+  async poll(cursor: unknown, stored?: Stored): Promise<Poll> {
+    if (this.#sessions) return this.#sessions.poll(cursor, stored);
     // Without its folder there never was a session: one that outlives this agent is to be told to this journal.
     const begun = existsSync(this.#dir) ? null : [];
     return { finished: [], open: [], cursor: cursor ?? begun };
@@ -181,11 +181,11 @@ export class Vpn {
     const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
     if (address !== undefined) await this.#untilFree(address);
     const start = performance.now();
-    const asked = {
+    const question = {
       ...{ kind: 'login' as const, service: service ?? 'vpn-ikev2' },
       ...{ login, exit_ip, proves, password },
     };
-    const decision = decideLogin(this.#replica.policy, rules, asked, clock.now());
+    const decision = decideLogin(this.#replica.policy, rules, question, clock.now());
     this.#decisions.noteTime((performance.now() - start) / 1000);
     const outcome =
       decision.verdict === 'allow'
@@ -193,14 +193,14 @@ export class Vpn {
           (await this.#sessions?.open(decision, address, client)) ??
           'not_ready')
         : decision.reason;
-    const told = { service, login, source, exit_ip };
+    const logFields = { service, login, source, exit_ip };
     if (typeof outcome === 'object') {
       this.#decisions.note(outcome.authority.by);
-      log.info({ ...told, connection: outcome.connection }, 'a VPN login was allowed');
+      log.info({ ...logFields, connection: outcome.connection }, 'a VPN login was allowed');
       return { allowed: true, address: outcome.address };
     }
     this.#decisions.note(outcome);
-    log.info({ ...told, reason: outcome }, 'a VPN login was denied');
+    log.info({ ...logFields, reason: outcome }, 'a VPN login was denied');
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
   }
 
@@ -280,7 +280,7 @@ export class Vpn {
     const { config, log } = this.#options;
     if (config.on_revoke === 'leave' || !this.#sessions) return;
     const revoked = await this.#sessions.closeRevoked(accounts);
-    for (const one of revoked) log.info(one, 'a VPN session was ended');
+    for (const session of revoked) log.info(session, 'a VPN session was ended');
     if (revoked.length > 0) this.#pause.abort();
   }
 

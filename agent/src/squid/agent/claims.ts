@@ -80,8 +80,8 @@ export class Claims {
     if (this.#total === undefined || !first) return true;
     const beyond = Math.max(0, claimed.up - counted.up) + Math.max(0, claimed.down - counted.down);
     const charge = Math.max(beyond, least_charge_bytes);
-    const left = this.#total - first.carried - (this.#claimed - first.claimed);
-    if (charge > left) return false;
+    const unclaimedBytes = this.#total - first.carried - (this.#claimed - first.claimed);
+    if (charge > unclaimedBytes) return false;
     this.#claimed += charge;
     return true;
   }
@@ -98,7 +98,7 @@ export function carriedBytes(): number | undefined {
       .filter((line) => line.startsWith('IpExt: '))
       .map((line) => line.split(' '));
     const ipv4 = ['InOctets', 'OutOctets'].map((name) => Number(values[names.indexOf(name)]));
-    const sum = ipv4.reduce((all, one) => all + one, octetsOfIpv6());
+    const sum = ipv4.reduce((all, octets) => all + octets, octetsOfIpv6());
     return Number.isFinite(sum) ? sum : undefined;
   } catch {
     return undefined;
@@ -109,8 +109,8 @@ export function carriedBytes(): number | undefined {
 function octetsOfIpv6(): number {
   try {
     const text = readFileSync('/proc/net/snmp6', 'latin1');
-    const found = text.matchAll(/^Ip6(?:In|Out)Octets\s+(\d+)$/gm);
-    return [...found].reduce((sum, [, octets]) => sum + Number(octets), 0);
+    const counters = text.matchAll(/^Ip6(?:In|Out)Octets\s+(\d+)$/gm);
+    return [...counters].reduce((sum, [, octets]) => sum + Number(octets), 0);
   } catch {
     return 0;
   }

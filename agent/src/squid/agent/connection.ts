@@ -87,20 +87,20 @@ export interface TrackedSquid {
    * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
    * False: no decider responded, and no connection may be forgotten by this list.
    */
-  tellDeciders(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
+  sendList(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
 }
 
 /** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */
 const tls_share = 0.97;
 const tls_handshake_bytes = 8192;
 
-type Found = Partial<
+type ConnectionParts = Partial<
   Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead' | 'over'>
 >;
 
 /** A connection that a list shows, by its socket, or whose owner a decider told. */
-export function create(squid: number, found: Found): Connection {
-  const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = found;
+export function create(squid: number, parts: ConnectionParts): Connection {
+  const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = parts;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
   const times = { waited: 0, ended_at: undefined };
   return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, over, ...times };
@@ -140,6 +140,6 @@ export function beyond(bytes: Bytes, others: Bytes): Bytes {
 }
 
 /** Of two sums of the same lines, of which one may lack some. */
-export function most(one: Bytes, other: Bytes): Bytes {
-  return { up: Math.max(one.up, other.up), down: Math.max(one.down, other.down) };
+export function larger(bytes: Bytes, other: Bytes): Bytes {
+  return { up: Math.max(bytes.up, other.up), down: Math.max(bytes.down, other.down) };
 }

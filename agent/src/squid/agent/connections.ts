@@ -1,5 +1,5 @@
 // The client connections of this node's Squids: all that the agent knows of each, from its first request to its last byte.
-import type { Finished, Kept, Poll, Traffic } from '../../engine.ts';
+import type { Finished, Poll, Stored, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
 import { boot, type Socket } from '../sockets.ts';
@@ -9,7 +9,7 @@ import {
   beyond,
   type Connection,
   create,
-  most,
+  larger,
   openTraffic,
   type State,
   sum,
@@ -39,7 +39,7 @@ export class Connections {
   /** The logs and sockets that were there when the engine started: a new journal begins behind them. */
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor that the last poll told: all that is known here goes on from it. */
-  #told: Cursor | undefined;
+  #lastCursor: Cursor | undefined;
   /** The bytes of the lines that the last polls found of connections that were not listed, by name, the newest first. */
   #lately: Map<string, Bytes & { squid: number }>[] = [];
   /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
@@ -62,8 +62,8 @@ export class Connections {
   }
 
   /** Undefined: unknown. */
-  stateOf(connection: string): State | undefined {
-    return (this.#live.get(connection) ?? this.#ended.get(connection))?.state;
+  stateOf(name: string): State | undefined {
+    return (this.#live.get(name) ?? this.#ended.get(name))?.state;
   }
 
   /** Whether lines claimed more than there can have been, and were left out; until the agent is started again. */
@@ -76,16 +76,16 @@ export class Connections {
   /** Notes the owners that a leaving decider tells. */
   announce(squid: number, owners: Opened): void {
     this.#setOwners(squid, owners);
-    for (const [connection] of owners) {
-      const one = this.#live.get(connection);
-      if (one) one.isAnnounced = true;
+    for (const [name] of owners) {
+      const connection = this.#live.get(name);
+      if (connection) connection.isAnnounced = true;
     }
   }
 
   /** The connections of a Squid whose owners are known. */
   owners(squid: number): Opened {
-    return [...this.#live].flatMap(([connection, { squid: number, owner }]) =>
-      number === squid && owner ? [[connection, owner] as [string, Authority]] : [],
+    return [...this.#live].flatMap(([name, { squid: number, owner }]) =>
+      number === squid && owner ? [[name, owner] as [string, Authority]] : [],
     );
   }
 
@@ -95,39 +95,40 @@ export class Connections {
   }
 
   /** Notes that a connection is revoked and about to be closed; false when that was known. */
-  revoke(connection: string): boolean {
-    const one = this.#live.get(connection);
-    if (one?.state === 'closing') return false;
-    if (one?.socket) one.state = 'closing';
+  revoke(name: string): boolean {
+    const connection = this.#live.get(name);
+    if (connection?.state === 'closing') return false;
+    if (connection?.socket) connection.state = 'closing';
     return true;
   }
 
   #setOwners(squid: number, owners: Opened): void {
-    for (const [connection, owner] of owners) {
-      const one = this.#live.get(connection);
-      if (!one) {
-        this.#live.set(connection, create(squid, { owner }));
+    for (const [name, owner] of owners) {
+      const connection = this.#live.get(name);
+      if (!connection) {
+        this.#live.set(name, create(squid, { owner }));
         continue;
       }
-      one.owner = owner;
-      if (one.state === 'unowned' || one.state === 'suspect') one.state = 'open';
+      connection.owner = owner;
+      if (connection.state === 'unowned' || connection.state === 'suspect')
+        connection.state = 'open';
     }
   }
 
   /** Tells a Squid's deciders the list that was taken, and takes their response. */
-  async #tellDeciders(squid: TrackedSquid, isExtra: boolean): Promise<void> {
+  async #sendList(squid: TrackedSquid, isExtra: boolean): Promise<void> {
     const { number, ports } = squid;
     // An empty list would have them forget all that is open.
     if (!ports) return;
-    const listed = [...this.#live].flatMap(([connection, one]) =>
-      one.squid === number && one.socket ? [connection] : [],
+    const listed = [...this.#live].flatMap(([name, connection]) =>
+      connection.squid === number && connection.socket ? [name] : [],
     );
     const take = (owners: Opened) => this.#setOwners(number, owners);
-    if (!(await squid.tellDeciders(listed, take))) return;
-    for (const [connection, one] of this.#live) {
-      if (one.squid !== number) continue;
-      if (one.state === 'unlisted' && !one.isAnnounced) this.#live.delete(connection);
-      one.isAnnounced = false;
+    if (!(await squid.sendList(listed, take))) return;
+    for (const [name, connection] of this.#live) {
+      if (connection.squid !== number) continue;
+      if (connection.state === 'unlisted' && !connection.isAnnounced) this.#live.delete(name);
+      connection.isAnnounced = false;
     }
     const overdue = isExtra ? [] : this.#countSuspects(number);
     if (overdue.length > 0) this.#closeSuspects(number, overdue);
@@ -138,14 +139,14 @@ export class Connections {
     const searches = this.#searches.get(squid) ?? 0;
     if (searches > 0) this.#searches.set(squid, searches - 1);
     const overdue: string[] = [];
-    for (const [connection, one] of this.#live) {
-      if (one.squid !== squid || !one.socket || one.owner) continue;
-      if (one.state === 'suspect') {
-        one.waited += 1;
-        if (one.waited >= most_lists_of_suspect) overdue.push(connection);
+    for (const [name, connection] of this.#live) {
+      if (connection.squid !== squid || !connection.socket || connection.owner) continue;
+      if (connection.state === 'suspect') {
+        connection.waited += 1;
+        if (connection.waited >= most_lists_of_suspect) overdue.push(name);
       } else if (searches > 0) {
-        one.state = 'suspect';
-        one.waited = 0;
+        connection.state = 'suspect';
+        connection.waited = 0;
       }
     }
     return overdue;
@@ -166,21 +167,21 @@ export class Connections {
 
   /** The traffic since the cursor. One call at a time; extra ones count for no waiting. Errors: the next one tells it. */
   async poll(
-    stored: unknown,
+    cursor: unknown,
     squids: readonly TrackedSquid[],
     now: number,
-    kept: Pick<Kept, 'counted'> = { counted: new Map() },
+    stored: Pick<Stored, 'counted'> = { counted: new Map() },
     isExtra = false,
   ): Promise<Poll> {
-    const from = cursorOfSquids(stored);
-    const isNext = this.#told !== undefined && isSame(from, this.#told);
+    const from = cursorOfSquids(cursor);
+    const isNext = this.#lastCursor !== undefined && isSame(from, this.#lastCursor);
     const logs = from?.logs ?? this.#begun.logs;
     const starts = squids.map(({ start }) => start);
     // The log first: a request that ends after it was read is still listed, or read at the next poll.
     const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path], now)));
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     if (!isNext) {
-      this.#restore(from, squids, kept);
+      this.#restore(from, squids, stored);
       const newest = Math.max(0, ...Object.values(logs).map((log) => log.newest));
       // A new journal begins with this agent.
       this.#claims.begin(now - newest, !from || from.boot === boot, from?.carried);
@@ -195,17 +196,17 @@ export class Connections {
     const positions: Cursor['logs'] = {};
     for (const [index, { entries, position }] of parts.entries()) {
       const squid = squids[index] as TrackedSquid;
-      const own = new Set<string>();
+      const ofSquid = new Set<string>();
       if (position) positions[squid.log.path] = position;
       for (const entry of entries) {
         if ('start' in entry) {
           const destroyed = entry.start === squid.start ? squid.destroyed : undefined;
           finished.push(...this.#finish(squid, destroyed, entry.at));
           // Lines of a dead Squid are of no connection that is listed.
-          for (const connection of own) logged.delete(connection);
+          for (const connection of ofSquid) logged.delete(connection);
         } else {
           const { connection } = entry;
-          own.add(connection);
+          ofSquid.add(connection);
           if (this.#takeLine(entry, finished, logged)) continue;
           lately.set(connection, { ...sum(lately.get(connection), entry), squid: squid.number });
         }
@@ -215,28 +216,28 @@ export class Connections {
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
     this.#giveUp(finished, now);
-    await Promise.all(listed.map((squid) => this.#tellDeciders(squid, isExtra)));
+    await Promise.all(listed.map((squid) => this.#sendList(squid, isExtra)));
     const tls = new Set(squids.flatMap(({ tls_ports }) => Array.from(tls_ports)));
     const open: Traffic[] = [];
-    for (const [connection, one] of this.#live) {
-      if (this.#ended.has(connection)) continue;
+    for (const [name, connection] of this.#live) {
+      if (this.#ended.has(name)) continue;
       // Bytes that were told once are told until their line comes.
-      one.ahead = openTraffic(one, tls) ?? one.ahead;
-      if (one.ahead) open.push(one.ahead);
+      connection.ahead = openTraffic(connection, tls) ?? connection.ahead;
+      if (connection.ahead) open.push(connection.ahead);
     }
-    const left = [...this.#ended].filter(([, { isLeft }]) => isLeft);
+    const withoutStart = [...this.#ended].filter(([, { isLeft }]) => isLeft);
     // A cursor that differs is written to the disk: an idle machine's stays as it is.
     const isIdle = parts.every(({ entries }) => entries.length === 0);
     const carried = isIdle ? (from as Cursor | undefined)?.carried : this.#claims.carried;
-    this.#told = { logs: positions, bases: basesOf(left, this.#live), boot, carried };
-    return { finished, open, cursor: this.#told };
+    this.#lastCursor = { logs: positions, bases: basesOf(withoutStart, this.#live), boot, carried };
+    return { finished, open, cursor: this.#lastCursor };
   }
 
   /** Counts to their end the connections of a Squid that died. Call it after a poll that began after the death. */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     const finished = this.#finish(squid, destroyed, now);
-    for (const [connection, { squid: number }] of this.#live) {
-      if (number === squid.number) this.#live.delete(connection);
+    for (const [name, { squid: number }] of this.#live) {
+      if (number === squid.number) this.#live.delete(name);
     }
     return finished;
   }
@@ -246,22 +247,22 @@ export class Connections {
     this.#addYoung(squid, said ?? new Map());
     // The next one's connections may have the same names.
     for (const names of this.#lately) {
-      for (const [name, told] of names) if (told.squid === squid.number) names.delete(name);
+      for (const [name, line] of names) if (line.squid === squid.number) names.delete(name);
     }
     const finished: Finished[] = [];
     for (const all of [this.#live, this.#ended, ...this.#gone]) {
-      for (const [connection, one] of all) {
-        const { socket, owner, isAnnounced } = one;
-        if (one.squid !== squid.number || !socket) continue;
-        all.delete(connection);
+      for (const [name, connection] of all) {
+        const { socket, owner, isAnnounced } = connection;
+        if (connection.squid !== squid.number || !socket) continue;
+        all.delete(name);
         // The kernel said nothing: one that died earlier. The owner may be of the name's next connection, with a later Squid.
         const next = { owner, isAnnounced, over: socket.cookie };
-        if (!said && owner && all === this.#live) all.set(connection, create(one.squid, next));
+        if (!said && owner && all === this.#live) all.set(name, create(connection.squid, next));
         const last = said?.get(socket.cookie);
         // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
-        if (last) one.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
-        else if (all !== this.#live && !one.ahead) continue;
-        const final = openTraffic(one, squid.tls_ports) ?? one.ahead;
+        if (last) connection.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
+        else if (all !== this.#live && !connection.ahead) continue;
+        const final = openTraffic(connection, squid.tls_ports) ?? connection.ahead;
         if (final) finished.push({ ...final, at: now });
       }
     }
@@ -276,16 +277,16 @@ export class Connections {
       this.#spent.add(last.cookie);
       newest.set(last.connection, last);
     }
-    for (const [connection, last] of newest) {
-      const { socket, owner, base = sum(), over } = this.#live.get(connection) ?? {};
+    for (const [name, last] of newest) {
+      const { socket, owner, base = sum(), over } = this.#live.get(name) ?? {};
       if (socket || over === last.cookie) continue;
-      const lines = this.#lately.flatMap((names) => names.get(connection) ?? []);
+      const lines = this.#lately.flatMap((names) => names.get(name) ?? []);
       // How much TLS added to what a line told is not known.
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
-      const ended = [this.#ended, ...this.#gone].map((all) => all.get(connection)?.socket?.cookie);
+      const ended = [this.#ended, ...this.#gone].map((all) => all.get(name)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
-      const found = { owner, base: most(base, sum(...lines)), socket: { ...last, up: 0 } };
-      this.#live.set(connection, create(squid.number, found));
+      const young = { owner, base: larger(base, sum(...lines)), socket: { ...last, up: 0 } };
+      this.#live.set(name, create(squid.number, young));
     }
   }
 
@@ -293,7 +294,7 @@ export class Connections {
   #restore(
     from: Cursor | undefined,
     squids: readonly TrackedSquid[],
-    { counted }: Pick<Kept, 'counted'>,
+    { counted }: Pick<Stored, 'counted'>,
   ): void {
     const owned = [...this.#live].filter(([, { owner }]) => owner);
     const { live, ended } = from
@@ -303,26 +304,26 @@ export class Connections {
     this.#gone = [];
     this.#live = new Map(live);
     this.#ended = new Map(ended);
-    for (const [connection, { squid, owner, isAnnounced }] of owned) {
-      const one = this.#live.get(connection);
-      if (one) Object.assign(one, { owner, isAnnounced, state: 'open' });
-      else this.#live.set(connection, create(squid, { owner, isAnnounced }));
+    for (const [name, { squid, owner, isAnnounced }] of owned) {
+      const connection = this.#live.get(name);
+      if (connection) Object.assign(connection, { owner, isAnnounced, state: 'open' });
+      else this.#live.set(name, create(squid, { owner, isAnnounced }));
     }
   }
 
   /** Whether the line is of one that is listed, or was and waited for it. */
   #takeLine(
-    { connection, owner, up, down, at }: MeterLine,
+    { connection: name, owner, up, down, at }: MeterLine,
     finished: Finished[],
     logged: Map<string, Bytes>,
   ): boolean {
-    const live = this.#live.get(connection);
-    const gone = live?.socket ? undefined : this.#gone.find((some) => some.has(connection));
-    const one = this.#ended.get(connection) ?? gone?.get(connection) ?? live;
-    const { ahead, isLeft, base = sum() } = one ?? {};
+    const live = this.#live.get(name);
+    const gone = live?.socket ? undefined : this.#gone.find((poll) => poll.has(name));
+    const connection = this.#ended.get(name) ?? gone?.get(name) ?? live;
+    const { ahead, isLeft, base = sum() } = connection ?? {};
     const rest = isLeft ? beyond({ up, down }, base) : { up, down };
     // The kernel's own counts stand for a line that is left out.
-    const counted = most(beyond(one?.socket ?? sum(), base), ahead ?? sum());
+    const counted = larger(beyond(connection?.socket ?? sum(), base), ahead ?? sum());
     if (owner && !this.#claims.admit(rest, counted)) {
       this.#isImplausible = true;
       return true;
@@ -330,17 +331,17 @@ export class Connections {
     // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
     if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
-    const name = isOwn ? ahead.connection : connection;
-    if (owner) finished.push({ connection: name, ...owner, ...rest, at });
+    const trafficName = isOwn ? ahead.connection : name;
+    if (owner) finished.push({ connection: trafficName, ...owner, ...rest, at });
     // The first line after a connection ended is that connection's last.
-    if (this.#ended.delete(connection)) return true;
+    if (this.#ended.delete(name)) return true;
     // That of a request that was counted ahead is no other connection's.
-    if (!ahead) logged.set(connection, sum({ up, down }, logged.get(connection)));
-    if (!one) return false;
+    if (!ahead) logged.set(name, sum({ up, down }, logged.get(name)));
+    if (!connection) return false;
     // Of one that was left rather too much: how much of this request came before is not known.
-    one.base = sum(one.base, { up, down });
-    one.isLeft = false;
-    one.ahead = undefined;
+    connection.base = sum(connection.base, { up, down });
+    connection.isLeft = false;
+    connection.ahead = undefined;
     return live?.socket !== undefined;
   }
 
@@ -360,41 +361,41 @@ export class Connections {
       const { connection, cookie, port } = socket;
       const squid = squidOf.get(port);
       if (squid === undefined) continue;
-      const known = missing.get(connection);
+      const previous = missing.get(connection);
       missing.delete(connection);
-      if (known?.socket?.cookie === cookie) {
-        Object.assign(known, { socket, squid });
+      if (previous?.socket?.cookie === cookie) {
+        Object.assign(previous, { socket, squid });
         continue;
       }
-      if (known) this.#end(connection, known, now);
+      if (previous) this.#end(connection, previous, now);
       // Lines of an earlier connection of this name may be among those logged: then it is told a little late.
       const base = logged.get(connection);
-      const { owner, isAnnounced } = known ?? {};
+      const { owner, isAnnounced } = previous ?? {};
       this.#live.set(connection, create(squid, { owner, isAnnounced, socket, base }));
     }
-    for (const [connection, one] of missing) {
-      const { squid, owner, isAnnounced } = one;
-      if (!one.socket || !numbers.has(squid)) continue;
-      this.#end(connection, one, now);
-      const found = { owner, isAnnounced, over: one.socket.cookie };
-      if (owner) this.#live.set(connection, create(squid, found));
-      else this.#live.delete(connection);
+    for (const [name, connection] of missing) {
+      const { squid, owner, isAnnounced } = connection;
+      if (!connection.socket || !numbers.has(squid)) continue;
+      this.#end(name, connection, now);
+      const next = { owner, isAnnounced, over: connection.socket.cookie };
+      if (owner) this.#live.set(name, create(squid, next));
+      else this.#live.delete(name);
     }
   }
 
   /** The connection is gone. Bytes of it that were told, or left out, have a line in the log that is to come. */
-  #end(connection: string, one: Connection, now: number): void {
-    if (!one.ahead && !one.isLeft) this.#gone[0]?.set(connection, one);
-    else this.#ended.set(connection, { ...one, state: 'ended', ended_at: now });
+  #end(name: string, connection: Connection, now: number): void {
+    if (!connection.ahead && !connection.isLeft) this.#gone[0]?.set(name, connection);
+    else this.#ended.set(name, { ...connection, state: 'ended', ended_at: now });
   }
 
   /** A connection whose line never came counts as it was counted ahead. */
   #giveUp(finished: Finished[], now: number): void {
-    for (const [connection, one] of this.#ended) {
-      one.ended_at ??= now;
-      if (now - one.ended_at < longest_wait_seconds) continue;
-      this.#ended.delete(connection);
-      if (one.ahead) finished.push({ ...one.ahead, at: now });
+    for (const [name, connection] of this.#ended) {
+      connection.ended_at ??= now;
+      if (now - connection.ended_at < longest_wait_seconds) continue;
+      this.#ended.delete(name);
+      if (connection.ahead) finished.push({ ...connection.ahead, at: now });
     }
   }
 }

@@ -15,8 +15,8 @@ export function countsOf(
   for (const { link } of workers) decisions.add(link.decisions.counts);
   const open_connections = new Map<number, number>();
   for (const { port } of sockets) {
-    const own = port - port_shift;
-    open_connections.set(own, (open_connections.get(own) ?? 0) + 1);
+    const publicPort = port - port_shift;
+    open_connections.set(publicPort, (open_connections.get(publicPort) ?? 0) + 1);
   }
   return {
     decisions: decisions.counts,

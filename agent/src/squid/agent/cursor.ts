@@ -25,7 +25,9 @@ type Numbered = ReadonlyArray<{ number: number; ports: readonly number[] | undef
 /** The connections that have a base. */
 export function basesOf(...all: Array<Iterable<readonly [string, Connection]>>): Cursor['bases'] {
   const bases: Cursor['bases'] = {};
-  for (const [connection, { socket, base, squid, isLeft }] of all.flatMap((some) => [...some])) {
+  for (const [connection, { socket, base, squid, isLeft }] of all.flatMap((entries) => [
+    ...entries,
+  ])) {
     // A tunnel is a connection's only request: nothing was logged of it before.
     if (!socket || (base.up + base.down === 0 && !isLeft)) continue;
     const [cookie, up, down] = [socket.cookie, base.up, base.down];
@@ -52,14 +54,14 @@ export function restore(
   for (const ahead of counted) {
     const [connection = '', cookie = '', squid] = ahead.connection.split(' ');
     if (!connection.includes('>')) continue;
-    const known = live.get(connection);
-    if (known?.socket?.cookie === cookie) {
-      known.ahead = ahead;
+    const connected = live.get(connection);
+    if (connected?.socket?.cookie === cookie) {
+      connected.ahead = ahead;
       continue;
     }
     const socket = socketOf(connection, cookie);
     // Of two of a name one is over, and waits for its line: the one that was counted ahead.
-    (known ? ended : live).set(connection, create(Number(squid), { socket, ahead }));
+    (connected ? ended : live).set(connection, create(Number(squid), { socket, ahead }));
   }
   return { live, ended };
 }
@@ -76,6 +78,6 @@ export function leave(sockets: readonly Socket[], squids: Numbered): Map<string,
 }
 
 /** Whether a poll goes on where the last one ended. */
-export function isSame(from: unknown, told: Cursor): boolean {
-  return from === told || JSON.stringify(from) === JSON.stringify(told);
+export function isSame(from: unknown, last: Cursor): boolean {
+  return from === last || JSON.stringify(from) === JSON.stringify(last);
 }

@@ -9,8 +9,8 @@ import type { PolicySize } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
 import type { UnstoredChange } from '../../store/unstored.ts';
 import {
-  type Asked,
   type FromDecider,
+  type Inquiry,
   type Opened,
   type Questions,
   readLines,
@@ -27,7 +27,7 @@ export interface LinkEvents {
   /** The connections of this Squid with their owners, for a decider that is new. */
   opened: () => Opened;
   /** The changes that are on no disk, after the last that a decider was told. */
-  unstored: (told: UnstoredChange | undefined) => UnstoredChange[];
+  unstored: (last: UnstoredChange | undefined) => UnstoredChange[];
 }
 
 interface Pending {
@@ -53,7 +53,7 @@ interface Decider {
 /** A decider responds within milliseconds, unless it is stuck. */
 const response_milliseconds = 5000;
 /** The bounds on what Squid's user can send here, far above what deciders do. */
-const most = {
+const limits = {
   /** While Squid is reconfigured there are two, and for a moment those that were ended just before. */
   deciders: 8,
   /** One message with the owners of all connections that a Squid can have is a fifth of it. */
@@ -86,7 +86,7 @@ export class DeciderLink {
   /** While Squid is reconfigured there may be two deciders for a moment, the newest last. */
   readonly #deciders = new Set<Decider>();
   readonly #waiting = new Set<() => void>();
-  #asked = 0;
+  #lastId = 0;
 
   constructor(path: string, events: LinkEvents, log: Logger) {
     this.path = path;
@@ -179,9 +179,9 @@ export class DeciderLink {
         await this.#askAll(
           'take_uses',
           () => most_uses_at_once,
-          (told) => {
-            this.#uses.add(told);
-            isMore ||= told.length === most_uses_at_once;
+          (uses) => {
+            this.#uses.add(uses);
+            isMore ||= uses.length === most_uses_at_once;
           },
         );
       }
@@ -204,16 +204,16 @@ export class DeciderLink {
       told: undefined,
       isLeaving: false,
       messages: 0,
-      most_unread: most.unread_bytes,
+      most_unread: limits.unread_bytes,
     };
     this.#deciders.add(decider);
     const [oldest] = this.#deciders;
-    if (this.#deciders.size > most.deciders) oldest?.socket.destroy();
+    if (this.#deciders.size > limits.deciders) oldest?.socket.destroy();
     const onSecond = () => {
       decider.messages = 0;
     };
     readLines(socket, (line) => this.#receive(decider, JSON.parse(line) as FromDecider), {
-      ...most,
+      ...limits,
       onSecond,
     });
     socket.on('error', () => {});
@@ -224,21 +224,21 @@ export class DeciderLink {
     };
     socket.on('close', own(closed));
     const opened = this.#events.opened();
-    if (opened.length > 0) this.#tell(decider, { opened });
-    this.#tellUnstored(decider);
+    if (opened.length > 0) this.#send(decider, { opened });
+    this.#sendUnstored(decider);
     for (const came of [...this.#waiting]) came();
   }
 
   /** Once each; ahead of the question that is to find it applied. */
-  #tellUnstored(decider: Decider): void {
+  #sendUnstored(decider: Decider): void {
     const unstored = this.#events.unstored(decider.told);
     if (unstored.length === 0) return;
     decider.told = unstored.at(-1);
-    decider.most_unread += this.#tell(decider, { unstored });
+    decider.most_unread += this.#send(decider, { unstored });
   }
 
   /** Cuts off one that does not read; returns how many bytes it was sent. */
-  #tell({ socket, most_unread }: Decider, message: ToDecider): number {
+  #send({ socket, most_unread }: Decider, message: ToDecider): number {
     if (socket.writableLength > most_unread) {
       socket.destroy();
       return 0;
@@ -250,7 +250,7 @@ export class DeciderLink {
   #receive(decider: Decider, message: FromDecider): void {
     const isResponse = 'id' in message && decider.pending.has(message.id);
     if (!isResponse) decider.messages += 1;
-    if (decider.messages > most.messages_a_second) throw new Error('it sends too many messages');
+    if (decider.messages > limits.messages_a_second) throw new Error('it sends too many messages');
     if ('revoked' in message) {
       this.#events.onRevoked(message.revoked);
     } else if ('opened' in message) {
@@ -259,7 +259,7 @@ export class DeciderLink {
       if (message.decided) this.decisions.add(message.decided);
       decider.isLeaving = true;
       for (const other of this.#deciders) {
-        if (!other.isLeaving) this.#tell(other, { opened: message.opened });
+        if (!other.isLeaving) this.#send(other, { opened: message.opened });
       }
     } else if ('decided' in message || 'policy' in message) {
       if (message.decided) this.decisions.add(message.decided);
@@ -278,7 +278,7 @@ export class DeciderLink {
   ): Promise<Responses<Name>> {
     const outcomes = await Promise.allSettled(
       Array.from(this.#deciders, async (decider) => {
-        this.#tellUnstored(decider);
+        this.#sendUnstored(decider);
         const response = await this.#askOne(decider, name, questionFor(decider));
         take?.(response as Questions[Name]['response']);
         return response;
@@ -295,8 +295,8 @@ export class DeciderLink {
 
   #askOne(decider: Decider, ask: string, question: unknown): Promise<unknown> {
     const { socket, pending } = decider;
-    this.#asked += 1;
-    const id = this.#asked;
+    this.#lastId += 1;
+    const id = this.#lastId;
     return new Promise<unknown>((resolve, reject) => {
       const end = () => {
         pending.delete(id);
@@ -312,7 +312,7 @@ export class DeciderLink {
           how(value);
         };
       pending.set(id, { resolve: settle(resolve), reject: settle(reject) });
-      this.#tell(decider, { id, ask, question } as Asked);
+      this.#send(decider, { id, ask, question } as Inquiry);
     });
   }
 }

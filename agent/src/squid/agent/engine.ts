@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { connectionCaps } from '../../connection_caps.ts';
-import type { Engine, EngineCounts, Explanation, Kept, Poll } from '../../engine.ts';
+import type { Engine, EngineCounts, Explanation, Poll, Stored } from '../../engine.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { decideWithin, isDrained, type Question } from '../../policy/decide.ts';
 import type { LastUsed } from '../../policy/last_used.ts';
@@ -184,8 +184,11 @@ class SquidEngine implements Engine {
     const caughtUp = await Promise.all(this.#fleet.active.map((worker) => this.#ask(worker)));
     this.#close(caughtUp.flatMap(({ revoked }) => revoked));
     this.#isDrained = caughtUp.some(({ drained }) => drained);
-    const told = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
-    if (told) await this.#listen(new Map(told.map((one) => [one.port, soundListener(one)])));
+    const listeners = caughtUp.findLast(({ listeners }) => listeners)?.listeners;
+    if (listeners)
+      await this.#listen(
+        new Map(listeners.map((listener) => [listener.port, soundListener(listener)])),
+      );
     return lowest(caughtUp.map(({ position }) => position));
   }
 
@@ -195,7 +198,7 @@ class SquidEngine implements Engine {
       if (squid.findProcess() === undefined) throw new Error('it does not run');
       const responses = await this.#askPresent(worker);
       worker.fault = undefined;
-      return { ...responses.at(-1), revoked: responses.flatMap((one) => one.revoked) };
+      return { ...responses.at(-1), revoked: responses.flatMap((response) => response.revoked) };
     } catch (error) {
       this.#noteSilence(worker, error);
       throw new Error(`Squid ${squid.number}: ${(error as Error).message}.`);
@@ -256,9 +259,9 @@ class SquidEngine implements Engine {
   #close(revoked: readonly Revoked[]): void {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';
-    for (const one of revoked) {
-      if (closes && !this.#connections.revoke(one.connection)) continue;
-      log.info({ ...one, closed: closes }, 'a connection is revoked');
+    for (const revocation of revoked) {
+      if (closes && !this.#connections.revoke(revocation.connection)) continue;
+      log.info({ ...revocation, closed: closes }, 'a connection is revoked');
     }
     if (closes) this.#kill(revoked.map(({ connection }) => connection));
   }
@@ -273,13 +276,15 @@ class SquidEngine implements Engine {
   /** Clients that make no request that may pass keep the others from none of a Squid's descriptors. */
   #closeWaiting(sockets: readonly Socket[]): void {
     const caps = connectionCaps(this.#options.config.caps);
-    for (const { squid, waiting, isTold } of this.#fleet.active) {
+    for (const { squid, waiting, knowsOwners } of this.#fleet.active) {
       // After a start of the agent all are without an owner, until a decider has told whose they are.
-      if (!isTold) continue;
+      if (!knowsOwners) continue;
       const ports = new Set(squid.ports);
-      const own = sockets.filter(({ port }) => ports.has(port)).map(({ connection }) => connection);
+      const ofSquid = sockets
+        .filter(({ port }) => ports.has(port))
+        .map(({ connection }) => connection);
       const isWaiting = (connection: string) => this.#connections.stateOf(connection) === 'unowned';
-      const tooMany = waiting.tooMany(own, isWaiting, caps);
+      const tooMany = waiting.tooMany(ofSquid, isWaiting, caps);
       if (tooMany.length === 0) continue;
       this.#options.log.warn(
         { squid: squid.number, connections: tooMany.length },
@@ -293,8 +298,8 @@ class SquidEngine implements Engine {
   #kill(named: readonly string[]): void {
     const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
     // The names come from deciders, which have no say in other connections of this machine.
-    const connections = named.filter((one) =>
-      ports.has(Number(one.slice(one.lastIndexOf('>') + 1))),
+    const connections = named.filter((name) =>
+      ports.has(Number(name.slice(name.lastIndexOf('>') + 1))),
     );
     if (connections.length === 0) return;
     killSockets(connections, this.#options.config.listen_host).then(
@@ -312,7 +317,7 @@ class SquidEngine implements Engine {
 
   async poll(
     cursor: unknown,
-    kept: Kept = { cursor, counted: new Map() },
+    stored: Stored = { cursor, counted: new Map() },
     isExtra = false,
   ): Promise<Poll> {
     const { workers, active } = this.#fleet;
@@ -321,14 +326,14 @@ class SquidEngine implements Engine {
       ? workers
       : active.filter((worker) => worker.dead_since !== undefined && !worker.isSettled);
     const squids = workers.map((worker) => this.#tracked(worker));
-    const poll = await this.#connections.poll(cursor, squids, clock.now(), kept, isExtra);
+    const poll = await this.#connections.poll(cursor, squids, clock.now(), stored, isExtra);
     const destroyed = dead.length > 0 ? this.#destroyedSockets() : new Map<string, Socket>();
     for (const worker of dead) {
       poll.finished.push(...this.#connections.died(this.#tracked(worker), destroyed, clock.now()));
       worker.isSettled = true;
     }
     if (this.#stopped) return poll;
-    this.#tidy(kept.cursor);
+    this.#tidy(stored.cursor);
     return poll;
   }
 
@@ -345,13 +350,13 @@ class SquidEngine implements Engine {
       tls_ports: squid.tls_ports,
       start: squid.start_id,
       destroyed: this.#destroyedAtStart.get(squid.number),
-      tellDeciders: async (listed, take) => {
+      sendList: async (listed, take) => {
         // A Squid that is not to run has no connections.
         if (!this.#fleet.active.includes(worker)) return true;
         try {
           await link.takeList(listed, take);
           worker.fault = undefined;
-          worker.isTold = true;
+          worker.knowsOwners = true;
           return true;
         } catch (error) {
           // The rest that it has to tell comes with a later list.
@@ -384,18 +389,18 @@ class SquidEngine implements Engine {
 }
 
 /** A listener as a decider told it: it becomes lines of a configuration. Errors: it is none. */
-function soundListener(told: Listener): Listener {
-  const { port, exit_ip, tls } = told;
-  if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return told;
+function soundListener(listener: Listener): Listener {
+  const { port, exit_ip, tls } = listener;
+  if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return listener;
   throw new Error('A decider told a listener that makes no sense.');
 }
 
 /** The lowest of all; undefined when one has none. */
 function lowest(positions: ReadonlyArray<Position | undefined>): Position | undefined {
   let least = positions[0];
-  for (const one of positions) {
-    if (!one || !least) return undefined;
-    if (one.revision < least.revision) least = one;
+  for (const position of positions) {
+    if (!position || !least) return undefined;
+    if (position.revision < least.revision) least = position;
   }
   return least;
 }

@@ -72,7 +72,7 @@ export class Fleet {
         );
       }
     }
-    for (const name of readdirSync(this.#folder).filter((one) => /^\d+$/.test(one))) {
+    for (const name of readdirSync(this.#folder).filter((entry) => /^\d+$/.test(entry))) {
       const worker = await this.#add(Number(name));
       const pid = worker.squid.findProcess();
       if (pid === undefined) {
@@ -118,9 +118,9 @@ export class Fleet {
     const { listeners_per_squid } = this.#options.config;
     const numbers = this.workers.map(({ squid }) => squid.number);
     const homes = Array.from(
-      { length: Math.max(0, ...numbers.map((one) => one + 1)) },
-      (_, one) => {
-        const worker = this.workers.find(({ squid }) => squid.number === one);
+      { length: Math.max(0, ...numbers.map((number) => number + 1)) },
+      (_, number) => {
+        const worker = this.workers.find(({ squid }) => squid.number === number);
         return new Set(worker?.squid.listeners?.map(({ exit_ip }) => exit_ip));
       },
     );
@@ -170,11 +170,11 @@ export class Fleet {
       ...this.#certificate.faults(),
       ...faultsOf('engine', leaving),
       ...this.active.flatMap(({ squid, death, fault }) => {
-        const own = squid.faults();
+        const squidFaults = squid.faults();
         // Its start and its death are one fault, told by either.
-        const isTold = own.some(({ message }) => message === death?.message);
-        const died = death && !isTold ? [death] : [];
-        return [...own, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
+        const isReported = squidFaults.some(({ message }) => message === death?.message);
+        const died = death && !isReported ? [death] : [];
+        return [...squidFaults, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
       }),
     ];
   }
@@ -206,7 +206,7 @@ export class Fleet {
     const isPort = ({ port }: Listener) => port + port_shift >= 1 && port + port_shift <= 65_535;
     const uncertified = listeners.filter((listener) => !isCertified(listener));
     const outside = listeners.filter((listener) => !isPort(listener));
-    const ports = (some: Listener[]) => some.map(({ port }) => port).join(', ');
+    const ports = (group: Listener[]) => group.map(({ port }) => port).join(', ');
     this.#faults = [];
     if (uncertified.length > 0) {
       const message = `No certificate for the ports ${ports(uncertified)}: ${fault}`;
@@ -220,7 +220,9 @@ export class Fleet {
       const message = `With EXITWARD_AGENT_PORT_SHIFT ${port_shift} these are no ports: ${ports(outside)}.`;
       this.#faults.push({ kind: 'port', message });
     }
-    return listeners.filter((one) => !uncertified.includes(one) && !outside.includes(one));
+    return listeners.filter(
+      (listener) => !uncertified.includes(listener) && !outside.includes(listener),
+    );
   }
 
   async #add(number: number): Promise<Worker> {
@@ -237,7 +239,7 @@ export class Fleet {
     const { current } = this.#certificate;
     const certificate = current && fingerprint(current);
     const tls =
-      current && certificate !== undefined && user && listeners.some((one) => one.tls)
+      current && certificate !== undefined && user && listeners.some((listener) => listener.tls)
         ? copyCertificate(squid.paths.dir, certificate, current, user.gid)
         : config.tls;
     const conf = squidConf({
@@ -369,8 +371,8 @@ function fingerprint({ cert, key }: KeyPair): string {
 }
 
 /** Gives each its turn, whatever befalls the others, and returns the errors. */
-async function each<T>(all: readonly T[], turn: (one: T) => Promise<void>): Promise<unknown[]> {
+async function each<T>(all: readonly T[], turn: (item: T) => Promise<void>): Promise<unknown[]> {
   const errors: unknown[] = [];
-  for (const one of all) await turn(one).catch((error) => errors.push(error));
+  for (const item of all) await turn(item).catch((error) => errors.push(error));
   return errors;
 }

@@ -200,8 +200,8 @@ export class SquidInstance {
   async checkPorts(): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
-    const { missing, taken } = await this.#lookAtPorts(pid);
-    if (missing.length > 0 && taken.size < missing.length) await this.reconfigure();
+    const { missing, taken: occupied } = await this.#lookAtPorts(pid);
+    if (missing.length > 0 && occupied.size < missing.length) await this.reconfigure();
     else await this.#awaitPorts(pid, 0);
   }
 
@@ -329,8 +329,8 @@ export class SquidInstance {
     before: Set<string> = new Set(),
   ): Promise<{ missing: number[]; taken: Set<number> }> {
     const listening = await listListening();
-    const own = socketsOf(pid);
-    const isOwn = (inode: string) => own?.has(inode) ?? true;
+    const sockets = socketsOf(pid);
+    const isOwn = (inode: string) => sockets?.has(inode) ?? true;
     const missing = this.ports.filter(
       (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );

@@ -17,14 +17,14 @@ export function commandAs(
   ports: readonly number[] = [],
 ): [string, string[]] {
   if (!user) return [program, args];
-  const kept = needsRight(ports) ? [low_ports] : [];
+  const capabilities = needsRight(ports) ? [low_ports] : [];
   const options = [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
     '--no-new-privs',
     // The bounding set can be dropped only where this process has the right to.
-    `--inh-caps=${['-all', ...kept].join(',')}`,
-    ...kept.map((capability) => `--ambient-caps=-all,${capability}`),
-    ...(mayDropRights() ? [`--bounding-set=${['-all', ...kept].join(',')}`] : []),
+    `--inh-caps=${['-all', ...capabilities].join(',')}`,
+    ...capabilities.map((capability) => `--ambient-caps=-all,${capability}`),
+    ...(mayDropRights() ? [`--bounding-set=${['-all', ...capabilities].join(',')}`] : []),
   ];
   return ['setpriv', [...options, '--', program, ...args]];
 }

@@ -89,7 +89,7 @@ export function parseMeterLine(line: string): MeterLine | undefined {
   const [time, source, source_port, port, account, user, up, down, origin = ''] = words;
   if (words.length < fields || source === undefined) return undefined;
   const isBilled = Number(account) > 0 && !unreached.includes(origin);
-  const one: MeterLine = {
+  const entry: MeterLine = {
     connection: connectionName(source, source_port ?? '', port ?? ''),
     port: Number(port),
     owner: isBilled ? { account: Number(account), user: Number(user) } : undefined,
@@ -98,7 +98,7 @@ export function parseMeterLine(line: string): MeterLine | undefined {
     at: Math.floor(Number(time)),
   };
   const isCount = (number: number) => Number.isSafeInteger(number) && number >= 0;
-  return [one.port, one.up, one.down, one.at].every(isCount) ? one : undefined;
+  return [entry.port, entry.up, entry.down, entry.at].every(isCount) ? entry : undefined;
 }
 
 /** The agents' key, made when there is none. Errors: those of the disk. */
@@ -122,8 +122,8 @@ function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place)
 function parseStart(line: string, key: string, place: Place): StartLine | 'forged' | undefined {
   const [, start, at, seal] = /^Squid starts (\S+) (\d+) (\S{22})$/.exec(line) ?? [];
   if (start === undefined) return undefined;
-  const one = { start, at: Number(at) };
-  return seal === sealOf(key, one, place) ? one : 'forged';
+  const entry = { start, at: Number(at) };
+  return seal === sealOf(key, entry, place) ? entry : 'forged';
 }
 
 /** Notes in a log that a Squid is about to start; makes the log for the user as whom Squid writes it. */
@@ -204,7 +204,7 @@ export class MeterLog {
     return this.#withFiles(async (files) => {
       const start = this.#reached.find(({ place }) => place === placeOf(from));
       const seconds = now - (start?.at ?? Number.NEGATIVE_INFINITY);
-      let left = most_unread_bytes * Math.max(1, seconds);
+      let budget = most_unread_bytes * Math.max(1, seconds);
       const entries: LogPart['entries'] = [];
       let place = -1;
       for (const [index, file] of files.entries()) {
@@ -218,8 +218,8 @@ export class MeterLog {
       for (const file of files.slice(Math.max(place, 0))) {
         const { inode } = file;
         const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
-        const next = file.read(offset, { newer_than: read, most: left, key: this.#key }, entries);
-        left -= next.offset - offset;
+        const next = file.read(offset, { newer_than: read, most: budget, key: this.#key }, entries);
+        budget -= next.offset - offset;
         this.#isForged ||= next.isForged;
         // Times in the log have fractions.
         newest = Math.max(newest, Math.min(next.newest, now + 1));
@@ -326,7 +326,7 @@ class LogFile {
   /** Adds the whole lines from a place on that are newer than that; returns where they end, and the newest time. */
   read(
     from: number,
-    { newer_than, most, key }: { newer_than: number; most: number; key: string },
+    { newer_than, most: maxBytes, key }: { newer_than: number; most: number; key: string },
     entries: LogPart['entries'],
   ): { offset: number; newest: number; isForged: boolean } {
     let offset = from;
@@ -334,7 +334,7 @@ class LogFile {
     let isForged = false;
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
     for (;;) {
-      if (offset - from > most) {
+      if (offset - from > maxBytes) {
         // Lines that came meanwhile may have been taken, too.
         return { offset: Math.max(offset, this.size), newest, isForged: true };
       }

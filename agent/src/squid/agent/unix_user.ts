@@ -19,7 +19,7 @@ export function findSquidUser(): UnixUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
-    .find((one) => one.startsWith(`${squidUser}:`));
+    .find((row) => row.startsWith(`${squidUser}:`));
   const [name = '', , uid, gid] = line?.split(':') ?? [];
   if (!line) {
     throw new Error(

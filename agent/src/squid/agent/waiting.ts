@@ -16,7 +16,7 @@ export class WaitingConnections {
     caps: ConnectionCaps,
   ): string[] {
     const open = new Set(listed);
-    this.#seen = new Set([...this.#seen].filter((one) => open.has(one)));
+    this.#seen = new Set([...this.#seen].filter((connection) => open.has(connection)));
     const ofNetwork = new Tally();
     for (const connection of listed) {
       this.#seen.add(connection);
@@ -24,10 +24,10 @@ export class WaitingConnections {
     }
     const waiting = [...this.#seen].filter(isWaiting);
     let excess = waiting.length - caps.waiting;
-    const most = mostAccepted(caps);
+    const maxPerNetwork = mostAccepted(caps);
     return waiting.filter((connection) => {
       const network = clientNetwork(sourceOf(connection));
-      if (excess <= 0 && ofNetwork.of(network) <= most) return false;
+      if (excess <= 0 && ofNetwork.of(network) <= maxPerNetwork) return false;
       excess -= 1;
       ofNetwork.add(network, -1);
       return true;

@@ -41,7 +41,7 @@ export interface Worker {
   /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
   listeners: readonly Listener[] | undefined;
   /** A decider has told this agent the owners of the connections that are listed. */
-  isTold: boolean;
+  knowsOwners: boolean;
   /** Steady seconds. */
   started_at: number;
   /** When its decider was last there, or could first have been. */
@@ -94,7 +94,7 @@ export async function createWorker(
     onOpened: (opened) => connections.announce(number, opened),
     onLost: () => connections.search(number),
     opened: () => connections.owners(number),
-    unstored: (told) => unstored?.behind(told) ?? [],
+    unstored: (last) => unstored?.after(last) ?? [],
   };
   const link = new DeciderLink(squid.paths.agent_socket, events, log);
   await link.listen(user?.gid);
@@ -104,7 +104,7 @@ export async function createWorker(
     meter: new MeterLog(squid.paths.meter_log, { key: squid.seal_key }),
     waiting: new WaitingConnections(),
     listeners: undefined,
-    isTold: false,
+    knowsOwners: false,
     started_at: clock.steady(),
     connected_at: clock.steady(),
     dead_since: undefined,

@@ -23,7 +23,10 @@ export const dialScript = [
  * The networks that must not be dialled, less those that the operator allows. Less, not two lists: a
  * name may have an address that is allowed, and another that is not.
  */
-export function refusedDestinations(own: readonly string[], allowed: readonly Network[]): string[] {
+export function refusedDestinations(
+  ownAddresses: readonly string[],
+  allowed: readonly Network[],
+): string[] {
   const everything6 = ipaddr.IPv6.parseCIDR('::/0');
   const unrouted6 = subtract(everything6, [
     ipaddr.IPv6.parseCIDR(routedIpv6),
@@ -36,7 +39,7 @@ export function refusedDestinations(own: readonly string[], allowed: readonly Ne
     ...refusedIpv6.map((text): Network => ipaddr.IPv6.parseCIDR(text)),
     // Without those in it already: they come and go, and Squid would be told each time.
     ...parseNetworks(
-      [...new Set(own)]
+      [...new Set(ownAddresses)]
         .filter((ip) => mayDial(ip))
         .sort()
         .join(),
@@ -49,8 +52,8 @@ export function refusedDestinations(own: readonly string[], allowed: readonly Ne
 /** A network without some others, as networks. */
 function subtract(network: Network, holes: readonly Network[]): Network[] {
   const [base, bits] = network;
-  const inside = ([one, length]: Network, [other, of]: Network) =>
-    one.kind() === other.kind() && length >= of && ipaddr.parse(one.toString()).match(other, of);
+  const inside = ([base, length]: Network, [other, of]: Network) =>
+    base.kind() === other.kind() && length >= of && ipaddr.parse(base.toString()).match(other, of);
   if (holes.some((hole) => inside(network, hole))) return [];
   const within = holes.filter((hole) => inside(hole, network));
   if (within.length === 0) return [network];

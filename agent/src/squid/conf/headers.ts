@@ -19,7 +19,7 @@ export const headerLines = [
   `request_header_add Cache-Control "%'>h{Cache-Control}" has_cache_control`,
 
   // Squid's own words: the policy's denials, a question that the decider died with, its own faults.
-  `acl challenged note reason_ ${allReasons.filter((one) => statusOf(one) === 407).join(' ')}`,
+  `acl challenged note reason_ ${allReasons.filter((reason) => statusOf(reason) === 407).join(' ')}`,
   'acl was_asked note asked_',
   'acl answered note account_',
   'acl unanswered all-of was_asked !answered !probe !refused',

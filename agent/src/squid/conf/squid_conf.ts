@@ -68,7 +68,7 @@ const unusable = ['100::1', '240.0.0.1'];
 
 /** The configuration. Errors: a value that Squid's syntax cannot carry, by name. */
 export function squidConf(options: ConfOptions): string {
-  const { listeners, config, paths, user, decider, certificate, own } = options;
+  const { listeners, config, paths, user, decider, certificate, own: ownAddresses } = options;
   for (const word of [...Object.values(paths), ...decider, ...Object.values(config.tls ?? {})]) {
     if (/[\s"'\\#]/.test(word)) {
       throw new Error(`${JSON.stringify(word)} holds a space or a quote, which Squid cannot read.`);
@@ -76,7 +76,7 @@ export function squidConf(options: ConfOptions): string {
   }
   const exits = groupByExit(listeners);
   const refused = refusedDestinations(
-    [...own, ...exits.map(([exit_ip]) => exit_ip)],
+    [...ownAddresses, ...exits.map(([exit_ip]) => exit_ip)],
     config.allowed,
   );
   const lines = [
@@ -247,12 +247,12 @@ const fixed = [
  */
 export function divideListeners(
   listeners: Iterable<Listener>,
-  most: number,
+  maxListeners: number,
   before: ReadonlyArray<ReadonlySet<string>> = [],
 ): Listener[][] {
   const parts: Listener[][] = before.map(() => []);
   const fits = (part: Listener[], group: Listener[]) =>
-    part.length === 0 || part.length + group.length <= most;
+    part.length === 0 || part.length + group.length <= maxListeners;
   const place = (part: Listener[] | undefined, group: Listener[]) => {
     if (!part || !fits(part, group)) return false;
     part.push(...group);

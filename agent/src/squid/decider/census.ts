@@ -60,8 +60,8 @@ export class Census {
     this.#waiting_count += 1;
     return this.nextList().finally(() => {
       this.#waiting_count -= 1;
-      const left = (this.#waiting.get(account) ?? 1) - 1;
-      if (left > 0) this.#waiting.set(account, left);
+      const remaining = (this.#waiting.get(account) ?? 1) - 1;
+      if (remaining > 0) this.#waiting.set(account, remaining);
       else this.#waiting.delete(account);
     });
   }

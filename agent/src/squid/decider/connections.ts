@@ -75,19 +75,19 @@ export class Connections {
 
   /** Takes a list, and tells the owners of the connections that are new there or renewed. */
   take({ added, removed }: ListChange): Opened {
-    const told = new Set(added);
+    const reported = new Set(added);
     const missing = new Set(removed);
     for (const [connection, state] of this.#states) {
-      if (told.has(connection)) continue;
-      if (state === 'renewed' && !missing.has(connection)) told.add(connection);
+      if (reported.has(connection)) continue;
+      if (state === 'renewed' && !missing.has(connection)) reported.add(connection);
       else if (state === 'new' || state === 'renewed') this.#states.set(connection, 'unlisted');
       else if (state === 'unlisted' || missing.has(connection)) this.#forget(connection);
     }
-    for (const connection of told) {
+    for (const connection of reported) {
       const isOwned = this.#sessions.find(connection) !== undefined;
       this.#states.set(connection, isOwned ? 'listed' : 'unowned');
     }
-    return this.#ownersOf(told);
+    return this.#ownersOf(reported);
   }
 
   #forget(connection: string): void {

@@ -15,8 +15,8 @@ import { type Revoked, Sessions } from '../../policy/sessions.ts';
 import { Replica, type Touched } from '../../store/replica.ts';
 import { Unstored } from '../../store/unstored.ts';
 import {
-  type Asked,
   type FromDecider,
+  type Inquiry,
   type Questions,
   type RulesFile,
   readLines,
@@ -211,18 +211,21 @@ function receive(message: ToDecider): void {
     }
   } else if ('unstored' in message) {
     for (const change of message.unstored) unstored.add(change);
-    replica.catchUp().then((touched) => tellRevoked(revoke(touched)), logError);
+    replica.catchUp().then((touched) => sendRevoked(revoke(touched)), logError);
   } else {
     const { id, ask } = message;
     respond(message).then(
-      (answer) => tell({ id, answer }),
+      (answer) => send({ id, answer }),
       // Without a response it is asked again, of a new decider.
       (error: Error) => logError(new Error(`${ask}: ${error.message}`)),
     );
   }
 }
 
-async function respond({ ask, question }: Asked): Promise<Questions[keyof Questions]['response']> {
+async function respond({
+  ask,
+  question,
+}: Inquiry): Promise<Questions[keyof Questions]['response']> {
   if (ask === 'catch_up') return catchUp();
   if (ask === 'take_list') return connections.take(question);
   if (ask === 'take_uses') return uses.take(question);
@@ -260,23 +263,23 @@ function revoke(touched: Touched): Revoked[] {
   return revoked;
 }
 
-function tellRevoked(revoked: Revoked[]): void {
-  if (revoked.length > 0) tell({ revoked });
+function sendRevoked(revoked: Revoked[]): void {
+  if (revoked.length > 0) send({ revoked });
 }
 
-function tellDecisions(): void {
+function sendDecisions(): void {
   const decided = decisions.take();
-  if (decided) tell({ decided });
+  if (decided) send({ decided });
 }
 
-function tellSize(): void {
+function sendSize(): void {
   const { position, policy } = replica;
   if (!position || toldSize === position) return;
   toldSize = position;
-  tell({ policy: policy.size });
+  send({ policy: policy.size });
 }
 
-function tell(message: FromDecider): void {
+function send(message: FromDecider): void {
   if (agent && !isParted) writeLine(agent, message);
 }
 
@@ -313,11 +316,11 @@ serveSquid();
 serveAgent();
 every(1000, () => {
   if (!agent) return;
-  tellRevoked(revoke('all'));
-  tellDecisions();
+  sendRevoked(revoke('all'));
+  sendDecisions();
 });
 every(policy_size_milliseconds, () => {
-  if (agent) tellSize();
+  if (agent) sendSize();
 });
 every(own_addresses_milliseconds, () => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };
