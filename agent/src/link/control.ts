@@ -18,15 +18,18 @@ import type { RejectionReports, Rejections } from './rejection_reporter.ts';
 /** One step of the history. */
 export interface StreamEvent {
   position: Position;
-  /** All records of this revision; none when it only tells how far the history is. */
+  /** All records of this revision. None if the step only says how far the history reaches. */
   records: NodeRecord[];
 }
 
-/** All requests fail with a ControlError. */
+/** A request that fails does so with a ControlError. */
 export interface ControlPlane {
   /** The response of GET /node/snapshot, in pieces of any size. */
   snapshot(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** The changes after this position, until the stream breaks; asking acknowledges the position, unless told not to. */
+  /**
+   * The changes after this position, until the stream breaks. The request acknowledges the
+   * position, unless `acknowledges` is false.
+   */
   changes(after: Position, signal: AbortSignal, acknowledges?: boolean): AsyncIterable<StreamEvent>;
   acknowledge(position: Position): Promise<void>;
   reportUsage(batch: Batch): Promise<UsageAnswer>;
@@ -35,29 +38,29 @@ export interface ControlPlane {
   answer(id: number, answer: Answer): Promise<void>;
 }
 
-/** All that the agent asks of the control plane and tells it. */
+/** Everything that the agent requests from the control plane and reports to it. */
 export type Control = ControlPlane & LastUsedReports & FaultReports & RejectionReports;
 
 export interface HttpControlOptions {
-  /** Of the node interface, without /node. */
+  /** Of the node interface, without `/node`. */
   url: string;
   token: string;
-  /** Ends all that is under way. */
+  /** Aborts everything that is under way. */
   signal: AbortSignal;
-  /** Hears the time of the control plane, by its good responses. */
+  /** Notes the control plane's time, from its successful responses. */
   time?: ControlTime;
-  /** Open requests and tunnels of clients, which acknowledgements tell; undefined while it is not known. */
+  /** Open requests and tunnels of clients, for acknowledgements; undefined while unknown. */
   connections?: () => number | undefined;
   /** How long a response may take to begin; a short one may take three times as long in all. */
   response_seconds?: number;
-  /** A stream of which no event is heard for so long is dead, and a snapshot of which nothing is. */
+  /** A stream without an event for this long is dead, as is a snapshot without data. */
   silence_seconds?: number;
-  /** Of the lines of one event: a whole account is one line. */
+  /** The longest event, in characters of its lines: a whole account is one line. */
   most_event_length?: number;
 }
 
 const response_seconds = 10;
-/** An event of many megabytes is heard of while it comes, not by its end alone. */
+/** A large event counts as a sign of life for each of these pieces, not only at its end. */
 const eventPieceBytes = 64 * 1024;
 
 export class HttpControl implements Control {
@@ -100,7 +103,7 @@ export class HttpControl implements Control {
     const response = await this.#open('GET', '/changes', headers, signal);
     const reader = new EventReader(this.#options.most_event_length);
     const silence = this.#silence(response);
-    // Neither comments nor a drip of bytes are a sign of life.
+    // Comments and a trickle of bytes are no sign of life.
     let nextBytes = eventPieceBytes;
     for await (const piece of piecesOf(response, silence)) {
       for (const event of readEvents(reader, piece)) {
@@ -124,7 +127,7 @@ export class HttpControl implements Control {
     await this.#post('/acks', position, this.#connectionsHeader());
   }
 
-  /** In a header, since a control plane of before would reject a member that it does not know. */
+  /** In a header, since older control planes reject members that they do not know. */
   #connectionsHeader(): Record<string, string> {
     const connections = this.#connections?.();
     return connections === undefined ? {} : { 'exitward-connections': String(connections) };
@@ -133,7 +136,7 @@ export class HttpControl implements Control {
   async reportUsage(batch: Batch): Promise<UsageAnswer> {
     const response = (await this.#post('/usage', batch)) ?? {};
     const { counted, held, left_out, limits } = response as Record<keyof UsageAnswer, unknown>;
-    // Usage is forgotten by this response: it had better be one.
+    // The journal drops its usage because of this response, so it must be a real one.
     const isAnswer =
       typeof counted === 'boolean' &&
       typeof held === 'boolean' &&
@@ -232,14 +235,14 @@ function readEvents(reader: EventReader, piece: Uint8Array): ServerEvent[] {
   try {
     return reader.read(piece);
   } catch (error) {
-    // It would be as long the next time: the way around it is a snapshot, as after a gap.
+    // It would be as long the next time. A snapshot avoids it, as after a gap.
     if (error instanceof EventTooLong)
       throw new ControlError(error.message, { code: 'snapshot_needed' });
     throw error;
   }
 }
 
-/** Undefined for an event of a kind that is not known. Errors: ControlError when it makes no sense. */
+/** Undefined for an event of an unknown kind. Errors: ControlError if it is malformed. */
 function stepOf({ id = '', event, data }: ServerEvent): StreamEvent | undefined {
   if (event !== 'change' && event !== 'position') return undefined;
   const [, epoch, revision] = /^([^:]+):(\d{1,15})$/.exec(id) ?? [];
@@ -253,7 +256,7 @@ function readRecords(data: string): NodeRecord[] {
     const records: unknown = JSON.parse(data);
     if (Array.isArray(records)) return records as NodeRecord[];
   } catch {
-    // Text that is not JSON is no list of records either.
+    // Text that is not JSON is not a list of records.
   }
   throw new ControlError('a change is not a list of records');
 }

@@ -1,9 +1,9 @@
-// Server-sent events, read as they come: eventsource-parser, fed with bytes and bounded in what it holds.
+// Server-sent events, read as they arrive: eventsource-parser, with a bound on what it holds.
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
 export type ServerEvent = EventSourceMessage;
 
-/** An event that would have to be held in memory and is longer than is sensible. */
+/** An event that is longer than may be held in memory. */
 export class EventTooLong extends Error {}
 
 export class EventReader {
@@ -12,7 +12,7 @@ export class EventReader {
   #events: ServerEvent[] = [];
   #heldBytes = 0;
 
-  /** `most`: characters of the lines of one event that are held until its end has come. */
+  /** `maxCharacters`: how much of an unfinished event may be held, in characters of its lines. */
   constructor(maxCharacters: number) {
     const begin = () => {
       this.#heldBytes = 0;
@@ -31,18 +31,18 @@ export class EventReader {
             `an event of the stream is longer than ${maxCharacters} characters`,
           );
         }
-        // The others are fields that are not known; the standard passes them over.
+        // Other lines are unknown fields, which the standard ignores.
         begin();
       },
     });
   }
 
-  /** Bytes since the last event or comment: of an event that is not whole yet. */
+  /** Bytes since the last event or comment, of an event that is not complete yet. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /** The events that are whole by these bytes, a piece of the stream cut anywhere. Errors: EventTooLong. */
+  /** The events that these bytes complete; the stream may be cut anywhere. Errors: EventTooLong. */
   read(bytes: Uint8Array): ServerEvent[] {
     this.#events = [];
     this.#heldBytes += bytes.length;

@@ -1,4 +1,5 @@
-// Tells the control plane what is wrong with the node: the whole list, when it is another, and now and then in any case.
+// Reports the node's faults to the control plane: the whole list when it changes, and at regular
+// intervals.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { KnownFault } from '../faults.ts';
@@ -17,9 +18,9 @@ export interface FaultReporterOptions {
 }
 
 const look_seconds = 3;
-/** A control plane whose backup was restored has an older list. */
+/** After a backup was restored, a control plane has an older list. */
 const repeat_seconds = 300;
-/** The most that the control plane takes. */
+/** The control plane accepts no more. */
 const most_faults = 100;
 const most_message_length = 1000;
 const most_subject_length = 300;
@@ -44,7 +45,7 @@ export class FaultReporter {
     }
   }
 
-  /** Reports once, if there is need. Never fails: what was not taken is told again. */
+  /** Reports once if necessary. Never fails: a report that was not accepted is sent again. */
   async report(): Promise<void> {
     const { control, clock, log } = this.#options;
     const faults = this.#options.faults().slice(0, most_faults).map(bounded);

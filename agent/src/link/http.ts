@@ -1,4 +1,5 @@
-// One request of the control plane's node interface: sent, its response read in time and size, its errors told apart.
+// One request of the node interface: it is sent, the response is read within limits of time and
+// size, and errors are classified.
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Agent as HttpAgent, request as httpRequest } from '../../../kit/src/node_http.ts';
@@ -6,7 +7,10 @@ import { ControlError } from '../control_error.ts';
 import { version } from '../version.ts';
 
 const mostResponseBytes = 1024 * 1024;
-/** The longest wait that a control plane may ask for; more would be a mistake of something between. */
+/**
+ * The longest wait that a control plane may ask for. More would be the mistake of something in
+ * between.
+ */
 const most_retry_seconds = 30;
 
 interface Sending {
@@ -28,7 +32,10 @@ function isHttps(url: string): boolean {
   return URL.parse(url)?.protocol === 'https:';
 }
 
-/** Sends a request; resolves with the head of a good response. Errors: ControlError for any other. */
+/**
+ * Sends a request; resolves with the head of a successful response. Errors: ControlError for any
+ * other.
+ */
 export async function send(sending: Sending): Promise<IncomingMessage> {
   const { url, method, headers, body, signal, response_seconds, agent } = sending;
   try {
@@ -39,7 +46,7 @@ export async function send(sending: Sending): Promise<IncomingMessage> {
         ...(signal ? { signal } : {}),
         headers: {
           ...headers,
-          // The control plane shows the operator which nodes are behind.
+          // The control plane shows operators which nodes have an older version.
           'user-agent': `exitward-agent/${version}`,
           ...(body !== undefined && {
             'content-type': 'application/json',
@@ -47,7 +54,8 @@ export async function send(sending: Sending): Promise<IncomingMessage> {
           }),
         },
       });
-      // Not the socket's own timeout: that begins when there is a socket, and names take their time.
+      // The socket's own timeout would start only with the socket, and resolving names takes time
+      // too.
       const late = new ControlError(`no answer within ${response_seconds} seconds`);
       const timer = setTimeout(() => request.destroy(late), response_seconds * 1000);
       request.once('close', () => clearTimeout(timer));
@@ -90,12 +98,12 @@ async function errorOf(
   });
 }
 
-/** Gateways reject in JSON too, and their 401 must not cost a node its policy. */
+/** Gateways send errors as JSON too, and their 401 must not cost a node its policy. */
 function isOfTokens({ headers }: IncomingMessage): boolean {
   return headers['www-authenticate'] === 'Bearer' && headers['x-request-id'] !== undefined;
 }
 
-/** Breaks a response off when it was not renewed for so long. */
+/** Aborts a response if it is not renewed for this long. */
 export class IdleTimeout {
   readonly #timer: NodeJS.Timeout;
 
@@ -113,7 +121,7 @@ export class IdleTimeout {
   }
 }
 
-/** The body as it comes. Errors: ControlError when it breaks off, or times out. */
+/** The body as it arrives. Errors: ControlError if it breaks off or times out. */
 export async function* piecesOf(
   response: IncomingMessage,
   timeout: IdleTimeout,
@@ -127,7 +135,7 @@ export async function* piecesOf(
   }
 }
 
-/** The body as JSON; undefined when there is none. Errors: ControlError. */
+/** The body as JSON; undefined if it is empty. Errors: ControlError. */
 export async function readJson(
   response: IncomingMessage,
   response_seconds: number,

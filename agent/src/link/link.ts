@@ -1,4 +1,5 @@
-// The link to the control plane: its changes go to disk and to the engine, and are acknowledged when they are in force.
+// The link to the control plane: changes go to disk and to the engine, and are acknowledged when in
+// force.
 import { EventEmitter, once } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
@@ -26,20 +27,23 @@ export interface LinkOptions {
   control: ControlPlane;
   clock: Clock;
   log: Logger;
-  /** Hears of a contract that changed, or, without an account, of a snapshot. */
+  /** Called when a contract has changed, or, without an account, after a snapshot. */
   onContract?: (account?: number) => void;
-  /** Hears that the control plane is heard, at first and after each time that it was not. */
+  /** Called when the control plane is heard from, at first and after each outage. */
   onFollowing?: () => void;
 }
 
 export interface LinkStatus {
-  /** `following`: changes come as they are made. `revoked`: no connection is let in until the node joins again. */
+  /**
+   * `following`: changes arrive as they are made. `revoked`: no connection is let in until the node
+   * joins again.
+   */
   state: 'connecting' | 'following' | 'revoked';
   /** The position that the engine has put in force. */
   applied: Position | undefined;
-  /** Epoch seconds at which the control plane was last heard in this run. */
+  /** Epoch seconds when the control plane was last heard from in this run. */
   heard_at: number | undefined;
-  /** How long there have been changes that are not in force; 0 when there are none. */
+  /** For how long there have been changes that are not in force; 0 if there are none. */
   behind_seconds: number;
 }
 
@@ -48,7 +52,10 @@ interface Question {
   value: QuestionValue | LoginQuestion;
 }
 
-/** Without it, hundreds of nodes that follow many changes leave the control plane little time for anything else. */
+/**
+ * Without this pause, hundreds of nodes that follow many changes would keep the control plane too
+ * busy.
+ */
 const acknowledging_pause_seconds = 0.1;
 const shortest_delay_seconds = 0.2;
 const longest_delay_seconds = 30;
@@ -65,18 +72,18 @@ export class Link {
   /** `moved`: one of the fields below has changed. */
   readonly #events = new EventEmitter();
   #applied: Position | undefined;
-  /** Something is stored that is not known to be applied. */
+  /** Something is stored that may not be applied yet. */
   #hasUnapplied = true;
   #unacknowledged: Position | undefined;
   #needsSnapshot = false;
-  /** Asked after changes that are stored; to be answered when these are applied. */
+  /** They came after changes that are stored, and are answered once those are applied. */
   #questions: Question[] = [];
   #isFollowing = false;
   #heard_at: number | undefined;
   /** Steady seconds. */
   #behind_since: number | undefined;
   readonly #faults = new Map<'control' | 'engine', string>();
-  /** Ends the stream that is open. */
+  /** Ends the open stream. */
   #stream = new AbortController();
 
   constructor({ store, engine, control, clock, log, onContract, onFollowing }: LinkOptions) {
@@ -106,8 +113,8 @@ export class Link {
   }
 
   /**
-   * Follows the control plane until the signal is aborted. The policy on disk is put in force first,
-   * whether the control plane is there or not; whatever goes wrong is tried again.
+   * Follows the control plane until the signal is aborted. The policy on disk is put in force
+   * first, whether the control plane is there or not. Anything that fails is tried again.
    */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
@@ -143,10 +150,10 @@ export class Link {
     }
   }
 
-  /** Takes a snapshot if need be, and follows the stream; it ends by failing. */
+  /** Takes a snapshot if necessary, and follows the stream. It always ends with an error. */
   async #follow(signal: AbortSignal): Promise<void> {
     if (this.#needsSnapshot || !this.#store.position) await this.#takeSnapshot(signal);
-    // The stream acknowledges where it begins, but for what the disk may lose.
+    // The stream acknowledges the position where it begins, unless the disk may lose it.
     const applied = await this.#whenApplied(signal);
     this.#stream = new AbortController();
     const over = AbortSignal.any([signal, this.#stream.signal]);
@@ -160,7 +167,7 @@ export class Link {
   }
 
   async #takeSnapshot(signal: AbortSignal): Promise<void> {
-    // It is as old as its beginning.
+    // A snapshot is as old as its beginning.
     const heard_at = this.#clock.now();
     await this.#store.replace(this.#control.snapshot(signal), heard_at);
     this.#needsSnapshot = false;
@@ -186,19 +193,19 @@ export class Link {
       if (record.kind === 'unreadable') this.#log.error({ record }, 'a record cannot be read');
       if (record.kind === 'contract' || record.kind === 'account') this.#onContract(record.account);
     }
-    // A change that was stored before it could be applied comes again.
+    // A change that was stored but not applied comes again.
     if (position.revision < held.revision) return;
     this.#store.append(position.revision, this.#clock.now(), records);
     this.#noteStored();
   }
 
   /**
-   * By this node's own count an account has reached its limit, until then (epoch seconds; 0: it has not).
-   * It is put in force as a change is, and the contract's next record ends it.
+   * Notes that by this node's own count an account is over its limit until then (epoch seconds; 0:
+   * it is not). It is put in force as a change is, and the contract's next record ends it.
    */
   limit(account: number, until: number): void {
     const { held } = this.#store;
-    // Before anything was heard in this run it is not known how old the policy is.
+    // Until the control plane is heard from in this run, the age of the policy is unknown.
     if (!held || this.#heard_at === undefined) return;
     const value = until > 0 ? { until } : null;
     this.#store.append(held.revision, this.#heard_at, [{ kind: 'limit_reached', account, value }]);
@@ -217,7 +224,7 @@ export class Link {
     this.#events.emit('moved');
   }
 
-  /** Logs a failure and draws its consequences; answers how long to wait. */
+  /** Logs a failure and acts on it; returns how long to wait. */
   async #afterFailure(error: Error, failures: number): Promise<number> {
     const { code, status, retry_after_seconds = 0 } = error as Partial<ControlError>;
     this.#faults.set('control', `Changes do not come from the control plane: ${error.message}`);
@@ -227,11 +234,14 @@ export class Link {
       if (this.#revocation.noteRejected()) await this.#stopAuthorising();
       return this.#revocation.delay_seconds;
     }
-    // Hundreds of nodes are told the same number.
+    // Hundreds of nodes get the same number.
     return Math.max(retry_after_seconds * (1 + Math.random()), delayAfter(failures));
   }
 
-  /** Leaves a policy that lets no connection in, and with which the control plane would ask us to start over. */
+  /**
+   * Leaves an empty policy: it lets no connection in, and with it the control plane would ask for a
+   * new start.
+   */
   async #stopAuthorising(): Promise<void> {
     try {
       await this.#forget();
@@ -244,7 +254,7 @@ export class Link {
     this.#noteStored();
   }
 
-  /** A full disk has room when the policy is gone. */
+  /** Even on a full disk: once the policy is removed, there is room. */
   async #forget(): Promise<void> {
     const replace = () => this.#store.replace(emptySnapshot(), this.#clock.now());
     await replace().catch(async (error) => {
@@ -274,13 +284,13 @@ export class Link {
     }
   }
 
-  /** Puts in force all that is held, however many changes that are. */
+  /** Puts everything that is held in force, however many changes that are. */
   async #apply(): Promise<void> {
     this.#hasUnapplied = false;
     const stored = this.#store.position;
     const questionCount = this.#questions.length;
     const applied = await this.#engine.catchUp();
-    // A policy that was replaced meanwhile is left to the next round.
+    // If the policy was replaced meanwhile, the next round applies it.
     const isSame = stored && stored.epoch === this.#store.position?.epoch;
     if (isSame && !covers(applied, stored)) this.#startOver('the policy on disk is damaged');
     if (!applied) return;
@@ -292,20 +302,20 @@ export class Link {
     for (const question of this.#questions.splice(0, questionCount)) void this.#answer(question);
   }
 
-  /** A worker may be ahead of the disk by what an earlier agent could not write. */
+  /** A worker may be ahead of the disk, with changes that an earlier agent could not write. */
   #storedOf(applied: Position): Position {
     const { position } = this.#store;
     return position && covers(applied, position) ? position : applied;
   }
 
-  /** Takes a snapshot as soon as possible; the engine serves on by what it has. */
+  /** Takes a snapshot as soon as possible; until then the engine uses the policy it has. */
   #startOver(reason: string): void {
     this.#needsSnapshot = true;
     this.#stream.abort(gap(reason));
     this.#events.emit('moved');
   }
 
-  /** Resolves with what is held when that is applied. Errors: when it cannot be. */
+  /** Resolves with what is held once that is applied. Errors: it cannot be applied. */
   async #whenApplied(signal: AbortSignal): Promise<Position> {
     for (;;) {
       signal.throwIfAborted();
@@ -318,7 +328,7 @@ export class Link {
 
   // ---- From the engine to the control plane -------------------------------------------------
 
-  /** One at a time, of the newest: the next acknowledges all that was applied meanwhile. */
+  /** One acknowledgement at a time: the next one covers everything applied meanwhile. */
   async #keepAcknowledging(signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       while (!this.#unacknowledged && !signal.aborted) await this.#moved(signal);
@@ -326,7 +336,7 @@ export class Link {
       const position = this.#unacknowledged as Position;
       this.#unacknowledged = undefined;
       try {
-        // Opening the stream acknowledges, too; until it is open an acknowledgement is of no use.
+        // Opening the stream acknowledges too; until it is open, an acknowledgement is useless.
         if (this.#isFollowing) {
           await this.#control.acknowledge(position);
           await this.#clock.sleep(acknowledging_pause_seconds, signal);
@@ -347,7 +357,7 @@ export class Link {
     }
   }
 
-  /** Resolves when something changed, or the signal is aborted. */
+  /** Resolves when something has changed, or the signal is aborted. */
   async #moved(signal: AbortSignal): Promise<void> {
     await once(this.#events, 'moved', { signal }).catch(() => {});
   }
@@ -355,7 +365,7 @@ export class Link {
   // ---- Questions ----------------------------------------------------------------------------
 
   #noteQuestion(record: NodeRecord): void {
-    // Without a value it is over.
+    // Without a value the question is over.
     if (!isQuestion(record) || !record.value) return;
     this.#questions.push({ id: record.id, value: record.value });
   }
@@ -364,14 +374,14 @@ export class Link {
     try {
       await this.#control.answer(id, await answerTo(value, this.#engine));
     } catch (error) {
-      // Another node was faster, or the question is over.
+      // Another node answered first, or the question is over.
       if ((error as Partial<ControlError>).status === 404) return;
       this.#log.warn({ err: error, question: id }, 'a question cannot be answered');
     }
   }
 }
 
-/** A growing time, random so that not all nodes come at once. */
+/** A growing delay, random so that not all nodes retry at once. */
 function delayAfter(failures: number): number {
   const maxSeconds = Math.min(
     longest_delay_seconds,
@@ -384,7 +394,10 @@ function gap(reason: string): ControlError {
   return new ControlError(reason, { code: 'snapshot_needed' });
 }
 
-/** Of those that cannot be read what can be. One that says not which it is may take back a right: a snapshot does without it. */
+/**
+ * Reads all records, and of an unreadable one the readable part. One that does not identify itself
+ * may take back a right, so a snapshot is taken without it.
+ */
 function readAll(received: readonly unknown[]): NodeRecord[] {
   try {
     return received.flatMap(readRecord);
@@ -394,7 +407,7 @@ function readAll(received: readonly unknown[]): NodeRecord[] {
   }
 }
 
-/** Whether what is applied is all that is stored. */
+/** Whether everything that is stored is applied. */
 function covers(applied: Position | undefined, stored: Position): boolean {
   return applied?.epoch === stored.epoch && applied.revision >= stored.revision;
 }

@@ -1,4 +1,5 @@
-// Explains: the operator's question as a request, and the engine's decision as an answer.
+// Answers questions: turns an operator's question into a request, and the engine's decision into an
+// answer.
 
 import type { Engine, Explanation } from '../engine.ts';
 import type { ExitCheck } from '../health/health.ts';
@@ -11,23 +12,23 @@ import {
 } from '../policy/decide.ts';
 import type { LoginQuestion, QuestionValue } from '../policy/records.ts';
 
-/** As POST /node/answers takes it. */
+/** The body of POST /node/answers. */
 export interface Answer {
   verdict: 'allow' | 'challenge' | 'deny';
   status: number;
   reason: string;
   message: string;
-  /** The record by which the user was identified, and the custom DNS entry that counts. */
+  /** The record that identified the user, and the custom DNS entry that applies. */
   rule?: string;
-  /** Names; none for the node's own checks. */
+  /** The account's name; missing for the node's own checks. */
   account?: string;
   user?: string;
   exit_ip?: string;
-  /** Address that a custom DNS entry puts in place of the destination. */
+  /** The address that a custom DNS entry gives for the destination. */
   dial?: string;
-  /** A request that was sent through the exit. */
+  /** The outcome of a request that was sent through the exit. */
   checked?: ExitCheck;
-  /** The revision that the node had applied when it answered. */
+  /** The revision that was applied when the node answered. */
   revision: number;
 }
 
@@ -35,7 +36,7 @@ export function questionOf(value: QuestionValue | LoginQuestion): Question {
   return 'login' in value ? loginOf(value) : requestOf(value);
 }
 
-/** With the right password. */
+/** The login as if with the right password. */
 export function loginOf({ service, login, exit_ip }: LoginQuestion): VpnLogin {
   return { kind: 'login', service, login, exit_ip, proves: () => true };
 }
@@ -53,13 +54,15 @@ function credentialsOf({ user, token, claims }: QuestionValue): ProxyRequest['cr
   return { user: user ?? '', password: token ?? '' };
 }
 
-/** The parts of a node that answer. */
+/** The parts of a node that answer questions. */
 export interface Answering extends Pick<Engine, 'explain'> {
-  /** Sends a request through an exit. Undefined: this node sends none. */
+  /** Sends a request through an exit. Undefined: this node sends no requests. */
   checkExit?(ip: string): Promise<ExitCheck>;
 }
 
-/** The engine's decision, and where it is asked for what came of a request through the exit. */
+/**
+ * The engine's decision and, if the question wants it, the outcome of a request through the exit.
+ */
 export async function answerTo(
   question: QuestionValue | LoginQuestion,
   node: Answering,
@@ -72,7 +75,9 @@ export async function answerTo(
   return { ...answer, checked: await node.checkExit(answer.exit_ip) };
 }
 
-/** Of what is another account's nothing is sent: the time that it takes would tell of it. */
+/**
+ * Nothing is sent on a connection of another account: the duration would reveal something about it.
+ */
 function wantsCheck(question: QuestionValue | LoginQuestion, { account, user }: Answer): boolean {
   if ('login' in question) return false;
   const { check_exit = false, check_exit_of: of } = question;

@@ -1,21 +1,22 @@
-// Reports each minute how many connections were rejected, by reason, since the agent began: figures for charts, no bill.
+// Reports each minute how many connections were denied since the agent started, by reason. The
+// figures are for charts, not for bills.
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { DecisionCounts } from '../policy/decision_tally.ts';
 import { allReasons, type Reason } from '../policy/denials.ts';
 
-/** Connections by the reason of their denial; those that never were are left out. */
+/** Denied connections by reason; reasons without any are left out. */
 export type Rejections = Partial<Record<Reason, number>>;
 
 /** The part of the control plane that is needed. A rejection is a ControlError. */
 export interface RejectionReports {
-  /** `boot` names the run of the agent that the counts belong to. */
+  /** `boot` identifies the run of the agent that the counts belong to. */
   reportRejections(boot: string, reasons: Rejections): Promise<void>;
 }
 
 export interface RejectionReporterOptions {
-  /** Its decisions since the agent began. */
+  /** Its decisions since the agent started. */
   engine: { counts(): { decisions: DecisionCounts } };
   control: RejectionReports;
   clock: Clock;
@@ -42,7 +43,7 @@ export class RejectionReporter {
     }
   }
 
-  /** Reports the counts, if they have changed. Never fails: they are told again with the next. */
+  /** Reports the counts if they have changed. Never fails: the next report contains them too. */
   async report(): Promise<void> {
     const { engine, control, log } = this.#options;
     const { outcomes } = engine.counts().decisions;
@@ -54,7 +55,7 @@ export class RejectionReporter {
       await control.reportRejections(this.#boot, reasons);
       this.#reported = text;
     } catch (error) {
-      // A control plane of before does not take them: 404.
+      // Older control planes respond with 404.
       log.debug({ err: error }, 'rejected connections cannot be reported; they are told again');
     }
   }

@@ -1,4 +1,4 @@
-// Has the store write what its disk did not take, as soon as it does.
+// Has the store write the changes that its disk did not take, as soon as the disk works again.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
@@ -7,14 +7,14 @@ export interface Repairing {
   store: Store;
   clock: Clock;
   log: Logger;
-  /** Resolves when there may be something to mend, or the signal is aborted. */
+  /** Resolves when the store may need a repair, or the signal is aborted. */
   moved: (signal: AbortSignal) => Promise<void>;
-  /** All that is held can be acknowledged again. */
+  /** Called when everything that is held can be acknowledged again. */
   onRepaired: () => void;
 }
 
 const full_pause_seconds = 1;
-/** A disk that loses what it took is given all anew, which is work. */
+/** After a failed sync the whole policy is written again, which is a lot of work. */
 const unsynced_pause_seconds = 30;
 
 export async function keepRepaired(options: Repairing, signal: AbortSignal): Promise<void> {

@@ -1,8 +1,9 @@
-// Decides when a node counts as revoked. One rejection is not enough: a proxy in front that loses the token for a moment must not stop it.
+// Decides when a node counts as revoked. One rejection is not enough: a proxy in front that loses
+// the token for a moment must not stop the node.
 
 const least_rejections = 3;
 const least_seconds = 30;
-/** Between tries while the token is rejected. */
+/** Between attempts while the token is rejected. */
 const doubtful_delay_seconds = 11;
 const revoked_delay_seconds = 60;
 
@@ -11,14 +12,14 @@ export class Revocation {
   #rejections = 0;
   /** Steady seconds. */
   #since = 0;
-  /** Set by the link when it has drawn the consequences. */
+  /** Set by the link once it has acted on the revocation. */
   isRevoked = false;
 
   constructor(steady: () => number) {
     this.#steady = steady;
   }
 
-  /** How long to wait before the token is tried again. */
+  /** How long to wait before the next attempt. */
   get delay_seconds(): number {
     const maxSeconds = this.isRevoked ? revoked_delay_seconds : doubtful_delay_seconds;
     return maxSeconds * (0.95 + Math.random() / 10);
@@ -30,7 +31,7 @@ export class Revocation {
     this.isRevoked = false;
   }
 
-  /** The control plane said that it does not know the token. Tells whether it is time to believe it. */
+  /** The control plane does not know the token. Returns whether it is time to believe that. */
   noteRejected(): boolean {
     if (this.#rejections === 0) this.#since = this.#steady();
     this.#rejections += 1;
@@ -39,7 +40,7 @@ export class Revocation {
   }
 }
 
-/** The snapshot that a server which is gone would be sent. */
+/** The snapshot that a removed server would get. */
 export async function* emptySnapshot(): AsyncGenerator<string> {
   const lines = [
     { kind: 'snapshot', epoch: 'revoked', revision: 0 },
