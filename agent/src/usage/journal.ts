@@ -1,4 +1,5 @@
-// The usage journal: every byte that was counted is on disk before anything depends on it, until the control plane has it.
+// The usage journal: every counted byte is on disk before anything depends on it, until the control
+// plane has it.
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { type FileHandle, link, open, readFile, rename, rm } from 'node:fs/promises';
@@ -17,18 +18,18 @@ import {
   type UsageRow,
 } from './journal_state.ts';
 
-/** The most rows that the control plane takes at once. */
+/** The control plane accepts no more rows at once. */
 const mostRowsOfBatch = 20_000;
-/** A smaller file is never rewritten. */
+/** Files smaller than this are never rewritten. */
 const smallBytes = 2 ** 20;
-/** Rewritten when so many times as long as it was after the last time. */
+/** The file is rewritten when it is this many times as long as after the last rewrite. */
 const worthwhile = 4;
 const newline = 0x0a;
 
 /**
- * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash can
- * only tear the last line, which was not yet reported as written; opening cuts it off. Any other damage
- * is known by its checksum (docs/decisions/0028).
+ * One file of lines, each a checksum and an entry, written and fsynced one at a time. So a crash
+ * can only tear the last line, which was not yet reported as written; opening cuts it off. Any
+ * other damage is detected by its checksum (docs/decisions/0028).
  */
 export class Journal {
   readonly #path: string;
@@ -38,10 +39,10 @@ export class Journal {
   #file: FileHandle | undefined;
   #bytes = 0;
   #rewrittenBytes = 0;
-  /** After a write that failed: the disk may hold more than was reported as written. */
+  /** After a failed write: the disk may hold more than was reported as written. */
   #isDoubtful = false;
   #fault: string | undefined;
-  /** One writes at a time. */
+  /** Writes run one at a time. */
   readonly #queue = new SerialQueue();
 
   private constructor(path: string, log: Logger) {
@@ -50,8 +51,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal, or begins one in a folder that exists. Errors: a file that is damaged
-   * elsewhere than at its end. Going on without it could count twice, so the operator decides.
+   * Opens the journal, or creates one in an existing folder. Errors: the file is damaged elsewhere
+   * than at its end. Continuing without it could count bytes twice, so the operator decides.
    */
   static async open(path: string, { log }: { log: Logger }): Promise<Journal> {
     const journal = new Journal(path, log);
@@ -72,17 +73,17 @@ export class Journal {
     return this.#state.boot;
   }
 
-  /** Where the engine's next poll goes on; undefined at first. */
+  /** Where the engine's next poll continues; undefined at first. */
   get cursor(): unknown {
     return this.#state.cursor;
   }
 
-  /** By connection, the bytes counted so far of the request that is under way on it. */
+  /** By connection: the bytes counted so far of the request that is under way on it. */
   get counted(): ReadonlyMap<string, Traffic> {
     return this.#state.counted;
   }
 
-  /** By user (`identityOf`), the bytes that were counted too much. */
+  /** By user (`identityOf`): the bytes that were counted too much. */
   get carry(): ReadonlyMap<string, Carry> {
     return this.#state.carry;
   }
@@ -92,7 +93,7 @@ export class Journal {
     return this.#state.newest_at;
   }
 
-  /** All rows that the control plane has not acknowledged. */
+  /** All rows that the control plane has not acknowledged yet. */
   pending(): UsageRow[] {
     return [...(this.#state.batch?.rows ?? []), ...this.#state.rows];
   }
@@ -102,7 +103,9 @@ export class Journal {
     return this.#fault === undefined ? [] : [this.#fault];
   }
 
-  /** Keeps a tick. When it fails nothing of it holds, and the same traffic may be counted again. */
+  /**
+   * Stores a tick. If that fails, nothing of it applies, and the same traffic may be counted again.
+   */
   append(tick: Tick): Promise<void> {
     return this.#queue.run(async () => {
       await this.#write({ kind: 'tick', ...tick });
@@ -110,7 +113,7 @@ export class Journal {
     });
   }
 
-  /** After a write that failed: makes sure that the journal can be written again. Errors: it cannot. */
+  /** After a failed write: makes sure that the journal can be written again. Errors: it cannot. */
   repair(): Promise<void> {
     return this.#queue.run(async () => {
       if (!this.#isDoubtful) return;
@@ -119,8 +122,8 @@ export class Journal {
   }
 
   /**
-   * Leaves the journal as it is under another name, and begins a new one in its place: nothing is to be
-   * sent of it, and the engine's counts go on where they were.
+   * Leaves the journal under another name, and begins a new one in its place. Nothing of the old
+   * one will be sent, and the engine's counts continue where they were.
    */
   leave(path: string): Promise<void> {
     return this.#queue.run(async () => {
@@ -134,7 +137,10 @@ export class Journal {
     });
   }
 
-  /** The batch to send: the same one until it is acknowledged. Undefined when there is nothing to send. */
+  /**
+   * The batch to send: the same one until it is acknowledged. Undefined if there is nothing to
+   * send.
+   */
   next(): Promise<Batch | undefined> {
     return this.#queue.run(async () => {
       const { batch, rows, seq } = this.#state;
@@ -146,7 +152,7 @@ export class Journal {
     });
   }
 
-  /** The control plane has this batch: it need not be kept any longer. */
+  /** The control plane has this batch, so it is dropped. */
   acknowledged(seq: number): Promise<void> {
     return this.#queue.run(() => this.#write({ kind: 'acknowledged', seq }));
   }
@@ -154,7 +160,7 @@ export class Journal {
   /** Resolves when there is something to send, or as soon as the signal is aborted. */
   async whenPending(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !this.#state.batch && this.#state.rows.length === 0) {
-      // It rejects for no other reason than the signal.
+      // Only the signal can make it reject.
       await once(this.#events, 'rows', { signal }).catch(() => {});
     }
   }
@@ -179,7 +185,7 @@ export class Journal {
     this.#state.apply(entry);
   }
 
-  /** Keeps the fault for as long as writing fails. */
+  /** Holds the fault for as long as writing fails. */
   async #writing(write: () => Promise<void>): Promise<void> {
     try {
       await write();
@@ -191,9 +197,9 @@ export class Journal {
   }
 
   /**
-   * Puts a new file in place of the old one, in one step. It leaves out all that is over, and the line
-   * whose write failed. After a failed fsync there is no other way: the system may have dropped the
-   * bytes that it could not write, and say next time that all is well.
+   * Replaces the file by a new one, in one step. The new one leaves out everything that is over,
+   * and the line whose write failed. After a failed fsync there is no other way: the system may
+   * have dropped the bytes that it could not write, and report success the next time.
    */
   async #rewrite(): Promise<void> {
     this.#isDoubtful = true;
@@ -226,7 +232,7 @@ export class Journal {
     for (const { line, end } of linesOf(bytes)) {
       const entry = readLine(line);
       if (!entry && good === 0) break;
-      // A torn line is the last one; after it nothing was written.
+      // Only the last line can be torn: nothing was written after it.
       if (entry && good < end - line.length - 1) throw this.#damaged(good);
       if (!entry) continue;
       try {
@@ -241,8 +247,8 @@ export class Journal {
     if (this.#state.boot === '') throw this.#damaged(0);
     const torn = bytes.length - good;
     if (torn > 0) this.#log.warn({ path: this.#path, bytes: torn }, 'a torn line was cut off');
-    // An agent whose fsync failed leaves lines in the memory of the system alone. Where they cannot be written
-    // again now, that is a fault, and nothing is told of them before.
+    // An agent whose fsync failed leaves lines only in the system's memory. If they cannot be
+    // written again now, that is a fault, and none of them is sent before.
     await this.#writing(() => this.#rewrite()).catch(() => {});
   }
 
@@ -257,13 +263,13 @@ function lineOf(entry: Entry): Buffer {
   return encodeLine(JSON.stringify(entry));
 }
 
-/** The entry on a line, or undefined when it is not whole. */
+/** The entry on a line; undefined if the line is damaged. */
 function readLine(line: Buffer): Entry | undefined {
   const json = decodeLine(line);
   return json === undefined ? undefined : (JSON.parse(json) as Entry);
 }
 
-/** The lines that have an end, each with the place behind it. */
+/** The lines that have an end, each with the position after it. */
 function* linesOf(bytes: Buffer): Generator<{ line: Buffer; end: number }> {
   let start = 0;
   for (;;) {

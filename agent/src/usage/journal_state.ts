@@ -1,24 +1,25 @@
-// The state of the usage journal, in memory: its entries, applied one after another, give the counts so far and the rows still to be sent.
+// The state of the usage journal, in memory. Its entries, applied one by one, give the counts so
+// far and the rows still to be sent.
 import type { Traffic } from '../engine.ts';
 
 /** Bytes of one user that the control plane has not yet acknowledged. */
 export interface UsageRow {
   account: number;
   user: number;
-  /** Epoch seconds; of the newest traffic in it. All of it is of the same hour (UTC). */
+  /** Epoch seconds of the newest traffic in it. All its traffic is of the same hour (UTC). */
   at: number;
   up: number;
   down: number;
 }
 
-/** Rows that are sent under one name until the control plane has acknowledged them. */
+/** Rows that are sent under the same name until the control plane has acknowledged them. */
 export interface Batch {
   boot: string;
   seq: number;
   rows: UsageRow[];
 }
 
-/** Bytes of a user that were counted too much: later traffic is reduced by them. */
+/** Bytes of a user that were counted too much: they are subtracted from later traffic. */
 export interface Carry {
   account: number;
   user: number;
@@ -26,16 +27,16 @@ export interface Carry {
   down: number;
 }
 
-/** The outcome of one poll of the engine. It holds as a whole or not at all. */
+/** The outcome of one poll of the engine. It applies as a whole or not at all. */
 export interface Tick {
   rows: UsageRow[];
-  /** Where the engine's next poll goes on. */
+  /** Where the engine's next poll continues. */
   cursor: unknown;
-  /** By connection, the bytes counted so far of the request that is under way on it. */
+  /** By connection: the bytes counted so far of the request that is under way on it. */
   counted: Traffic[];
-  /** Connections to forget: nothing on them is under way. */
+  /** Connections to forget: nothing is under way on them. */
   settled: string[];
-  /** The bytes left to carry; a user with none is forgotten. */
+  /** The bytes still to carry; a user without any is forgotten. */
   carry: Carry[];
 }
 
@@ -43,21 +44,21 @@ export interface Tick {
 export type Entry =
   | { kind: 'journal'; boot: string; seq: number; newest_at?: number }
   | ({ kind: 'tick' } & Tick)
-  /** The first so many rows become the batch. */
+  /** The first `rows` rows become the batch. */
   | { kind: 'batch'; seq: number; rows: number }
   | { kind: 'acknowledged'; seq: number };
 
-/** The most that the control plane takes in one row. */
+/** The control plane accepts no more in one row. */
 const mostBytesOfRow = 2 ** 50;
-/** So that no entry of a rewritten journal is huge. */
+/** Keeps the entries of a rewritten journal small. */
 const mostInEntry = 10_000;
 
 export class JournalState {
-  /** Names this journal; with `seq` it names a batch for ever. */
+  /** Identifies this journal; with `seq` it identifies a batch for ever. */
   boot = '';
   /** Number of the last batch. */
   seq = 0;
-  /** The latest `at` that a row ever had; 1, the least that there is, before the first. */
+  /** The latest `at` that a row ever had; before the first, 1, which is the lowest allowed. */
   newest_at = 1;
   /** The batch that is being sent. */
   batch: Batch | undefined;
@@ -66,9 +67,9 @@ export class JournalState {
   readonly counted = new Map<string, Traffic>();
   /** By `identityOf`. */
   readonly carry = new Map<string, Carry>();
-  /** Rows of no batch yet, oldest first. */
+  /** Rows that are in no batch yet, oldest first. */
   rows: UsageRow[] = [];
-  /** By user and hour: the one of `rows` that more traffic is added to. */
+  /** By user and hour: the row in `rows` that more traffic is added to. */
   readonly #growing = new Map<string, UsageRow>();
 
   /** Errors: an entry of a kind that this version does not know. */
@@ -99,7 +100,7 @@ export class JournalState {
     }
   }
 
-  /** The shortest history that ends in this very state, down to the order of the rows. */
+  /** The shortest history that leads to exactly this state, including the order of the rows. */
   *entries(): Generator<Entry> {
     const nothing = { rows: [], cursor: this.cursor, counted: [], settled: [], carry: [] };
     yield { kind: 'journal', boot: this.boot, seq: this.seq, newest_at: this.newest_at };
@@ -129,7 +130,7 @@ export class JournalState {
     }
   }
 
-  /** While the control plane is away, memory grows by users and hours, not by polls. */
+  /** While the control plane is unreachable, memory grows with users and hours, not with polls. */
   #add(row: UsageRow): void {
     this.newest_at = Math.max(this.newest_at, row.at);
     const key = keyOf(row);
@@ -145,7 +146,7 @@ export class JournalState {
   }
 }
 
-/** Names a user: ids are per account. */
+/** Identifies a user: ids are per account. */
 export function identityOf({ account, user }: { account: number; user: number }): string {
   return `${account} ${user}`;
 }
@@ -154,12 +155,12 @@ function keyOf(row: UsageRow): string {
   return `${identityOf(row)} ${Math.floor(row.at / 3600)}`;
 }
 
-/** The row as copies that are small enough, nearly always one. */
+/** The row, split into parts that are small enough; nearly always just one. */
 function* partsOf(row: UsageRow): Generator<UsageRow> {
   let { up, down } = row;
   do {
     const part = { up: Math.min(up, mostBytesOfRow), down: Math.min(down, mostBytesOfRow) };
-    // A clock without a battery may begin at 0, which is no time for the control plane.
+    // A clock without a battery may start at 0, a time that the control plane does not accept.
     yield { ...row, at: Math.max(row.at, 1), ...part };
     up -= part.up;
     down -= part.down;

@@ -1,4 +1,5 @@
-// Reports each minute which authlist entries let connections in. A hint for people, no bill: it is only in memory.
+// Reports each minute which authlist entries let connections in. It is a hint for people, not for
+// bills, and only in memory.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
@@ -16,7 +17,7 @@ export interface LastUsedReporterOptions {
 }
 
 const report_seconds = 60;
-/** The most that the control plane takes at once. */
+/** The control plane accepts no more at once. */
 const mostOfReport = 5000;
 
 export class LastUsedReporter {
@@ -40,7 +41,10 @@ export class LastUsedReporter {
     this.#waiting.add(await this.#options.engine.takeLastUsed());
   }
 
-  /** Sends all that was collected. A report that fails goes with the next, unless it was rejected for good. */
+  /**
+   * Sends everything collected. A failed report is sent with the next one, unless it was rejected
+   * for good.
+   */
   async send(): Promise<void> {
     const { control, log } = this.#options;
     for (;;) {
@@ -58,5 +62,5 @@ export class LastUsedReporter {
   }
 }
 
-/** Statuses of a report that is never taken. */
+/** Statuses of a report that will never be accepted. */
 const rejections = [400, 413];

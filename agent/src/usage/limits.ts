@@ -1,29 +1,33 @@
-// The limits of accounts, counted ahead: near one the engine is polled faster, and what passes it is ended before the control plane says so.
+// Enforces the limits of accounts ahead of the control plane: near a limit the engine is polled
+// more often, and traffic beyond it is ended at once.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Journal } from './journal.ts';
 import type { UsageRow } from './journal_state.ts';
 
-/** The bytes that are left to an account, as the control plane said, until then (epoch seconds). */
+/** The bytes that an account has left until `until` (epoch seconds), as the control plane said. */
 export interface BytesLeft {
   account: number;
   left_bytes: number;
   until: number;
 }
 
-/** Near a limit it is polled and reported no more often. */
+/** Near a limit, polls and reports are no more frequent than this. */
 const shortest_seconds = 0.1;
 const soonest_seconds = 0.02;
-/** An end that is not renewed is over after so long: a node that stopped counting ends nobody for good. */
+/**
+ * An account is let in again if its end is not renewed for this long, so that a node that stopped
+ * counting refuses no account for good.
+ */
 const ending_seconds = 30;
 
-/** An account's limit, as it was told last. */
+/** An account's limit, as last received. */
 interface Limit {
   left_bytes: number;
   until: number;
   /** Steady seconds. */
   told_at: number;
-  /** By how much it became less from one answer to the next, whoever used it: bytes a second. */
+  /** How fast it shrank between the last two responses, by all nodes together: bytes per second. */
   network_rate: number;
 }
 
@@ -33,23 +37,26 @@ export interface LimitsOptions {
   log: Logger;
   poll_seconds: number;
   report_seconds: number;
-  /** Ends what an account has open, and lets nothing of it in until then; with 0 lets it in again. */
+  /**
+   * Ends an account's open connections, and refuses new ones until then; with 0 lets it in again.
+   */
   end: (account: number, until: number) => void;
-  /** Reports now what was counted. */
+  /** Reports at once what was counted. */
   report: () => void;
 }
 
 /**
- * The bytes left are those that the control plane told, less those counted since that are not in its answer.
- * Other nodes make it less, so an account that has nothing left by this count has nothing left.
+ * The bytes left are what the control plane sent, less the bytes counted since that it has not
+ * included. Other nodes only reduce them, so an account without bytes left by this count has none
+ * left.
  */
 export class Limits {
   readonly #options: LimitsOptions;
   /** By account; undefined: the control plane knows no limit for it. */
   readonly #limits = new Map<number, Limit | undefined>();
-  /** By account: bytes a second that this node counts. */
+  /** By account: bytes per second that this node counts. */
   #rates = new Map<number, number>();
-  /** The accounts that are ended, with the time (epoch seconds) until which they are. */
+  /** The accounts that are ended, and until when (epoch seconds). */
   readonly #ended = new Map<number, number>();
   #counted_at: number;
   #answered_at = Number.NEGATIVE_INFINITY;
@@ -60,8 +67,9 @@ export class Limits {
   }
 
   /**
-   * Takes the rows of a poll; returns the seconds until the next one is due: half of what the bytes last, so that
-   * there is another half to correct it. Reports are sooner: by them other nodes know what is left.
+   * Takes the rows of a poll; returns the seconds until the next one is due. That is half the time
+   * that the bytes will last, so that another half remains to correct it. Reports are more
+   * frequent: they show other nodes what is left.
    */
   counted(rows: readonly UsageRow[]): number {
     const { poll_seconds, report_seconds, clock } = this.#options;
@@ -73,23 +81,23 @@ export class Limits {
       this.#follow(account, bytes);
     }
     const isUnknown = rows.some(({ account }) => !this.#limits.has(account));
-    // An account that is new here may have little left: that is asked at once.
+    // An account that is new here may have little left, so its limit is requested at once.
     const due = isUnknown ? 0 : within(soonest / 6, report_seconds);
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
-    // The last one before the end comes at the end.
+    // The last poll before the end comes exactly at the end.
     return soonest > 0 && soonest < shortest_seconds
       ? Math.max(soonest, soonest_seconds)
       : within(soonest / 2, poll_seconds);
   }
 
-  /** Takes the answer to a batch of these rows, when the journal holds it no more. */
+  /** Takes the response to a batch of these rows, once the journal has dropped it. */
   answered(rows: readonly UsageRow[], limits: readonly BytesLeft[]): void {
     const now = this.#options.clock.steady();
     this.#answered_at = now;
     const named = new Map(limits.map((limit) => [limit.account, limit]));
     for (const account of new Set(rows.map((row) => row.account))) {
-      // It goes on after its end is over: its contract's record did not come.
+      // The account continues after its end has passed without a contract record.
       if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);
       const limit = named.get(account);
       const before = this.#limits.get(account);
@@ -105,7 +113,10 @@ export class Limits {
     for (const [account, bytes] of bytesLeft) this.#follow(account, bytes);
   }
 
-  /** The contract has changed, or, without an account, everything: what was told of it holds no more. */
+  /**
+   * The contract has changed, or, without an account, everything: the limit received is no longer
+   * valid.
+   */
   forget(account?: number): void {
     for (const id of account === undefined ? [...this.#limits.keys()] : [account]) {
       this.#limits.delete(id);
@@ -121,7 +132,7 @@ export class Limits {
     for (const { account, up, down } of rows) {
       rates.set(account, (rates.get(account) ?? 0) + (up + down) / seconds);
     }
-    // One poll that saw nothing does not make it slow.
+    // A single poll without traffic does not make an account slow.
     for (const [account, before] of this.#rates) {
       const rate = Math.max(rates.get(account) ?? 0, before / 2);
       if (rate > 1) rates.set(account, rate);
@@ -129,7 +140,7 @@ export class Limits {
     this.#rates = rates;
   }
 
-  /** By account with a limit that is known: the bytes that are left now, less than none when it is passed. */
+  /** By account with a known limit: the bytes left now; negative if it is passed. */
   #bytesLeft(): Map<number, number> {
     const now = this.#options.clock.now();
     const bytesLeft = new Map<number, number>();
@@ -146,18 +157,21 @@ export class Limits {
     return bytesLeft;
   }
 
-  /** How many seconds the bytes that are left to an account last, at the present rate: a guess, as other nodes use them too. */
+  /**
+   * How many seconds an account's remaining bytes last at the present rate. A guess, since other
+   * nodes use them too.
+   */
   #lasts(account: number, bytes: number): number {
     const { network_rate = 0, told_at = 0 } = this.#limits.get(account) ?? {};
     const ownRate = this.#rates.get(account) ?? 0;
-    // Nothing of it is here to be ended, whatever the others use.
+    // It has no traffic here that could be ended, whatever other nodes carry.
     if (ownRate === 0) return Number.POSITIVE_INFINITY;
     const others = Math.max(network_rate - ownRate, 0);
     const remaining = bytes - others * (this.#options.clock.steady() - told_at);
     return Math.max(remaining, 0) / (ownRate + others);
   }
 
-  /** Ends an account that has nothing left, and lets in again one that has. */
+  /** Ends an account that has nothing left, and lets it in again if it has. */
   #follow(account: number, bytes: number): void {
     const now = this.#options.clock.now();
     const ended = this.#ended.get(account);
@@ -167,7 +181,7 @@ export class Limits {
     }
     const { left_bytes: reportedBytes = 0, until: period_end = 0 } =
       this.#limits.get(account) ?? {};
-    // Of what the control plane knows itself the contract's record comes.
+    // If the control plane knows it itself, the contract's record will come.
     if (ended !== undefined && (reportedBytes <= 0 || now < ended - ending_seconds / 2)) return;
     const until = Math.min(now + ending_seconds, period_end);
     if (ended === until) return;

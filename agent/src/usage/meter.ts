@@ -6,7 +6,7 @@ import type { Journal } from './journal.ts';
 import { type Carry, identityOf, type Tick, type UsageRow } from './journal_state.ts';
 import type { Limits } from './limits.ts';
 
-/** How long a connection is remembered of which the engine tells nothing any more. */
+/** How long a connection is remembered after the engine stopped reporting it. */
 const gone_seconds = 3600;
 
 export interface MeterOptions {
@@ -15,7 +15,7 @@ export interface MeterOptions {
   clock: Clock;
   log: Logger;
   poll_seconds: number;
-  /** Hears what was counted, and says when to count again. */
+  /** Receives what was counted, and returns when to count again. */
   limits?: Pick<Limits, 'counted'>;
 }
 
@@ -26,11 +26,14 @@ export class Meter {
   readonly #log: Logger;
   readonly #poll_seconds: number;
   readonly #limits: Pick<Limits, 'counted'> | undefined;
-  /** Since when (steady seconds) the engine has told nothing of a connection that is counted. */
+  /** Since when (steady seconds) the engine has not reported a counted connection. */
   #goneSince = new Map<string, number>();
-  /** When it was last polled in the usual rhythm, in steady seconds. */
+  /** The last poll at the usual interval, in steady seconds. */
   #usual_at = Number.NEGATIVE_INFINITY;
-  /** Told by polls, and not kept by the journal: it goes into the next tick, and is never asked for again. */
+  /**
+   * Reported by polls but not stored by the journal. It goes into the next tick, and is not
+   * requested again.
+   */
   #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
   /** The bytes of all rows so far. */
@@ -45,7 +48,7 @@ export class Meter {
     this.#limits = limits;
   }
 
-  /** Ticks until the signal is aborted. A tick that fails is tried again: nothing is lost by it. */
+  /** Ticks until the signal is aborted. A tick that fails is tried again, and nothing is lost. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let pause_seconds = this.#poll_seconds;
@@ -69,8 +72,8 @@ export class Meter {
   }
 
   /**
-   * Counts the traffic since the last tick, and returns its rows; one at a time. Errors: when the engine
-   * or the journal fails. Then the next tick counts it.
+   * Counts the traffic since the last tick, and returns its rows. One call at a time. Errors: the
+   * engine or the journal failed; the next tick counts it.
    */
   async tick(): Promise<UsageRow[]> {
     const steady = this.#clock.steady();
@@ -86,12 +89,13 @@ export class Meter {
     };
     this.#unkept = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
-    // A clock that was put back must not make traffic older than what was counted before it.
+    // If the clock was set back, traffic must not appear older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
     const tick = settle(this.#journal, sound, gone, at);
     const { rows, counted, settled, carry } = tick;
     const isIdle = rows.length + counted.length + settled.length + carry.length === 0;
-    // The cursor moves past what is not billed, too: else it would be read again and again.
+    // The cursor also moves past traffic that is not billed: otherwise it would be read over and
+    // over.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.repair() : this.#journal.append(tick));
     this.#unkept = undefined;
@@ -102,7 +106,7 @@ export class Meter {
     return rows;
   }
 
-  /** The same sums in few entries: only those of connections that are counted must stay apart. */
+  /** The same sums in fewer entries: only those of counted connections must stay separate. */
   #foldOf(finished: Finished[]): Finished[] {
     const sums = new Map<string, Finished>();
     const apart: Finished[] = [];
@@ -117,7 +121,7 @@ export class Meter {
     return [...apart, ...sums.values()];
   }
 
-  /** Leaves out what an engine must not say: one bad count must not keep all others from being billed. */
+  /** Leaves out counts that make no sense: a single one would keep all others from being billed. */
   #soundOf<T extends Traffic>(counts: T[]): T[] {
     return counts.filter((traffic) => {
       const { account, user, up, down } = traffic;
@@ -132,7 +136,7 @@ export class Meter {
     });
   }
 
-  /** The connections that are counted, and of which nothing was heard for so long that they are over. */
+  /** Counted connections that have been silent for so long that they are over. */
   #findGone(open: Traffic[]): string[] {
     const now = this.#clock.steady();
     const isOpen = new Set(open.map(({ connection }) => connection));
@@ -155,9 +159,9 @@ interface Counted {
 }
 
 /**
- * The tick by which a poll adds to the counts so far. Always, for each user: all rows, less the carry, are
- * all that finished and the counts of the unfinished. `gone`: connections to forget, unless they
- * finished just now.
+ * The tick with which a poll adds to the counts so far. For each user, all rows less the carry
+ * always equal everything finished plus the counts of the unfinished. `gone`: connections to
+ * forget, unless they have just finished.
  */
 export function settle(before: Counted, poll: Poll, gone: string[], at: number): Tick {
   const counted = new Map<string, Traffic>();
@@ -175,7 +179,10 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
     counted.delete(connection);
     if (before.counted.has(connection)) settled.add(connection);
   };
-  /** The count of this user's request; another user's on the same connection was a wrong guess. */
+  /**
+   * The count of this user's request. Another user's count on the same connection was a wrong
+   * guess.
+   */
   const takeBack = (traffic: Traffic) => {
     const previous = countedOf(traffic.connection);
     if (!previous || identityOf(previous) === identityOf(traffic)) return previous;
@@ -192,7 +199,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
   for (const { connection, account, user, up, down } of poll.open) {
     const traffic = { connection, account, user, up, down };
     const previous = takeBack(traffic);
-    // An older figure that was higher stands until the request is finished.
+    // If an older figure was higher, it stands until the request is finished.
     const more = {
       up: Math.max(up - (previous?.up ?? 0), 0),
       down: Math.max(down - (previous?.down ?? 0), 0),
@@ -215,7 +222,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
   };
 }
 
-/** A sum above zero becomes a row; one below is carried on. */
+/** A positive sum becomes a row; a negative one is carried over. */
 function outcomeOf(
   sums: Map<string, Carry>,
   carried: ReadonlyMap<string, Carry>,

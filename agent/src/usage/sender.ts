@@ -1,4 +1,4 @@
-// Sends the rows of the journal, one batch at a time, each until the control plane has acknowledged it.
+// Sends the rows of the journal in batches, each again until the control plane has acknowledged it.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { ControlError } from '../control_error.ts';
@@ -13,7 +13,7 @@ export interface UsageReports {
 
 export interface UsageAnswer {
   counted: boolean;
-  /** An operator has to judge it first. */
+  /** An operator has to review it first. */
   held: boolean;
   left_out: number[];
   limits: BytesLeft[];
@@ -22,7 +22,7 @@ export interface UsageAnswer {
 const longest_delay_seconds = 60;
 /** Older usage is not counted (docs/node.md). */
 const oldest_seconds = 40 * 86_400;
-/** A clock that is so far behind is wrong, whatever the way here took. */
+/** A clock that is this slow is wrong, however long the transfer took. */
 const wrong_seconds = 3600;
 
 export interface SenderOptions {
@@ -30,9 +30,9 @@ export interface SenderOptions {
   control: UsageReports;
   clock: Clock;
   log: Logger;
-  /** From a batch that was taken until the next one: each is a write of the control plane. */
+  /** From one accepted batch to the next: each one is a write for the control plane. */
   report_seconds: number;
-  /** Hears what is left to the accounts of each batch. */
+  /** Receives what the accounts of each batch have left. */
   limits?: Pick<Limits, 'answered'>;
 }
 
@@ -43,9 +43,12 @@ export class Sender {
   readonly #log: Logger;
   readonly #report_seconds: number;
   readonly #limits: Pick<Limits, 'answered'> | undefined;
-  /** Ends the rest after a batch. */
+  /** Ends the pause after a batch. */
   #rest = new AbortController();
-  /** Those since a batch was taken, or the control plane was heard again; the delay after each ends by the signal. */
+  /**
+   * Failures since a batch was accepted, or since the control plane was heard from again. The
+   * signal ends the delay after each.
+   */
   #failures = 0;
   #delay = new AbortController();
   #fault: string | undefined;
@@ -66,15 +69,15 @@ export class Sender {
   }
 
   /**
-   * Sends all batches, with a rest after each, until the signal is aborted. A batch that fails for any
-   * reason is kept and sent again after a growing, random delay.
+   * Sends all batches, with a pause after each, until the signal is aborted. A batch that fails for
+   * any reason stays, and is sent again after a growing, random delay.
    */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#journal.whenPending(signal);
       if (signal.aborted) return;
       try {
-        // One that is asked for while this batch is on its way follows it at once.
+        // If another batch is requested while this one is on its way, it follows at once.
         this.#rest = new AbortController();
         await this.send();
         if (this.#fault !== undefined) this.#log.info('usage is reported again');
@@ -95,24 +98,30 @@ export class Sender {
     }
   }
 
-  /** The next batch is sent without a rest, if the last one was taken. */
+  /** Sends the next batch without a pause, if the last one was accepted. */
   hurry(): void {
     this.#rest.abort();
   }
 
-  /** The control plane is heard again: after a long outage a batch that failed would wait for up to a minute more. */
+  /**
+   * The control plane is heard from again. Without this, a batch that failed in a long outage would
+   * wait for up to another minute.
+   */
   retry(): void {
-    // One that is on its way since the outage may fail yet.
+    // A batch that has been on its way since the outage may still fail.
     this.#failures = 0;
     this.#delay.abort();
   }
 
-  /** Sends all batches, without a rest, until the signal is aborted. Errors: one was not counted; all that is left is kept. */
+  /**
+   * Sends all batches without a pause, until the signal is aborted. Errors: one was not counted;
+   * everything not sent stays.
+   */
   async sendAll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.#journal.pending().length > 0) await this.send();
   }
 
-  /** Sends one batch, if there is one. Errors: when it was not counted; it is kept. */
+  /** Sends one batch, if there is one. Errors: it was not counted; it stays. */
   async send(): Promise<void> {
     const batch = await this.#journal.next();
     if (!batch) return;
@@ -132,7 +141,7 @@ export class Sender {
         this.#logLeftOut(left_out.flatMap((index) => rows[index] ?? []));
         break;
       } catch (error) {
-        // The batch was rejected as a whole, so that others can be sent under the same name.
+        // The batch was rejected as a whole, so the remaining rows can be sent under the same name.
         const tooOld = tooOldOf(rows, error);
         if (!tooOld) throw error;
         const behind = this.#secondsBehind(tooOld, error);
@@ -159,8 +168,8 @@ export class Sender {
   }
 
   /**
-   * How far our clock is behind, when that is why a row is taken for too old: by the clock that stamped
-   * it, it is not. Errors: the rejection when the control plane does not tell its time.
+   * How slow our clock is, if that is why a row is rejected as too old: by the clock that stamped
+   * it, it is not. Errors: the rejection, if the control plane did not send its time.
    */
   #secondsBehind(tooOld: UsageRow, rejection: unknown): number {
     const now = this.#clock.now();
@@ -170,7 +179,7 @@ export class Sender {
     return answered_at - now;
   }
 
-  /** The rows that are younger than the one that was rejected for its age. */
+  /** The rows that are newer than the one rejected for its age. */
   #withoutTooOld(rows: UsageRow[], tooOld: UsageRow, rejection: unknown): UsageRow[] {
     const dropped = rows.filter(({ at }) => at <= tooOld.at);
     const { message } = rejection as Error;
@@ -186,7 +195,7 @@ function tooOldOf(rows: UsageRow[], failure: unknown): UsageRow | undefined {
   return rows[Number(/^rows\.(\d+)\.at$/.exec(field)?.[1])];
 }
 
-/** For the log: how much it is, and the first of whom. */
+/** For the log: how much traffic it is, and the first users. */
 function summaryOf(rows: UsageRow[]): object {
   return {
     rows: rows.length,
