@@ -1,26 +1,26 @@
-// How far the clock of this machine is from the control plane's, by the times that its responses carry.
+// How far this machine's clock is from the control plane's, by the times in its responses.
 import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
 
-/** Expiries and the staleness of the policy go by this machine's clock. */
+/** More than this matters: expiries and the staleness of the policy go by this machine's clock. */
 const most_seconds = 30;
-/** The header tells whole seconds, and so does the clock. */
+/** Both the header and the clock have whole seconds. */
 const precision_seconds = 1;
-/** A slower response says too little to end a fault. */
+/** A slower response is too inexact to end a fault. */
 const quick_seconds = 5;
-/** A figure that moves by less stays: it is told, not followed. */
+/** A figure that changes by less stays as it was reported. */
 const steady_seconds = 3;
 
 export class ControlTime {
   readonly #clock: Pick<Clock, 'now' | 'steady'>;
-  /** Seconds that this clock is ahead. */
+  /** Seconds by which this clock is ahead. */
   #ahead = 0;
 
   constructor(clock: Pick<Clock, 'now' | 'steady'>) {
     this.#clock = clock;
   }
 
-  /** Begins a request: its end takes the `Date` of the response. */
+  /** Begins a request; the returned function takes the `Date` of the response. */
   begin(): (date: string | undefined) => void {
     const start = this.#clock.steady();
     return (date) => {
@@ -29,7 +29,10 @@ export class ControlTime {
     };
   }
 
-  /** The response was written at `told`, or up to a second later, and some time within this round trip. */
+  /**
+   * The response was written at `date_seconds` or up to a second later, at some time within this
+   * round trip.
+   */
   #note(date_seconds: number, round_trip: number): void {
     const now = this.#clock.now();
     const greatest = now + precision_seconds - date_seconds;

@@ -1,4 +1,4 @@
-// Asks the echo which address it sees: straight from this machine, or through a proxy.
+// Asks the echo which address it sees, directly from this machine or through a proxy.
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
@@ -7,11 +7,11 @@ import { canonicalAddress } from '../../../kit/src/address.ts';
 import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import { freshLoopback } from '../address.ts';
 
-/** A port of the proxy on this machine, and the credentials to ask with. */
+/** A port of the proxy on this machine, and the credentials for it. */
 export interface ProxyPort {
   host: string;
   port: number;
-  /** TLS between us and the proxy. */
+  /** Whether the port speaks TLS. */
   tls: boolean;
   user: string;
   password: string;
@@ -19,7 +19,10 @@ export interface ProxyPort {
 
 const mostBytes = 4096;
 
-/** Where the echo is, as a decision compares it: the one destination that the node's own checks may reach. */
+/**
+ * The echo's destination, as a decision compares it: the only one that the node's own checks may
+ * reach.
+ */
 export function destinationOf(url: URL): { host: string; port: number } {
   const bare = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
@@ -27,8 +30,8 @@ export function destinationOf(url: URL): { host: string; port: number } {
 }
 
 /**
- * The address that the echo sees, in its one spelling. Errors: a sentence of what went wrong. The
- * answer may be `{"address": "…"}` or the address alone.
+ * The address that the echo sees, in canonical spelling. The response may be `{"address": "…"}` or
+ * the address alone. Errors: a sentence that says what failed.
  */
 export async function askEcho(
   url: string,
@@ -49,7 +52,7 @@ async function openRequest(
   proxy: ProxyPort | undefined,
   signal: AbortSignal,
 ): Promise<ClientRequest> {
-  // Connections are never kept: each check is of a new one.
+  // Connections are never reused: each check needs a new one.
   const fresh = { agent: false, signal } as const;
   const isHttps = echo.protocol === 'https:';
   if (!proxy) return (isHttps ? httpsRequest : httpRequest)(echo, fresh);
@@ -71,7 +74,8 @@ function toProxy(
   const localAddress = freshLoopback(host);
   const ends = { host, port, ...(localAddress && { localAddress }) };
   const options = { ...ends, method, path, headers, agent: false, signal } as const;
-  // The certificate is for the name that customers use, and this never leaves the machine.
+  // The certificate is for the name that customers use, and this connection never leaves the
+  // machine.
   return tls ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
 }
 

@@ -1,4 +1,5 @@
-// Looks whether this machine has the addresses of its exits: without one, no connection can leave from it.
+// Checks that this machine has the addresses of its exits: without one, no connection can leave
+// from it.
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
@@ -6,13 +7,13 @@ import type { Fault } from '../faults.ts';
 import type { Listener } from '../policy/policy.ts';
 
 export interface ExitAddressesOptions {
-  /** Where the engine listens, by port: the policy's. */
+  /** Where the engine listens, by port of the policy. */
   listeners: () => ReadonlyMap<number, Listener>;
   clock: Clock;
 }
 
 const look_seconds = 10;
-/** At the start, until there is a policy. */
+/** How often to look at the start, until there is a policy. */
 const first_look_seconds = 1;
 
 export class ExitAddresses {
@@ -30,7 +31,7 @@ export class ExitAddresses {
     }
   }
 
-  /** Answers how many exits there are. */
+  /** Returns the number of exits. */
   async look(): Promise<number> {
     const exits = new Set(Array.from(this.#options.listeners().values(), ({ exit_ip }) => exit_ip));
     const missing: string[] = [];
@@ -48,7 +49,7 @@ export class ExitAddresses {
   }
 }
 
-/** By binding to it, as a connection does: a route can make an address local that no interface lists. */
+/** Binds to it, as a connection does: a route can make an address local that no interface lists. */
 export function isMissing(ip: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(ip) ? 'udp6' : 'udp4');

@@ -1,4 +1,5 @@
-// Checks each exit IP the way a customer would use it, and reports what came of it, and of the VPN's checks.
+// Checks each exit IP the way a customer would use it, and reports the results and those of the
+// VPN's checks.
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
@@ -29,16 +30,16 @@ export interface HealthReports {
 }
 
 export interface HealthOptions {
-  /** Where the engine listens, by port: the policy's. */
+  /** Where the engine listens, by port of the policy. */
   listeners: () => ReadonlyMap<number, Listener>;
-  /** The VPN that is to be served; undefined: none. */
+  /** The VPN that should be served; undefined: none. */
   vpn: VpnHealthOptions['offer'];
   control: HealthReports;
   clock: Clock;
   log: Logger;
-  /** Answers the address of its client. */
+  /** The URL that responds with the address of its client. */
   echo_url: string;
-  /** Of the node's own user, who is not billed. */
+  /** The password of the node's own user, who is not billed. */
   probe_password: string;
   /** Undefined: the engine listens on all addresses of the machine. */
   listen_host: string | undefined;
@@ -49,15 +50,18 @@ export interface HealthOptions {
 
 const slow_seconds = 2;
 const timeout_seconds = 10;
-/** Of a check that somebody waits for. */
+/** How long a check on request may take. */
 const patience_seconds = 3;
 const mostAtOnce = 4;
 const report_seconds = 300;
 
-/** A request through an exit, for who asks: the address that the echo saw and how long it took, or why there was none. */
+/**
+ * The outcome of a check on request: the address that the echo saw and how long it took, or why
+ * there was none.
+ */
 export type ExitCheck = { address: string; milliseconds: number } | { fault: string };
 
-/** The outcome of a check that was not good, and why. */
+/** The outcome of a check, and the reason if it failed. */
 interface Checked {
   outcome: Outcome;
   reason?: string;
@@ -65,7 +69,7 @@ interface Checked {
 
 interface Exit {
   outcomes: Outcome[];
-  /** Why the last check that failed did. */
+  /** Why the last failed check failed. */
   reason: string;
   status: HealthStatus;
   checked_at: number;
@@ -75,12 +79,12 @@ export class HealthChecks {
   readonly #options: HealthOptions;
   readonly #exits = new Map<string, Exit>();
   readonly #vpn: VpnHealth;
-  /** Checks that somebody waits for. */
+  /** The checks on request that are under way. */
   #requests = 0;
   /** Steady seconds. */
   #reportedAt = Number.NEGATIVE_INFINITY;
   #isNews = false;
-  /** Why nothing can be checked at all. */
+  /** Why nothing can be checked at all; undefined if checks work. */
   #blind: string | undefined;
 
   constructor(options: HealthOptions) {
@@ -89,12 +93,12 @@ export class HealthChecks {
     this.#vpn = new VpnHealth({ offer, clock, log });
   }
 
-  /** The health of the VPN; undefined: none is served, or it was not checked yet. */
+  /** The health of the VPN; undefined: none is served, or it has not been checked yet. */
   vpn(): VpnReport | undefined {
     return this.#vpn.report();
   }
 
-  /** The health of each exit that was checked. */
+  /** The health of each checked exit. */
   exits(): ExitHealth[] {
     return Array.from(this.#exits, ([ip, { status, checked_at }]) => ({ ip, status, checked_at }));
   }
@@ -119,7 +123,7 @@ export class HealthChecks {
       await this.checkAll(signal);
       if (signal.aborted) return;
       await this.#report();
-      // At the start, until the engine listens, there is nothing to check: look again soon.
+      // Until the engine listens there is nothing to check, so it looks again soon.
       const round_seconds = this.#isEmpty ? 0 : health_seconds;
       await clock.sleep(Math.max(round_seconds - (clock.steady() - start), 1), signal);
     }
@@ -129,13 +133,19 @@ export class HealthChecks {
     return this.#exits.size === 0 && !this.vpn();
   }
 
-  /** One round: every exit once, spread over half of the time until the next round, and the VPN beside them. */
+  /**
+   * One round: every exit once, spread over half the time until the next round, and the VPN in
+   * parallel.
+   */
   async checkAll(signal: AbortSignal): Promise<void> {
     const [isNews] = await Promise.all([this.#vpn.check(signal), this.#checkExits(signal)]);
     this.#isNews ||= isNews;
   }
 
-  /** Sends a request through an exit. It says nothing of the exit's health, which is known from the rounds. */
+  /**
+   * Sends a request through an exit on request. It does not affect the exit's health, which the
+   * rounds measure.
+   */
   async checkNow(ip: string): Promise<ExitCheck> {
     const proxy = this.#proxies().get(ip);
     if (!proxy) return { fault: 'no proxy is served at this exit' };
@@ -176,7 +186,7 @@ export class HealthChecks {
     if (proxies.size === 0) this.#blind = undefined;
     if (signal.aborted || outcomes.size === 0) return;
 
-    // When nobody gets an answer the echo is down: that says nothing of the exits.
+    // If no check gets a response, the echo is down, which says nothing about the exits.
     const isAnswered = [...outcomes.values()].some(({ outcome }) => outcome !== 'failed');
     const isBlind = !isAnswered && !(await this.#reachesEcho(signal));
     if (signal.aborted) return;
@@ -184,7 +194,7 @@ export class HealthChecks {
     for (const [ip, checked] of outcomes) this.#note(ip, isBlind ? undefined : checked);
   }
 
-  /** By exit IP: its public port, a plain one if there is any. */
+  /** By exit IP: its public port, preferably one without TLS. */
   #proxies(): Map<string, ProxyPort> {
     const { listeners, listen_host, port_shift, probe_password } = this.#options;
     const proxies = new Map<string, ProxyPort>();
@@ -231,7 +241,7 @@ export class HealthChecks {
     }
   }
 
-  /** Asks the echo, but not for ever. */
+  /** Asks the echo, within a time limit. */
   async #ask(
     proxy: ProxyPort | undefined,
     signal: AbortSignal,
@@ -246,7 +256,7 @@ export class HealthChecks {
     try {
       return await askEcho(this.#options.echo_url, proxy, limit.signal);
     } catch (error) {
-      // In place of "The operation was aborted".
+      // Clearer than "The operation was aborted".
       throw limit.signal.aborted ? limit.signal.reason : error;
     } finally {
       over.abort();
@@ -266,11 +276,11 @@ export class HealthChecks {
     this.#exits.set(ip, { outcomes, reason: reason ?? exit.reason, status, checked_at });
   }
 
-  /** Reports what changed at once, and everything often enough that it does not count as stale. */
+  /** Reports changes at once, and everything often enough that it does not count as stale. */
   async #report(): Promise<void> {
     const { clock, health_seconds, log } = this.#options;
     const isDue = clock.steady() + health_seconds > this.#reportedAt + report_seconds;
-    // News of nothing: the VPN is not served any more.
+    // There is also news without content: the VPN is no longer served.
     if (!(this.#isNews || (isDue && !this.#isEmpty))) return;
     try {
       await this.#send(this.exits(), this.vpn());
@@ -286,7 +296,7 @@ export class HealthChecks {
     try {
       await control.reportHealth({ exit_ips, ...(vpn && { vpn }) });
     } catch (error) {
-      // A control plane of before rejects a member that it does not know, and a body beyond 64 KB.
+      // Older control planes reject an unknown member, and a body over 64 KB.
       const { field, status } = error as ControlError;
       if (!vpn || (field !== 'vpn' && status !== 413)) throw error;
       await control.reportHealth({ exit_ips });
@@ -294,7 +304,7 @@ export class HealthChecks {
   }
 }
 
-/** A few words, without a stack. */
+/** A short reason, without a stack trace. */
 function reasonOf(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   return (message || code || 'it failed').replace(/\.$/, '');

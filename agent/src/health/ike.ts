@@ -1,4 +1,4 @@
-// Asks the IKE daemon of this machine whether it serves an exit, as a client would begin.
+// Asks this machine's IKE daemon whether it serves an exit, with the first message of a client.
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { on, once } from 'node:events';
@@ -16,11 +16,11 @@ import {
 import { isMissing } from './exit_addresses.ts';
 
 const port = 500;
-/** A datagram may be lost, and a charon that is just starting comes within that. */
+/** Enough for lost datagrams, and for a charon that is still starting. */
 const mostTries = 4;
 const try_seconds = 1;
 
-/** Resolves when it does. Errors: it does not, and why. */
+/** Resolves if it serves the exit. Errors: why it does not. */
 export async function askIke(
   exit: string,
   version: IkeVersion,
@@ -46,15 +46,19 @@ export async function askIke(
   }
 }
 
-/** It asks for another group; or, with many logins under way, whether the client is where it says. */
+/**
+ * These errors are fine: charon asks for another group or, with many logins under way, for a proof
+ * of the client's address.
+ */
 const isWell: ReadonlySet<number> = new Set([
   notifications.invalid_ke_payload,
   notifications.cookie,
 ]);
 
 /**
- * Sends a first message, and returns the response. From an address of the loopback: the firewall lets it reach an exit,
- * no client has it, and packets with it never leave the machine. Errors: there is none in time.
+ * Sends a first message, and returns the response. It uses a loopback address: the firewall lets it
+ * reach an exit, no client has it, and its packets never leave the machine. Errors: no response in
+ * time.
  */
 async function exchange(exit: string, version: IkeVersion, clock: Clock, signal: AbortSignal) {
   const socket = createSocket('udp4');
@@ -86,7 +90,7 @@ async function exchange(exit: string, version: IkeVersion, clock: Clock, signal:
   }
 }
 
-/** Datagrams that are no response are passed over. */
+/** Skips datagrams that are not the response. */
 async function responseOf(
   socket: ReturnType<typeof createSocket>,
   version: IkeVersion,

@@ -1,4 +1,5 @@
-// Checks each VPN service at each exit as a client would begin, and the certificate by which the node shows who it is.
+// Checks each VPN service at each exit with a client's first message, and the certificate of the
+// node.
 import type { Logger } from 'pino';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import type { Clock } from '../clock.ts';
@@ -17,12 +18,12 @@ export interface VpnServiceHealth {
 
 export interface VpnReport {
   services: VpnServiceHealth[];
-  /** When the certificate ends, epoch seconds; null: there is none. */
+  /** When the certificate expires, in epoch seconds; null: there is none. */
   certificate_expiry: number | null;
 }
 
 export interface VpnHealthOptions {
-  /** The VPN that is to be served; undefined: none. */
+  /** The VPN that should be served; undefined: none. */
   offer: () => VpnOffer | undefined;
   clock: Clock;
   log: Logger;
@@ -31,7 +32,7 @@ export interface VpnHealthOptions {
 const mostAtOnce = 32;
 
 interface Checked extends VpnServiceHealth {
-  /** Why it does not answer. */
+  /** Why it does not respond. */
   reason: string | undefined;
 }
 
@@ -47,14 +48,14 @@ export class VpnHealth {
     this.#options = options;
   }
 
-  /** Undefined: no VPN is to be served, or nothing was checked yet. */
+  /** Undefined: no VPN should be served, or nothing has been checked yet. */
   report(): VpnReport | undefined {
     if (!this.#isServed) return undefined;
     const services = Array.from(this.#services.values(), ({ reason: _, ...health }) => health);
     return { services, certificate_expiry: this.#certificate_expiry };
   }
 
-  /** The services that do not answer. The certificate's faults are told by those who read it. */
+  /** The services that do not respond. The code that reads the certificate reports its faults. */
   faults(): Fault[] {
     return Array.from(this.#services).flatMap(([subject, { service, ip, reason }]) => {
       if (reason === undefined) return [];
@@ -63,7 +64,7 @@ export class VpnHealth {
     });
   }
 
-  /** One round. Answers whether it found something else than the last one. */
+  /** One round. Returns whether the result differs from the last one. */
   async check(signal: AbortSignal): Promise<boolean> {
     const waiting = [...(this.#options.offer()?.services ?? [])];
     const reasons = new Map<string, string | undefined>();
@@ -74,16 +75,16 @@ export class VpnHealth {
     };
     await Promise.all(Array.from({ length: mostAtOnce }, work));
     if (signal.aborted) return false;
-    // As it is now: a certificate may have been read meanwhile, or services may have gone.
+    // Uses the current offer: meanwhile a certificate may have been read, or services may be gone.
     return this.#note(this.#options.offer(), reasons);
   }
 
-  /** Why it does not answer; undefined: it does. */
+  /** Why it does not respond; undefined if it does. */
   async #ask(
     { ip, version, isLacking }: OfferedVpn,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    // charon would answer for vpn-ikev1, which begins in the same way.
+    // charon would respond for vpn-ikev1, which begins in the same way.
     if (isLacking) return 'another fault of the VPN says why';
     try {
       await askIke(ip, version, this.#options.clock, signal);
@@ -117,7 +118,7 @@ export class VpnHealth {
     return isNews || before.size !== this.#services.size;
   }
 
-  /** The status of a service that answers: clients of IKEv1 ask for no certificate. */
+  /** The status of a service that responds: IKEv1 clients ask for no certificate. */
   #byCertificate(service: VpnService, offer: VpnOffer | undefined): HealthStatus {
     if (service !== 'vpn-ikev2') return 'ok';
     const { expiry = 0, isSoon = true } = offer?.certificate ?? {};
