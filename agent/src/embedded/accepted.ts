@@ -1,4 +1,5 @@
-// The connections that were accepted: few of one address, few without a request that was let in, and counted from there on.
+// Accepted connections. They are capped per address and while no request was let in, and counted
+// after that.
 import type { Socket } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
 import {
@@ -13,7 +14,7 @@ import type { Authority } from '../policy/decide.ts';
 export class Accepted {
   readonly #caps: ConnectionCaps;
   readonly #byNetwork = new Tally();
-  /** No request was let in on these yet, the oldest first; by the ends of the connection. */
+  /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
   readonly #open = new Set<string>();
@@ -24,8 +25,8 @@ export class Accepted {
   }
 
   /**
-   * Takes a connection, ahead of TLS. One too many of its address is closed; where too many wait, the
-   * oldest makes room: those who have a request to make are done before.
+   * Accepts a connection, before TLS. It is closed if its address has too many. If too many are
+   * waiting, the oldest is closed: a client with a request to make would be done by then.
    */
   accept(socket: Socket, own: Own): void {
     const ends = endsOf(socket);
@@ -52,10 +53,10 @@ export class Accepted {
     longest.destroy();
   }
 
-  /** False: it would be one too many of this authority or address, or in all. */
+  /** False if it would be one too many for this authority or address, or in all. */
   admit(socket: Socket, authority: Authority): boolean {
     const ends = endsOf(socket);
-    // It is closed by now.
+    // It is already closed.
     if (ends === undefined || !this.#open.has(ends)) return true;
     if (this.#admitted.admit(ends, socket.remoteAddress ?? '', authority) === 'refused')
       return false;
@@ -68,7 +69,7 @@ export class Accepted {
   }
 }
 
-/** The same before and in TLS; undefined of a connection that is gone. */
+/** The same before and within TLS; undefined for a closed connection. */
 function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket) {
   if (remoteAddress === undefined || remotePort === undefined) return undefined;
   return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;

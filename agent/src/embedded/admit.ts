@@ -1,4 +1,5 @@
-// From a request to a connection to its destination: decided, resolved, dialled. Or to the reason why not.
+// Turns a request into a connection to its destination: it decides, resolves and dials. Or returns
+// the reason why not.
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -17,7 +18,7 @@ import { dial } from './dial.ts';
 import { isDenial, type Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
-/** The parts that every request is handled with. */
+/** What every request is handled with. */
 export interface Context {
   replica: Replica;
   rules: Rules;
@@ -29,13 +30,13 @@ export interface Context {
   decisions: DecisionTally;
   connections: Connections;
   accepted: Accepted;
-  /** A tunnel in which nothing moves ends after so long. */
+  /** A tunnel without traffic ends after this long. */
   idle_seconds: number;
 }
 
 /**
- * Opens the connection to the destination that the policy gives this request, and says who pays for
- * the exchange. It dials nothing but what was checked, and from nowhere but the exit of the port.
+ * Opens the connection to the destination that the policy gives this request, and sets who pays for
+ * the exchange. It dials only checked addresses, and only from the exit of the port.
  */
 export async function admit(
   ctx: Context,
@@ -69,7 +70,7 @@ export async function admit(
   if (!ctx.accepted.admit(connection.socket, verdict.authority)) {
     return noted('too_many_connections');
   }
-  // From here on it may be revoked, also while it waits for a name or a destination.
+  // From here on it can be revoked, even while it waits for a name or a destination.
   const { authority, exit_ip } = verdict;
   ctx.sessions.open(connection.name, authority);
   ctx.uses.note(authority, now);
@@ -77,12 +78,12 @@ export async function admit(
   noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);
   if (typeof addresses === 'string') return addresses;
   const origin = await dial(connection.own, addresses, destination.port, exit_ip);
-  // Without an origin nobody pays.
+  // Without an origin nothing is billed.
   if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
   return origin;
 }
 
-/** As sent: of two it cannot be told which one was meant. */
+/** Reads the raw headers: of two, it is unknown which one the client meant. */
 function credentialsOf({ rawHeaders }: IncomingMessage) {
   const values = rawHeaders.filter(
     (_, index) => index % 2 === 1 && /^proxy-authorization$/i.test(rawHeaders[index - 1] ?? ''),
@@ -96,10 +97,10 @@ async function addressesOf(
   { authority, dial, exit_ip }: Allowed,
   host: string,
 ): Promise<string[] | Rejection> {
-  // The decision has checked these.
+  // The decision has already checked these.
   const address = dial ?? canonicalAddress(host.replace(/^\[(.*)\]$/, '$1'));
   if (address !== undefined) return [address];
-  // Of the exit's own family: an address of the other one could not be reached from it.
+  // Only the exit's own family: an address of the other one could not be reached from it.
   const [family, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
   const addresses = await resolver.resolve(host, family);
   if (!addresses) return 'unresolved';

@@ -1,4 +1,5 @@
-// The clients' connections, and the bytes that each transfers for each account: every byte once, as the client counts it.
+// The clients' connections, and the bytes that each transfers for each account. Every byte counts
+// once, as the client counts it.
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -13,11 +14,11 @@ export interface Payer {
 
 /** A request with its response, or a tunnel. */
 export interface Exchange {
-  /** Undefined while it is not known, and for what is not billed. */
+  /** Undefined while unknown, and for traffic that is not billed. */
   payer: Payer | undefined;
-  /** Bytes from the client that are billed, where that is not all of them: of an upload in chunks. */
+  /** Billed bytes from the client, if that is not all of them, as for a chunked upload. */
   up: number | undefined;
-  /** Bytes to the client that are not billed: a `100 Continue`. */
+  /** Bytes to the client that are not billed, such as `100 Continue`. */
   free_down: number;
 }
 
@@ -26,14 +27,14 @@ export class Connection {
   readonly socket: Socket;
   /** By the port scheme. */
   readonly port: number;
-  /** Makes callbacks that work for it alone. */
+  /** Owns the callbacks that work for this connection. */
   readonly own: Own;
   readonly #onFinished: (traffic: Traffic) => void;
   #current: Exchange | undefined;
-  /** Requests that came before the responses to those ahead of them. */
+  /** Pipelined requests, which wait for the responses before theirs. */
   readonly #waiting: Array<(exchange: Exchange) => void> = [];
   #takesMore = true;
-  /** Bytes that were transferred before the current exchange. */
+  /** Bytes transferred before the current exchange. */
   #before = { up: 0, down: 0 };
 
   constructor(
@@ -58,8 +59,8 @@ export class Connection {
   }
 
   /**
-   * An exchange begins, when those before it are over: one at a time, so that each byte has one
-   * payer. Never, if the connection takes no more by then.
+   * Begins an exchange once those before it are over. Exchanges run one at a time, so that each
+   * byte has one payer. Never resolves if the connection accepts no more by then.
    */
   begin(): Promise<Exchange> {
     return new Promise((resolve) => {
@@ -68,7 +69,7 @@ export class Connection {
     });
   }
 
-  /** Whether an exchange has begun and is not over. */
+  /** Whether an exchange is under way. */
   get isBusy(): boolean {
     return this.#current !== undefined;
   }
@@ -77,12 +78,15 @@ export class Connection {
     return this.#waiting.length > 0;
   }
 
-  /** The current exchange is the last: the connection is closed after it. */
+  /** Makes the current exchange the last one: the connection is closed after it. */
   takeNoMore(): void {
     this.#takesMore = false;
   }
 
-  /** The exchange is over, here and now; nothing happens if it was. The next bytes belong to the next exchange. */
+  /**
+   * Ends the exchange at this byte; does nothing if it is over already. The next bytes belong to
+   * the next exchange.
+   */
   end(exchange: Exchange): void {
     if (exchange !== this.#current) return;
     const traffic = this.open();
@@ -92,20 +96,21 @@ export class Connection {
     this.#beginNext();
   }
 
-  /** The bytes that are under way and billed. */
+  /** The billed bytes under way. */
   open(): Traffic | undefined {
     const { payer, up: billed_up, free_down = 0 } = this.#current ?? {};
     if (!payer) return undefined;
     const { up, down } = this.#transferred();
     const all_up = up - this.#before.up;
-    // With the next request behind it nothing tells where this one ended: all that came is billed.
+    // With the next request already received, the end of this one is unknown: everything received
+    // is billed.
     const own_up = this.hasWaiting ? all_up : (billed_up ?? all_up);
     return {
       connection: this.name,
       account: payer.account,
       user: payer.user,
       up: Math.min(own_up, all_up),
-      // Free bytes may not be written yet.
+      // Bytes that are not billed may not be written yet.
       down: Math.max(0, down - this.#before.down - free_down),
     };
   }
@@ -118,7 +123,10 @@ export class Connection {
     begin(this.#current);
   }
 
-  /** Over TLS these are the bytes inside. Bytes that the system has not taken yet are not transferred. */
+  /**
+   * Over TLS these are the decrypted bytes. Bytes that the system has not accepted yet are not
+   * transferred.
+   */
   #transferred() {
     const { bytesRead, bytesWritten, writableLength } = this.socket;
     return { up: bytesRead, down: bytesWritten - writableLength };
@@ -127,7 +135,7 @@ export class Connection {
 
 interface Cursor {
   boot: string;
-  /** How many have finished since the engine started, until then. */
+  /** How many have finished since the engine started, up to this one. */
   n: number;
 }
 
@@ -138,7 +146,7 @@ export class Connections {
   readonly #byName = new Map<string, Connection>();
   readonly #bySocket = new WeakMap<Socket, Connection>();
   #count = 0;
-  /** Exchanges that no poll has acknowledged yet; of all that finished, the last ones. */
+  /** Finished exchanges that no poll has acknowledged yet. */
   #finished: Finished[] = [];
   #finishedCount = 0;
 
@@ -147,7 +155,7 @@ export class Connections {
     this.#log = log;
   }
 
-  /** `onClosed` hears of its end when it has been counted. */
+  /** `onClosed` is called once its end has been counted. */
   add(socket: Socket, port: number, onClosed: (connection: Connection) => void): Connection {
     this.#count += 1;
     const name = `${this.#boot}-${this.#count}`;
@@ -173,12 +181,12 @@ export class Connections {
     return this.find(socket) as Connection;
   }
 
-  /** The connection of a socket, if it is one: not before TLS is negotiated. */
+  /** The connection of a socket, if there is one: not before TLS is negotiated. */
   find(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket);
   }
 
-  /** How many are open. */
+  /** The number of open connections. */
   byPort(): Map<number, number> {
     const open = new Map<number, number>();
     for (const { port } of this.#byName.values()) open.set(port, (open.get(port) ?? 0) + 1);
@@ -189,7 +197,10 @@ export class Connections {
     this.#byName.get(name)?.socket.destroy();
   }
 
-  /** Every finished exchange is told until a cursor comes that was given together with it. */
+  /**
+   * Every finished exchange is returned until a poll comes with the cursor that was returned
+   * together with it.
+   */
   poll(cursor: unknown): Poll {
     const { boot, n } = (cursor ?? {}) as Partial<Cursor>;
     if (boot === this.#boot && n !== undefined) {

@@ -1,10 +1,11 @@
-// The destination of a request, read strictly: a target that can be understood in two ways is not understood.
+// The destination of a request, read strictly: a target that can be understood in two ways is
+// rejected.
 
 export interface Destination {
-  /** As written; brackets around IPv6. Whether it is sane is for the decision to say. */
+  /** As written; IPv6 in brackets. Whether it makes sense is for the decision. */
   host: string;
   port: number;
-  /** The path that a plain request asks the destination for, and the Host header that goes with it. */
+  /** For a plain request: the path to request from the destination, and its Host header. */
   path: string;
   authority: string;
 }
@@ -12,7 +13,7 @@ export interface Destination {
 const connectForm = /^(\[[^\]]*\]|[^:[\]]*):(\d{1,5})$/;
 const absoluteForm = /^http:\/\/((\[[^\]/?#]*\]|[^:[\]/?#]*)(?::(\d{0,5}))?)(?=[/?#]|$)([^#]*)/i;
 
-/** Reads the target of a request line; undefined when it is none that a proxy takes. */
+/** Reads the target of a request line; undefined if a proxy does not accept it. */
 export function readDestination(method: string, target: string): Destination | undefined {
   if (method === 'CONNECT') {
     const [authority, host, port] = connectForm.exec(target) ?? [];

@@ -1,14 +1,14 @@
-// Opens the connection to a destination: from the exit address and no other, to an address that was checked.
+// Opens the connection to a destination: only from the exit address, and only to a checked address.
 import { connect, type Socket } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
 import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
 const dial_ms = 30_000;
-/** A peer that is gone is found by this; an idle tunnel otherwise stays. */
+/** Finds peers that are gone; idle tunnels would stay open otherwise. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
-/** Tries one address after another, as they stand. */
+/** Tries the addresses in their order. */
 export async function dial(
   own: Own,
   addresses: string[],
@@ -33,7 +33,7 @@ function dialOne(
   patience_ms: number,
 ): Promise<Socket | Failure> {
   return new Promise((resolve) => {
-    // Fails if the exit address is not here, or not of the destination's family.
+    // Fails if the exit address is not on this machine, or of another family than the destination.
     const socket = connect({ host, port, localAddress, allowHalfOpen: true, ...keepAlive });
     socket.setNoDelay();
     const settle = own((outcome: Socket | Failure) => {
@@ -49,6 +49,6 @@ function dialOne(
 
 function failureOf({ code }: NodeJS.ErrnoException): Failure {
   if (code === 'ETIMEDOUT') return 'timed_out';
-  // The address is not on this machine, or has no port left.
+  // The exit address is not on this machine, or has no free port.
   return code === 'EADDRNOTAVAIL' || code === 'EADDRINUSE' ? 'exit_unavailable' : 'unreachable';
 }

@@ -1,4 +1,4 @@
-// The embedded engine: proxies inside the agent's own process. No root, nothing to install.
+// The embedded engine: proxies in the agent's own process. It needs no root and no other program.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -32,11 +32,13 @@ export interface EmbeddedOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
-  /** The changes that it could not write. */
+  /** The changes that the store could not write. */
   unstored?: Unstored;
   clock: Clock;
   log: Logger;
-  /** How long a client may take to negotiate TLS, for its first request, and for the next; tests are less patient. */
+  /**
+   * How long a client may take for TLS, for its first request, and for the next; shorter in tests.
+   */
   handshake_ms?: number;
   first_request_ms?: number;
   next_request_ms?: number;
@@ -45,15 +47,15 @@ export interface EmbeddedOptions {
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
 /**
- * How often connections are evaluated by the clock; and how often ports are tried that could not be
- * opened, and the machine's own addresses are looked at.
+ * How often expiries are checked, failed ports are tried again, and the machine's own addresses are
+ * read.
  */
 const evaluate_seconds = 1;
 const retry_seconds = 5;
 
 /**
- * Starts it by the policy that is on disk; without one it listens nowhere until `catchUp` finds one.
- * A failure now is tried again by the next call of `catchUp`, and is told then.
+ * Starts the engine with the policy on disk; without one it listens nowhere until `catchUp` finds
+ * one. What fails now is tried again by the next call of `catchUp`, which reports it.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const engine = new EmbeddedEngine(options);
@@ -64,7 +66,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   return engine;
 }
 
-/** Failures that keep the server from reading a request. */
+/** Errors that keep the server from reading a request. */
 const unparsed: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'long_header',
   ERR_HTTP_REQUEST_TIMEOUT: 'slow_request',
@@ -103,7 +105,7 @@ class EmbeddedEngine implements Engine {
     );
   }
 
-  /** Expiries pass and ports become free without a message. */
+  /** Expiries pass, and ports become free, without a message. */
   run(): void {
     const { clock, log } = this.#ctx;
     const { signal } = this.#stopping;
@@ -114,7 +116,7 @@ class EmbeddedEngine implements Engine {
         try {
           await work();
         } catch (error) {
-          // Of the machine, as when it has no descriptor left: the next time may do better.
+          // An error of the machine, such as no free descriptor: the next time may succeed.
           log.error({ err: error }, 'the engine could not look after its connections and ports');
         }
       }
@@ -142,7 +144,7 @@ class EmbeddedEngine implements Engine {
     return this.#ctx.uses.take();
   }
 
-  /** Errors: without a policy. */
+  /** Errors: there is no policy. */
   async explain(question: Question): Promise<Explanation> {
     const { replica, rules, clock, accepted } = this.#ctx;
     const { policy, position } = replica;
@@ -175,7 +177,7 @@ class EmbeddedEngine implements Engine {
     return this.#listeners.faults();
   }
 
-  /** Ends every connection; the bytes that they transferred can still be polled. */
+  /** Closes every connection; the bytes they transferred can still be polled. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.run(() => this.#listeners.closeAll());
@@ -223,13 +225,14 @@ class EmbeddedEngine implements Engine {
     );
   }
 
-  /** A request that cannot be read is rejected, and the bytes that still come are thrown away. */
+  /** Rejects a request that cannot be read, and discards the bytes that still arrive. */
   #rejectUnread({ code = '' }: NodeJS.ErrnoException, client: Socket): void {
     const connection = this.#ctx.connections.find(client);
     if (connection && client.writableEnded) return;
-    // That comes behind the head, which `forward` has and rejects for the same reason.
+    // This concerns the body of a request that `forward` already has, and rejects for the same
+    // reason.
     if (connection?.isBusy && code === 'HPE_INVALID_TRANSFER_ENCODING') return;
-    // Before TLS is negotiated nothing can be said, nor into a response that is under way.
+    // No response is possible before TLS is negotiated, nor in the middle of another response.
     if (!connection || connection.isBusy || !client.writable) client.destroy();
     else rejectRaw(client, unparsed[code] ?? 'bad_request');
   }

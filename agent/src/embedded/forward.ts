@@ -1,4 +1,5 @@
-// Plain HTTP: a request is sent on over a connection of its own, and its response comes back as it is.
+// Plain HTTP: forwards a request over a connection of its own, and passes its response back
+// unchanged.
 import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -9,9 +10,9 @@ import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
-/** A destination that says nothing for so long. */
+/** A silent destination is given up after this long. */
 const silence_ms = 15 * 60_000;
-/** Interim responses, such as `103 Early Hints`, which are not passed on and for which nobody pays. */
+/** Limit on interim responses such as `103 Early Hints`: they are not passed on, and not billed. */
 const mostInterim = 32;
 
 export async function forward(
@@ -23,7 +24,7 @@ export async function forward(
   const exchange = await connection.begin();
   if (response.destroyed) return;
   response.on('error', ignore);
-  // The exchange is over when the request has come and the response has gone.
+  // The exchange is over when the request was received and the response sent.
   const end = connection.own(() => connection.end(exchange));
   response.once(
     'finish',
@@ -48,7 +49,7 @@ export async function forward(
   }
 }
 
-/** A body is framed anew: in which other coding it may come, its next reader would not be told. */
+/** A body gets a new framing, so its receiver would not know of any other transfer coding. */
 function isReadable({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || /^chunked$/i.test(coding);
@@ -63,8 +64,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * After a denial the connection goes on if nothing has come on it that would have to be paid for,
- * after a failure never.
+ * After a denial the connection continues if nothing has arrived on it that would be billed; after
+ * a failure never.
  */
 function rejectInstead(
   connection: Connection,
@@ -93,14 +94,14 @@ function send(
   let outgoing: ClientRequest;
   try {
     outgoing = createRequest({
-      // Kept alive it might serve another account, or an address that is no longer the right one.
+      // If it were reused, it might serve another account, or use an outdated address.
       createConnection: () => target,
       method: request.method,
       path,
       headers: requestHeaders(request, authority),
     });
   } catch {
-    // A path of characters that are not sent on.
+    // The path has characters that must not be sent.
     target.destroy();
     fail('bad_request');
     return;
@@ -117,7 +118,7 @@ function send(
     'information',
     own(({ statusCode }: InformationEvent) => {
       interim += 1;
-      // Nothing but what is sent on could ask for another protocol, and `Upgrade` never is.
+      // No forwarded header can ask for another protocol, since `Upgrade` is never forwarded.
       if (statusCode === 101 || interim > mostInterim) outgoing.destroy();
     }),
   );
@@ -129,7 +130,7 @@ function send(
       else outgoing.destroy();
     }),
   );
-  // A fault in the middle of a response breaks the client's, too; this is one before it.
+  // An error in the middle of a response breaks the client's response too; this is one before it.
   outgoing.on('error', ignore);
   outgoing.once(
     'close',
@@ -140,7 +141,7 @@ function send(
   response.once(
     'close',
     own(() => {
-      // The rest of a body that is not wanted any more is thrown away.
+      // Discards the rest of a body that is no longer wanted.
       request.unpipe(outgoing).resume();
       outgoing.destroy();
     }),
@@ -154,12 +155,12 @@ function send(
 }
 
 /**
- * Counts an upload without its framing, as Squid does: its head, as it is usually written, and the bytes
- * of its body.
+ * Counts an upload without its framing, as Squid does: its head, in the usual spelling, and the
+ * bytes of its body.
  */
 function countBody(own: Own, request: IncomingMessage, exchange: Exchange): void {
   const { method, url, httpVersion, rawHeaders } = request;
-  // Each header adds a colon and a space, or the end of its line.
+  // Adds a colon and a space after each name, and a line end after each value.
   const headers = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   exchange.up = `${method} ${url} HTTP/${httpVersion}\r\n\r\n`.length + headers;
   request.on(
@@ -173,7 +174,10 @@ function countBody(own: Own, request: IncomingMessage, exchange: Exchange): void
 const isToken = (text: string) => /^[\w!#$%&'*+.^`|~-]+$/.test(text);
 const isText = (text: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 
-/** Whether the head of a response can be sent on: Node reads more than it writes. Asked before anything is written. */
+/**
+ * Whether the head of a response can be forwarded: Node reads more than it writes. Checked before
+ * anything is written.
+ */
 function isClean(incoming: IncomingMessage): boolean {
   const { httpVersionMajor, statusCode = 0, statusMessage = '', rawHeaders } = incoming;
   return (
@@ -184,7 +188,7 @@ function isClean(incoming: IncomingMessage): boolean {
   );
 }
 
-/** Sends a response on as it is. */
+/** Passes a response on unchanged. */
 function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   response.sendDate = false;
   const headers = endToEnd(incoming.rawHeaders);
@@ -192,7 +196,7 @@ function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   pipeline(incoming, response, ignore);
 }
 
-/** A proxy states the host of its request line, and frames the body itself. */
+/** A proxy sets Host from the request line, and frames the body itself. */
 function requestHeaders(request: IncomingMessage, authority: string): string[] {
   const headers = ['Host', authority, ...endToEnd(request.rawHeaders, /^(host|expect)$/i)];
   if (request.headers['transfer-encoding'] !== undefined) {
@@ -206,10 +210,16 @@ function requestHeaders(request: IncomingMessage, authority: string): string[] {
 const hopByHop =
   /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-(authenticate|authentication-info|authorization|connection))$/i;
 
-/** Without these the message would be another one, whatever `Connection` says. */
+/**
+ * Without these headers the message would change its meaning, so they stay, whatever `Connection`
+ * says.
+ */
 const framing = /^(host|content-length)$/i;
 
-/** Without what is meant for the next hop alone, be it by its name or because `Connection` says so. */
+/**
+ * Removes the headers that are only for the next hop, by their name or because `Connection` lists
+ * them.
+ */
 function endToEnd(rawHeaders: string[], others?: RegExp): string[] {
   const pairs: Array<[name: string, value: string]> = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

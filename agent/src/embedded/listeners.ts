@@ -1,4 +1,5 @@
-// The ports that the policy says: opened and closed as it changes, each by itself, and the certificate of those with TLS.
+// The ports of the policy, opened and closed one by one as it changes, and the certificate of those
+// with TLS.
 import type { Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -14,21 +15,21 @@ import { keepAlive } from './dial.ts';
 const options = {
   ...keepAlive,
   noDelay: true,
-  // For a body it takes what it takes.
+  // There is no time limit for a body.
   requestTimeout: 0,
   connectionsCheckingInterval: 5000,
-  // The request line says where to.
+  // The request line names the destination.
   requireHostHeader: false,
 };
 
 interface Settings extends Config {
   handshake_ms: number;
-  /** Until its headers are there, also their first byte. */
+  /** Until all of its headers have arrived, from the first byte. */
   first_request_ms: number;
   next_request_ms: number;
 }
 
-/** Gives a new server its handlers of requests; `port` is by the port scheme. */
+/** Gives a new server its request handlers; `port` is that of the port scheme. */
 export type Equip = (server: Server, port: number, tls: boolean) => void;
 
 interface Running {
@@ -53,14 +54,14 @@ export class Listeners {
     this.#certificate = new Certificate(config, () => clock.now());
   }
 
-  /** Faults that keep ports from being listened on, and their clients away. */
+  /** Faults because of which ports do not open, and clients cannot connect. */
   faults(): Fault[] {
     return [...this.#faults, ...this.#certificate.faults()];
   }
 
   /**
-   * Listens on these ports and no others, as far as possible; `faults` tells of the rest. Ports that
-   * stay are left alone, with their connections. One call at a time.
+   * Listens on exactly these ports, as far as possible; `faults` reports the rest. Ports that stay
+   * are not touched, nor are their connections. One call at a time.
    */
   async follow(wanted: ReadonlyMap<number, Listener>): Promise<void> {
     const faults: Fault[] = [];
@@ -96,7 +97,7 @@ export class Listeners {
     this.#faults = faults;
   }
 
-  /** Ends every port and connection. */
+  /** Closes every port and connection. */
   async closeAll(): Promise<void> {
     await Promise.all([...this.#running.keys()].map((port) => this.#close(port)));
   }
@@ -104,7 +105,7 @@ export class Listeners {
   async #renewCertificate(): Promise<void> {
     if (!(await this.#certificate.renew())) return;
     for (const { server } of this.#running.values()) {
-      // Connections that are open go on with the old one.
+      // Open connections continue with the old certificate.
       if ('setSecureContext' in server) {
         (server as ReturnType<typeof createTlsServer>).setSecureContext(
           this.#certificate.current ?? {},
@@ -141,7 +142,7 @@ export class Listeners {
       server.once('error', reject);
       server.listen(actual, this.#config.listen_host, () => {
         server.off('error', reject);
-        // An error while it runs is of one connection that could not be taken.
+        // A later error concerns a single connection that could not be accepted.
         server.on('error', (error) => this.#log.error({ err: error, port }, 'a port has trouble'));
         resolve();
       });

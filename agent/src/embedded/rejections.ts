@@ -1,10 +1,10 @@
-// Responses of the proxy itself: the policy's denials, and the failures that came between with an allowed request.
+// Responses of the proxy itself: denials by the policy, and failures of an allowed request.
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../../../kit/src/node_http.ts';
 import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 
-/** Failures that are not the policy's: the request is none, or cannot be carried out. */
+/** Failures outside the policy: the request is malformed, or cannot be carried out. */
 const failures = {
   bad_request: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
   bad_expectation: [417, 'nothing but 100-continue may be expected'],
@@ -20,7 +20,7 @@ const failures = {
 export type Failure = keyof typeof failures;
 export type Rejection = Reason | Failure;
 
-/** Whether the policy says no: then nothing of the exchange is billed. */
+/** Whether the policy denied it: nothing of the exchange is billed then. */
 export function isDenial(rejection: Rejection): rejection is Reason {
   return (allReasons as string[]).includes(rejection);
 }
@@ -44,7 +44,7 @@ function partsOf(rejection: Rejection): Parts {
   return { status, headers, body };
 }
 
-/** Rejects a plain request. `close`: the connection takes no other one after it. */
+/** Rejects a plain request. `close`: the connection accepts no other request after it. */
 export function rejectRequest(
   response: ServerResponse,
   rejection: Rejection,
@@ -57,14 +57,14 @@ export function rejectRequest(
 
 const linger_ms = 2000;
 
-/** Rejects where no server responds, as in place of a tunnel, and ends the connection. */
+/** Rejects without an HTTP server, as in place of a tunnel, and closes the connection. */
 export function rejectRaw(socket: Socket, rejection: Rejection): void {
   const { status, headers, body } = partsOf(rejection);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-  // Closed with something unread, the response might be thrown away on the client's side.
+  // With unread data, closing might discard the response on the client's side.
   socket.resume();
   setTimeout(() => socket.destroy(), linger_ms).unref();
 }

@@ -1,4 +1,4 @@
-// Names to addresses, by the name servers that the operator chose or those of the machine.
+// Resolves names to addresses, with the operator's name servers or those of the machine.
 import { promises as dns, NODATA, type RecordWithTtl } from 'node:dns';
 import type { Clock } from '../clock.ts';
 
@@ -8,34 +8,34 @@ interface Resolved {
   until: number;
 }
 
-/** For all servers together, however many there are and however often each is asked. */
+/** For all servers together, however many there are and however often each one is asked. */
 const patience_seconds = 5;
 const timeout_ms = 1000;
 const tries = 3;
-/** A response is cached for as long as it says, and no longer than this: names follow their owners. */
+/** A response is cached for its TTL, but no longer than this, so that changes take effect. */
 const longest_seconds = 60;
 const most_cached = 10_000;
 
 export class Resolver {
   /**
-   * Not getaddrinfo: of its four threads, which everything that reads or writes files shares, a few
-   * names of slow servers would take all.
+   * Avoids getaddrinfo: its four threads are shared with all file access, and a few names with slow
+   * servers would block them all.
    */
   readonly #dns = new dns.Resolver({ timeout: timeout_ms, tries });
   readonly #clock: Clock;
-  /** Oldest first. Names that were not found are asked again. */
+  /** Oldest first. Names that were not found are not cached. */
   readonly #cached = new Map<string, Resolved>();
 
-  /** `servers`: as in `1.1.1.1,[2620:fe::fe]:53`, in their order; none are those of the machine. */
+  /** `servers`: such as `1.1.1.1,[2620:fe::fe]:53`, in order; if empty, those of the machine. */
   constructor(servers: string[], clock: Clock) {
     if (servers.length > 0) this.#dns.setServers(servers);
     this.#clock = clock;
   }
 
   /**
-   * The addresses of a name, of one family; none when it has others alone. Undefined when it is not
-   * there, or no server responds. They are not checked. Exactly the addresses that are checked must be dialled:
-   * the next response may be another one.
+   * The addresses of a name, of one family; empty if it has only others. Undefined if the name does
+   * not exist, or no server responds. They are not checked. Dial exactly the addresses that were
+   * checked: the next response may have others.
    */
   async resolve(name: string, family: 4 | 6): Promise<string[] | undefined> {
     const key = `${family} ${name.toLowerCase()}`;
@@ -54,7 +54,7 @@ export class Resolver {
     }
   }
 
-  /** Undefined: no server responds in time. A response that comes later is of no use. */
+  /** Undefined: no server responds in time. A later response is ignored. */
   async #ask(name: string, family: 4 | 6): Promise<RecordWithTtl[] | undefined> {
     const over = new AbortController();
     const response =

@@ -1,4 +1,4 @@
-// CONNECT: a tunnel of bytes between the client and the destination, until both have said all they had to.
+// CONNECT: a tunnel of bytes between client and destination, until both are done.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -7,19 +7,19 @@ import { admit, type Context } from './admit.ts';
 import { readDestination } from './destination.ts';
 import { rejectRaw } from './rejections.ts';
 
-/** `head`: the bytes that the client sent after its request without waiting. */
+/** `head`: bytes that the client sent right after its request, without waiting. */
 export async function tunnel(
   ctx: Context,
   request: IncomingMessage,
   client: Socket,
   head: Buffer,
 ): Promise<void> {
-  // The HTTP server has let go of this socket.
+  // The HTTP server no longer handles this socket.
   client.on('error', ignore);
   const connection = ctx.connections.of(client);
   const exchange = await connection.begin();
   if (client.destroyed) return;
-  // An idle tunnel is no idle connection.
+  // The server's timeout for idle connections must not end a tunnel.
   client.setTimeout(0);
   const destination = readDestination('CONNECT', request.url ?? '');
   const target = destination
@@ -35,21 +35,24 @@ export async function tunnel(
   }
   client.write('HTTP/1.1 200 Connection established\r\n\r\n');
   if (head.length > 0) client.unshift(head);
-  // All that the tunnel carries passes here, in either direction.
+  // All the tunnel's bytes pass here, in both directions.
   const end = connection.own(() => client.destroy());
   client.setTimeout(ctx.idle_seconds * 1000, end);
   relay(connection.own, client, target);
   relay(connection.own, target, client);
 }
 
-/** An end is passed on as an end, and leaves the other direction open; a broken connection breaks the other. */
+/**
+ * Passes an end on as an end, which leaves the other direction open; a broken connection breaks the
+ * other one.
+ */
 function relay(own: Own, from: Socket, to: Socket): void {
   from.on('error', ignore);
   from.once(
     'close',
     own(() => {
       if (from.readableEnded && from.writableFinished) return;
-      // An end would say that all has come. TLS has its own way to tell the difference.
+      // A plain end would mean that everything has arrived. TLS can tell the two apart.
       if (to instanceof TLSSocket) to.destroy();
       else to.resetAndDestroy();
     }),
