@@ -1,4 +1,5 @@
-// The way to the control plane, a step at a time: name, connection, certificate, answer; and what its clock says of ours.
+// The way to the control plane, step by step: name, connection, certificate and response; and a
+// comparison of the clocks.
 import { execFile } from 'node:child_process';
 import { promises as dns } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
@@ -16,7 +17,7 @@ import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 const step_seconds = 5;
-/** A certificate that nobody renews by then has been forgotten. */
+/** Renewal by then can be expected; otherwise it has been forgotten. */
 const renew_days = 14;
 
 export const controlChecks: NodeCheck[] = [
@@ -71,7 +72,10 @@ async function addressesOf(host: string): Promise<string[]> {
   return [...new Set(entries.map(({ address }) => address))];
 }
 
-/** Undefined when a connection is taken, else why not; `from` is the address of this machine that it leaves from. */
+/**
+ * Undefined if a connection is accepted, else why not. `from` is the local address that it leaves
+ * from.
+ */
 export function canConnect(host: string, port: number, from?: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
@@ -85,7 +89,7 @@ export function canConnect(host: string, port: number, from?: string): Promise<s
   });
 }
 
-/** By the code of what verifying says. */
+/** By the error code of the verification. */
 const certificateFaults: Record<string, [string, string]> = {
   CERT_HAS_EXPIRED: [
     'it has expired',
@@ -170,7 +174,7 @@ async function checkAnswer(url: URL): Promise<Outcome> {
   }
 }
 
-/** A node's exits should be its own: behind a NAT they are not those that the world sees. */
+/** A node should have its exit addresses itself: behind a NAT, the Internet sees others. */
 async function checkSeen(url: URL): Promise<Outcome[]> {
   const echo = `${url.href.replace(/\/*$/, '')}/node/echo`;
   const signal = AbortSignal.timeout(step_seconds * 1000);
@@ -219,7 +223,8 @@ async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
   if (url !== undefined) {
     const time = new ControlTime(nodeClock);
     const end = time.begin();
-    // A certificate may be refused because of the clock, and the time is no secret: it is asked without a check.
+    // The certificate is not verified: it may fail because of the clock itself, and the time is no
+    // secret.
     const response = get(healthOf(new URL(url)), false).catch(() => undefined);
     const date = (await response)?.date;
     end(date);

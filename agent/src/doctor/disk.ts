@@ -1,4 +1,4 @@
-// The disk of the state folder: is there space, and how long does it take to flush?
+// The disk of the state folder: is there space, and how long does a flush take?
 import { judgeFlushes, judgeSpace, nearestFolder } from '../../../kit/src/doctor/disk.ts';
 import type { NodeCheck } from './subject.ts';
 
@@ -9,10 +9,12 @@ export const diskChecks: NodeCheck[] = [
     name: 'disk_space',
     run: ({ config: { state_dir, engine } }) =>
       judgeSpace(nearestFolder(state_dir), {
-        // A snapshot of the policy is written beside the old one; below this not even a small one fits for sure.
+        // A snapshot of the policy is written while the old one exists; with less, not even a small
+        // one is sure to fit.
         least: 64 * mib,
         below_least: 'no snapshot of the policy fits',
-        // Squid's log of usage is begun anew at 1 GiB, and the next one is written while the old one is read.
+        // Squid's usage log is rotated at 1 GiB, and the next one is written while the old one is
+        // read.
         expected: engine === 'squid' ? 2048 * mib : 512 * mib,
         below_expected: ', for the policy and the log of usage',
         in_memory:
@@ -24,7 +26,8 @@ export const diskChecks: NodeCheck[] = [
     name: 'disk_speed',
     run: ({ config: { state_dir }, clock }) =>
       judgeFlushes(nearestFolder(state_dir), clock, {
-        // A change is in force when it is flushed: of the 50 ms that it may take at most, this is the disk's part.
+        // A change is in force once it is flushed. This is the disk's share of the 50 ms that it
+        // may take.
         slow: 20,
         when_slow: 'changes, revocations too, take effect that much later; expected 20 ms at most',
         // Usage is flushed once a second.

@@ -1,4 +1,5 @@
-// The doctor: looks at the machine before and after it joins, and changes nothing; each fault comes with the command that mends it.
+// The doctor: checks the machine before and after it joins, and changes nothing. Each problem comes
+// with the command that fixes it.
 
 import {
   type Finding,
@@ -25,7 +26,7 @@ import { programChecks } from './programs.ts';
 import type { NodeCheck } from './subject.ts';
 import { vpnChecks } from './vpn.ts';
 
-/** In the order in which they are told: from the machine outwards. */
+/** In the order of the report: from the machine outwards. */
 const checks: readonly NodeCheck[] = [
   ...nodeChecks,
   ...programChecks,
@@ -45,13 +46,13 @@ export interface Report {
 }
 
 export interface ExamineOptions {
-  /** Of a control plane; undefined: the one that was joined. */
+  /** The control plane's URL; undefined: that of the joined one. */
   url: string | undefined;
-  /** A host of the Internet to try; undefined: none. */
+  /** A host on the Internet to try; undefined: none. */
   outbound: string | undefined;
 }
 
-/** Looks at everything. Errors: one sentence when the URL is none. */
+/** Runs all checks. Errors: one sentence if the URL is invalid. */
 export async function examine(env: Environment, options: ExamineOptions): Promise<Report> {
   const url = options.url === undefined ? undefined : checkUrl(options.url);
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
@@ -93,7 +94,7 @@ function identityOf({ state_dir }: Config): { identity?: Identity; damage: Findi
   }
 }
 
-/** The policy on disk; undefined while there is none, or one that cannot be read. */
+/** The policy on disk; undefined if there is none, or it cannot be read. */
 async function readPolicy(state_dir: string): Promise<Policy | undefined> {
   const replica = new Replica(policyFolder(state_dir));
   try {

@@ -1,4 +1,5 @@
-// The kernel: can connections be counted and ended, how many are carried, and do its own ports leave the proxy's alone?
+// The kernel: can connections be counted and closed, how many can be open, and are the proxy's
+// ports safe from its own use?
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -7,7 +8,7 @@ import { connectionCaps, descriptorLimit } from '../connection_caps.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
-/** Fewer are the usual limit of a shell: a few dozen clients with a browser each. */
+/** Fewer are a shell's usual limit: enough for a few dozen clients with a browser each. */
 const few_descriptors = 8192;
 
 export const kernelChecks: NodeCheck[] = [
@@ -19,7 +20,8 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
   const { config, listeners } = subject;
   const outcomes: Outcome[] = [];
   if (config.engine === 'squid') {
-    // The bytes of open connections come from there; ss prints nothing at all where the kernel does not tell.
+    // The bytes of open connections come from `ss`. It prints nothing at all if the kernel does not
+    // provide them.
     const sockets = await run('ss', ['-tinHO', 'state', 'listening']).catch(
       (error: Error) => error,
     );
@@ -57,7 +59,7 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
   return [ok('The kernel tells of connections, and leaves the ports of the proxy alone.')];
 }
 
-/** In a list such as `8080,9000-9010`. */
+/** Whether the port is in a list such as `8080,9000-9010`. */
 function isIn(list: string, port: number): boolean {
   return list.split(',').some((part) => {
     const [first = '', last = first] = part.split('-');

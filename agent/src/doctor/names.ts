@@ -1,4 +1,5 @@
-// Names and the way out: do the name servers answer truly, and does each exit get to the Internet?
+// Names and the way out: do the name servers answer correctly, and can each exit reach the
+// Internet?
 import { randomBytes } from 'node:crypto';
 import { promises as dns, getServers, NODATA, NOTFOUND } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
@@ -8,7 +9,7 @@ import { exitsOf } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const patience_seconds = 5;
-/** Each new name that a client asks for waits for it. */
+/** Each new name that a client asks for waits this long. */
 const slow_milliseconds = 500;
 const most_at_once = 8;
 
@@ -17,11 +18,11 @@ export const nameChecks: NodeCheck[] = [
   { name: 'outbound', run: outbound },
 ];
 
-/** A response of a name server: `absent` is that there is no such name. */
+/** The reply of a name server; `absent`: there is no such name. */
 interface Reply {
   what: 'addresses' | 'absent' | 'nothing';
   addresses: string[];
-  /** The code of what failed. */
+  /** The error code. */
   error: string;
   milliseconds: number;
 }
@@ -37,14 +38,14 @@ async function names(subject: Subject): Promise<Outcome[]> {
   const outcomes = await Promise.all(servers.map((server) => judge(server, where, subject)));
   const good = outcomes.filter(({ state }) => state !== 'fault');
   if (good.length === 0) return outcomes;
-  // With one that answers, names are resolved, after the patience with the others.
+  // If one server answers, names do resolve, though only after the others time out.
   return outcomes.map((outcome) =>
     outcome.state === 'fault' ? { ...outcome, state: 'warning' } : outcome,
   );
 }
 
 async function judge(server: string, where: string, subject: Subject): Promise<Outcome> {
-  // A name of 128 random bits, which is of no one.
+  // A name of 128 random bits, which does not exist.
   const absent = `${randomBytes(16).toString('hex')}.com`;
   const host = subject.url && new URL(subject.url).hostname;
   const controlName =
@@ -140,7 +141,7 @@ async function outbound(subject: Subject): Promise<Outcome[]> {
   return [ok(`Connections to ${host} leave on 80 and 443 from ${outcomes.length} exits${others}.`)];
 }
 
-/** By port: undefined, or why no connection was made. */
+/** By port: undefined, or why there was no connection. */
 type Tried = Array<[port: number, error: string | undefined]>;
 
 async function tryPorts(target: string, from: string | undefined): Promise<Tried> {
@@ -156,7 +157,8 @@ function judgeExit(host: string, exit: string | undefined, tried: Tried): Outcom
   const from = exit === undefined ? '' : ` from ${exit}`;
   if (failed.length === 0) return ok(`Connections to ${host} leave on 80 and 443${from}.`);
   const which = failed.map(([port, error]) => `${port} (${error})`).join(' and ');
-  // This one host may be away, or this network closed on purpose: the checks of exits tell what holds for clients.
+  // Only this host may be down, or this network may be closed on purpose. The exits' health checks
+  // show what clients get.
   return warning(
     `No connection to ${host} leaves${from} on ${which}: clients get nowhere unless only ${host} is away.`,
     exit === undefined

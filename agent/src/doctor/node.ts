@@ -1,4 +1,4 @@
-// The machine as a node: has it joined, does its agent run, and may that do what it must?
+// The machine as a node: has it joined, does its agent run, and does that have the rights it needs?
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { NodeCheck, Subject } from './subject.ts';
@@ -40,12 +40,12 @@ function node({ identity, status, config }: Subject): Outcome[] {
 interface Right {
   name: string;
   bit: number;
-  /** Without it. */
+  /** What happens without it. */
   then: string;
   isNeeded: boolean;
 }
 
-/** Those of packaging/exitward-agent/exitward-agent.service. */
+/** The rights in packaging/exitward-agent/exitward-agent.service. */
 const rightsOfSquid: Right[] = [
   ['CHOWN', 0, "Squid cannot be given the agent's files", true],
   ['DAC_OVERRIDE', 1, "the agent cannot work in the folder of Squid's user", true],

@@ -1,4 +1,4 @@
-// Addresses and ports: are the exits on this machine, and the ports free, or the agent's own?
+// Addresses and ports: are the exits on this machine, and are the ports free, or the agent's own?
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
@@ -11,7 +11,7 @@ export const portChecks: NodeCheck[] = [
   { name: 'ports', run: ports },
 ];
 
-/** The addresses of this machine that others may know. */
+/** The addresses of this machine that other machines may use. */
 export function ownAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
@@ -48,7 +48,7 @@ async function addresses(subject: Subject): Promise<Outcome> {
 
 interface Holder {
   port: number;
-  /** Undefined: this user may not know. */
+  /** Undefined: this user may not see it. */
   pid: number | undefined;
 }
 
@@ -92,7 +92,7 @@ async function ports(subject: Subject): Promise<Outcome> {
   return ok(`The agent holds all ${wanted.length} ports of its policy.`);
 }
 
-/** The usual port scheme's; the network may have another one. */
+/** The ports of the usual port scheme; the network may have another one. */
 const usual = { first: 10_000, last: 12_999 };
 
 function beforeJoining(listening: ReadonlyMap<number, string[]>): Outcome {
@@ -121,7 +121,7 @@ function ownersOf(inodes: readonly string[]): Map<string, number> {
   return owners;
 }
 
-/** The agent itself, or a Squid of its folder, which may outlive it. */
+/** Whether it is the agent itself, or a Squid of its folder, which may outlive it. */
 function isOurs({ config, pid }: Subject, holder: number): boolean {
   return holder === pid || commandOf(holder).includes(`${config.state_dir}/squid/`);
 }
@@ -142,7 +142,7 @@ function commandOf(pid: number): string {
   }
 }
 
-/** The process of the agent that runs on a state folder, by the lock that it holds there. */
+/** The process of the agent that runs on a state folder, found by the lock that it holds there. */
 export function findAgent(state_dir: string): number | undefined {
   const folder = statSync(state_dir, { bigint: true, throwIfNoEntry: false });
   if (!folder) return undefined;

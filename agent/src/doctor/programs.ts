@@ -1,4 +1,4 @@
-// The programs that the agent runs: are they there, and can they do what is asked of them?
+// The programs that the agent runs: are they installed, and do they have the features it needs?
 import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -7,7 +7,10 @@ import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 
-/** Debian 12's; older ones tell no reason in the header of a refusal and have other names for settings. */
+/**
+ * The major version in Debian 12. Older ones send no reason in a denial's header, and have other
+ * setting names.
+ */
 const least_squid = 5;
 const squidPackage = 'apt-get install squid-openssl';
 
@@ -17,7 +20,7 @@ export const programChecks: NodeCheck[] = [
   { name: 'firewall', run: firewall },
 ];
 
-/** The output of a program; undefined: it is not there. */
+/** The output of a program; undefined if it is not installed. */
 export async function outputOf(program: string, ...args: string[]): Promise<string | undefined> {
   try {
     const { stdout, stderr } = await run(program, args, { timeout: 10_000 });
@@ -51,7 +54,7 @@ async function squid({ config }: Subject): Promise<Outcome> {
   if (!/^proxy:/m.test(readFileSync('/etc/passwd', 'utf8'))) {
     return fault('There is no user proxy, which Squid runs as.', squidPackage);
   }
-  // As for /tmp: everybody may make files there, and Squid's user is none that owns it.
+  // As for /tmp, every user may create files there, and Squid's user does not own it.
   if ((statSync('/dev/shm', { throwIfNoEntry: false })?.mode ?? 0) % 0o10 < 0o7) {
     return fault(
       "There is no shared memory for Squid's user: /dev/shm is missing, or closed to it.",
@@ -81,7 +84,7 @@ async function firewall({ config }: Subject): Promise<Outcome> {
       'The guard in the kernel is off (EXITWARD_AGENT_GUARD); the engine refuses by itself.',
     );
   }
-  // It only reads, and needs what writing needs.
+  // It only reads, but needs the same rights as writing.
   const rules = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (rules === undefined) return fault('There is no nft.', 'apt-get install nftables');
   if (rules instanceof Error) {

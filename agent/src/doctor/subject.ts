@@ -1,4 +1,4 @@
-// The machine that the checks of the doctor look at.
+// The machine that the doctor checks.
 import type { Check } from '../../../kit/src/doctor/check.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -7,22 +7,22 @@ import type { Status } from '../local.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { ServerValue } from '../policy/records.ts';
 
-/** The machine, as far as it is a node yet. */
+/** The machine, and the node on it if it has joined. */
 export interface Subject {
   config: Config;
   clock: Clock;
-  /** Of the control plane: the one that was given, else the one that was joined. */
+  /** The control plane's URL: the given one, else that of the joined one. */
   url: string | undefined;
   identity: Identity | undefined;
-  /** Of the agent that runs on the state folder; undefined: none does. */
+  /** The status of the agent that runs on the state folder; undefined: none runs. */
   status: Status | undefined;
-  /** Of that agent, where this system tells. */
+  /** That agent's process, if the system shows it. */
   pid: number | undefined;
   /** Where the engine listens, by port; undefined: there is no policy on this machine yet. */
   listeners: ReadonlyMap<number, Listener> | undefined;
-  /** Its record; undefined: there is no policy on this machine yet, or no server. */
+  /** The server's record; undefined: there is no policy on this machine yet, or no server. */
   server: ServerValue | undefined;
-  /** A host of the Internet to try connections to; undefined: none is tried. */
+  /** A host on the Internet to connect to; undefined: none. */
   outbound: string | undefined;
 }
 

@@ -1,4 +1,5 @@
-// The VPN: all that the machine lacks for it. That is a fault only where the server has a VPN service; a machine that has not joined yet hears of it.
+// The VPN: everything that the machine lacks for it. That is a problem only if the server has a VPN
+// service; on a machine that has not joined yet it is a note.
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +37,9 @@ export const vpnChecks: NodeCheck[] = [
 
 type Lacks = ReadonlyArray<Lack | undefined>;
 
-/** Where Debian's charon has its plugins, and the packages of those that do not come along with it. */
+/**
+ * Where Debian's charon has its plugins, and the packages of those that are not installed with it.
+ */
 const pluginFolder = '/usr/lib/ipsec/plugins';
 const pluginPackages = {
   'eap-radius': 'libcharon-extra-plugins',
@@ -75,14 +78,14 @@ async function lacksOf(subject: Subject): Promise<Lacks> {
     ...pluginLacks(),
     await firewallLack(),
     await sealingLack(subject),
-    // Where the agent runs with a VPN, its own charon has the ports.
+    // If the agent already serves a VPN, its own charon holds the ports.
     isServed ? undefined : await findTakenPort(),
     await certificateLack(subject),
   ];
 }
 
 function pluginLacks(): Lack[] {
-  // Where they are not Debian's, charon itself says what it could not load.
+  // With another charon than Debian's, charon itself reports what it could not load.
   if (!existsSync(pluginFolder)) return [];
   return Object.entries(pluginPackages)
     .filter(([name]) => !existsSync(join(pluginFolder, `libstrongswan-${name}.so`)))
@@ -91,7 +94,7 @@ function pluginLacks(): Lack[] {
     });
 }
 
-/** It only reads, and needs what writing needs. */
+/** It only reads, but needs the same rights as writing. */
 async function firewallLack(): Promise<Lack | undefined> {
   const tables = await outputOf('nft', 'list', 'tables').catch((error: Error) => error);
   if (tables === undefined)
@@ -103,7 +106,10 @@ async function firewallLack(): Promise<Lack | undefined> {
   };
 }
 
-/** Whether packets can be sealed. The kernel's own part is tried in a namespace that ends with the command. */
+/**
+ * Whether packets can be encrypted. The kernel's part is tried in a namespace that ends with the
+ * command.
+ */
 async function sealingLack({ config }: Subject): Promise<Lack | undefined> {
   if (config.vpn.ipsec === 'userspace') {
     if (existsSync('/dev/net/tun')) return undefined;
@@ -117,7 +123,7 @@ async function certificateLack({ config, clock, server }: Subject): Promise<Lack
   await certificate.renew();
   const { current } = certificate;
   if (!current) {
-    // With ACME it comes when the machine has joined, as it is of the server's hostname.
+    // With ACME the certificate comes after joining, since it is for the server's hostname.
     if (config.acme && !server) return undefined;
     return {
       sentence: 'there is no certificate',
