@@ -719,15 +719,15 @@ describe('the connections that a decider let in', () => {
     const letIn = new LetIn(sessions);
     const authority = authorityOf({ account: 1, user: 1 });
     expect(letIn.take({ added: ['idle'], removed: [] })).toEqual([]);
-    expect(letIn.untold()).toEqual([]);
+    expect(letIn.unreported()).toEqual([]);
     letIn.admit('idle', authority);
-    expect(letIn.untold()).toEqual([['idle', authority]]);
+    expect(letIn.unreported()).toEqual([['idle', authority]]);
     expect(letIn.take({ added: [], removed: [] })).toEqual([['idle', authority]]);
-    expect(letIn.untold()).toEqual([]);
+    expect(letIn.unreported()).toEqual([]);
     // Gone, and let in since: another connection may have the name.
     letIn.admit('idle', authority);
     expect(letIn.take({ added: [], removed: ['idle'] })).toEqual([]);
-    expect(letIn.untold()).toEqual([['idle', authority]]);
+    expect(letIn.unreported()).toEqual([['idle', authority]]);
     letIn.take({ added: [], removed: [] });
     expect(sessions.size).toBe(0);
   });
@@ -742,7 +742,7 @@ describe('the connections that a decider let in', () => {
     expect([...sessions.all()]).toEqual([['here', authority]]);
     letIn.inherit('here', authorityOf({ account: 2, user: 2 }));
     letIn.restart();
-    expect(letIn.untold()).toEqual([['here', authority]]);
+    expect(letIn.unreported()).toEqual([['here', authority]]);
     expect(letIn.take({ added: ['here'], removed: [] })).toEqual([['here', authority]]);
   });
 });

@@ -1,4 +1,5 @@
-// The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Used by both processes.
+// The lines of JSON between the agent and the deciders of a Squid, over a unix socket. Both
+// processes use this file.
 import type { Socket } from 'node:net';
 import type { Config } from '../config.ts';
 import type { ConnectionCaps } from '../connection_caps.ts';
@@ -10,50 +11,59 @@ import type { Position } from '../policy/records.ts';
 import type { Revoked } from '../policy/sessions.ts';
 import type { UnstoredChange } from '../store/unstored.ts';
 
-// The names in these messages, and in the file of rules, stay as they are: after an upgrade the agent
-// meets deciders of the version before, which Squid started.
+// The names in these messages, and in the file of rules, must not change: after an upgrade the
+// agent meets deciders of the previous version, which Squid started.
 
-/** Client connections with the owner of each: the authority by which it was let in. */
+/** Client connections with the owner of each: the authority that let it in. */
 export type Opened = Array<[connection: string, Authority]>;
 
-/** The client connections in the kernel's list, against the list before. */
+/** The changes in the kernel's list of client connections since the previous list. */
 export interface ListChange {
   added: readonly string[];
   removed: readonly string[];
 }
 
 export interface CaughtUp {
-  /** Undefined: the decider holds no policy. */
+  /** Undefined: the decider has no policy. */
   position?: Position;
   revoked: Revoked[];
-  /** When they are others than it last told. */
+  /** Present if they differ from those last sent. */
   listeners?: Listener[];
-  /** Whether new connections are refused, as the operator wants it; a decider of before does not say. */
+  /** Whether new connections are refused, as the operator requested; older deciders do not say. */
   drained?: boolean;
 }
 
-/** The questions of the agent, by name, each with its response. */
+/** The agent's questions by name, each with its response. */
 export interface Questions {
-  /** To follow the policy on disk, and to evaluate by it the connections that are open. */
+  /** Follow the policy on disk, and evaluate the open connections by it. */
   catch_up: { question: undefined; response: CaughtUp };
-  /** To forget the connections that are over. Tells the owners of those that are new in the list or had a new request. */
+  /**
+   * Drop the connections that are over. The response has the owners of those that are new in the
+   * list, or had a new request.
+   */
   take_list: { question: ListChange; response: Opened };
-  /** When authlist entries last let somebody in, so many at most: meanwhile no request is decided. */
+  /**
+   * When authlist entries last let a connection in, up to this many: meanwhile no request is
+   * decided.
+   */
   take_uses: { question: number; response: LastUsed[] };
   explain: { question: Question; response: { verdict: Decision; position?: Position } };
 }
 
-/** A question by its name. */
+/** A question, with its name and id. */
 export type Inquiry = {
   [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
 }[keyof Questions];
 
-/** `opened`: the connections that an earlier decider of this Squid let in; `unstored`: changes that are on no disk. */
+/**
+ * `opened`: connections that an earlier decider of this Squid let in. `unstored`: changes that are
+ * on no disk.
+ */
 export type ToDecider = Inquiry | { opened: Opened } | { unstored: UnstoredChange[] };
 
 /**
- * `opened` is the last message of a decider that leaves: the connections that the agent may not know yet. `decided`: the
- * decisions since it was last told, unasked.
+ * `opened` is the last message of a leaving decider: the connections that the agent may not know
+ * yet. `decided`: the decisions since the last report, sent unasked.
  */
 export type FromDecider =
   | { id: number; answer?: unknown }
@@ -73,21 +83,24 @@ export interface RulesFile {
   caps: ConnectionCaps;
 }
 
-/** The bounds on what comes over a socket. */
+/** Limits on what is received over a socket. */
 interface Bounds {
   message_bytes: number;
   bytes_a_second: number;
-  /** Called as each second begins in which something comes. */
+  /** Called at the start of each second in which something arrives. */
   onSecond?: () => void;
 }
 
-/** Of the agent, which deciders trust: the changes that are on no disk are a quarter of it. */
+/** For the agent, which deciders trust: the changes that are on no disk are a quarter of this. */
 const of_agent: Bounds = {
   message_bytes: 256 * 1024 * 1024,
   bytes_a_second: Number.POSITIVE_INFINITY,
 };
 
-/** Hands out the lines that come over a socket; a peer that sends anything else, or too much, is cut off. */
+/**
+ * Passes on the lines that arrive over a socket; a peer that sends anything else, or too much, is
+ * disconnected.
+ */
 export function readLines(
   socket: Socket,
   take: (line: string) => void,
@@ -97,7 +110,7 @@ export function readLines(
   let second = performance.now();
   let bytes = 0;
   socket.setEncoding('utf8');
-  // Its own owner: an exception is the peer's doing, and cuts it off without a word in the log.
+  // Has its own owner: an exception is the peer's fault, which is disconnected without a log entry.
   const settle = (text: string) => {
     try {
       if (performance.now() - second >= 1000) {
@@ -106,7 +119,7 @@ export function readLines(
         onSecond?.();
       }
       bytes += text.length;
-      // A long message comes in many pieces, and is not searched anew with each.
+      // A long message arrives in many pieces, and is not searched again with each one.
       const end = text.lastIndexOf('\n');
       const lines = end < 0 ? [] : (rest + text.slice(0, end)).split('\n');
       rest = end < 0 ? rest + text : text.slice(end + 1);

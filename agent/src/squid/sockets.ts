@@ -1,4 +1,5 @@
-// The kernel's view of client connections, through `ss`: their names, their bytes so far, and closing them. Used by both processes.
+// The kernel's view of client connections, through `ss`: their names, their bytes so far, and
+// closing them. Both processes use this file.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -11,8 +12,8 @@ export interface Socket {
   connection: string;
   port: number;
   /**
-   * Names this one socket, for ever: a later one of the same connection name has another. It is the kernel's
-   * cookie and, since cookies begin anew with the machine, the boot.
+   * Identifies this socket for ever: a later one of the same connection name has another. It is the
+   * kernel's cookie and the boot, since cookies start again after a reboot.
    */
   cookie: string;
   /** Payload bytes received from the client, and sent to it. */
@@ -21,13 +22,16 @@ export interface Socket {
 }
 
 const most_output_bytes = 256 * 1024 * 1024;
-/** How many connections one call closes: the filter is an argument, and arguments have an end. */
+/** How many connections one call closes: the filter is an argument, and its length is limited. */
 const killed_at_once = 200;
 
-/** Client connections that can still carry data. Those of Squid that wait for their end are left out. */
+/**
+ * Client connections that can still carry data. Those of Squid that wait for their end are left
+ * out.
+ */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
 
-/** The name of a client connection, as lines, sockets and decisions know it. */
+/** The name of a client connection, as lines, sockets and decisions use it. */
 export function connectionName(
   source: string,
   source_port: number | string,
@@ -41,7 +45,10 @@ export function sourceOf(connection: string): string {
   return connection.slice(0, connection.lastIndexOf(':'));
 }
 
-/** Lists the client connections of these ports, of one address of this machine if it listens on that alone. */
+/**
+ * Lists the client connections of these ports; only those of `host`, if it listens on a single
+ * address.
+ */
 export async function listSockets(ports: readonly number[], host?: string): Promise<Socket[]> {
   if (ports.length === 0) return [];
   const { stdout } = await run('ss', ['-tinHOe', ...states, socketFilter(ports, host)], {
@@ -51,17 +58,17 @@ export async function listSockets(ports: readonly number[], host?: string): Prom
   return parseSockets(stdout);
 }
 
-/** The kernel's name for the time since the machine started; enough of it to know it by. */
+/** The kernel's id of this boot, shortened. */
 export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').slice(0, 8);
 
-/** Closes client connections at once. Errors: without the right to do so (CAP_NET_ADMIN). */
+/** Closes client connections at once. Errors: the right is missing (CAP_NET_ADMIN). */
 export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
   for (let at = 0; at < connections.length; at += killed_at_once) {
     const filters = connections.slice(at, at + killed_at_once).flatMap((connection) => {
       const match = /^([\w.:%-]+):(\d+)>(\d+)$/.exec(connection);
       if (!match) return [];
       const [, source = '', source_port, port] = match;
-      // Squid listens on IPv6 for both families: then IPv4 clients are known by mapped addresses.
+      // Squid listens on IPv6 for both families, so IPv4 clients have mapped addresses.
       const spellings = source.includes(':') ? [`[${source}]`] : [source, `[::ffff:${source}]`];
       return spellings.map(
         (ip) => `( dst ${ip}:${source_port} and sport = :${port}${andHost(host)} )`,
@@ -74,7 +81,7 @@ export async function killSockets(connections: readonly string[], host?: string)
   }
 }
 
-/** Another node may have the same ports on another address. */
+/** Another node may use the same ports on another address. */
 export function socketFilter(ports: readonly number[], host: string | undefined): string {
   return `${portFilter(ports)}${andHost(host)}`;
 }
@@ -84,7 +91,7 @@ function andHost(host: string | undefined): string {
   return ` and src ${host.includes(':') ? `[${host}]` : host}`;
 }
 
-/** `ss` understands ranges: ports that follow one another become one. */
+/** `ss` understands ranges: consecutive ports become one. */
 export function portFilter(ports: readonly number[]): string {
   const sorted = [...new Set(ports)].sort((a, b) => a - b);
   const ranges: Array<[number, number]> = [];
@@ -99,7 +106,7 @@ export function portFilter(ports: readonly number[]): string {
   return `( ${filters.join(' or ')} )`;
 }
 
-/** Reads lines of `ss -tinHOe`; those without a peer or without counts are left out. */
+/** Reads lines of `ss -tinHOe`; lines without a peer or without counts are left out. */
 export function parseSockets(text: string): Socket[] {
   const sockets: Socket[] = [];
   for (const line of text.split('\n')) {
@@ -115,7 +122,7 @@ export function parseSockets(text: string): Socket[] {
       cookie: `${cookie}@${boot}`,
       // The kernel counts the client's end as a byte.
       up: fieldOf(line, 'bytes_received') - (line.startsWith('CLOSE-WAIT') ? 1 : 0),
-      // Bytes that were sent again reached the client once.
+      // Retransmitted bytes reached the client only once.
       down: fieldOf(line, 'bytes_sent') - fieldOf(line, 'bytes_retrans'),
     });
   }

@@ -1,11 +1,15 @@
-// Copies of the certificate of the TLS ports for Squid's user: the key of the operator may be for root alone.
+// Copies of the TLS ports' certificate for Squid's user: the operator's key may be readable by root
+// only.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceDurably } from '../../../../kit/src/durable.ts';
 import type { KeyPair } from '../../certificate.ts';
 import type { Config } from '../../config.ts';
 
-/** Writes them under a name of their own, since the configuration in force needs those that it names. Errors: those of the disk. */
+/**
+ * Writes them under a name of their own: the configuration in force still needs the files that it
+ * names. Errors: those of the disk.
+ */
 export function copyCertificate(
   dir: string,
   name: string,
@@ -23,7 +27,7 @@ export function copyCertificate(
   return files;
 }
 
-/** Removes those that a configuration does not name; all, without one. */
+/** Removes the copies that a configuration does not name; all of them if there is none. */
 export function removeOldCopies(dir: string, conf: string): void {
   const text = existsSync(conf) ? readFileSync(conf, 'utf8') : '';
   for (const name of readdirSync(dir)) {

@@ -1,24 +1,31 @@
-// A bound on what the lines of Squid's log may claim, since whoever takes over Squid's user can write any: per connection what
-// the kernel counted, and beyond that, all lines together, what the machine carried.
+// A bound on what lines of Squid's log may claim, since an attacker with the rights of Squid's user
+// can write any line. Each connection may claim what the kernel counted; beyond that, all lines
+// together may claim what the machine carried.
 import { readFileSync } from 'node:fs';
 import type { Bytes } from './connection.ts';
 
-/** A line of a connection that ended comes so late at most, see `longest_wait_seconds` of connections.ts. */
+/**
+ * The line of an ended connection comes at most this late, see `longest_wait_seconds` of
+ * connections.ts.
+ */
 const window_seconds = 660;
-/** Samples of the machine's count are kept so far apart. */
+/** The interval between samples of the machine's count. */
 const sample_seconds = 10;
-/** A request that reached an origin is some packets at least: so also lines of a few bytes are bounded. */
+/**
+ * A request that reached an origin takes at least a few packets. This also bounds lines of a few
+ * bytes.
+ */
 const least_charge_bytes = 256;
-/** Of the time before a machine was started anew, whose count is gone: 100 Gbit/s. */
+/** Assumed for the time before a reboot, whose count is lost: 100 Gbit/s. */
 const plausible_bytes_per_second = 12.5e9;
 /** A clock that jumps must not end the window. */
 const longest_step_seconds = 60;
 
-/** Told to the operator. */
+/** The sentence for the operator. */
 export const forgedFault =
   "Squid's log holds lines that Squid cannot have written; they are not billed. Squid's user may be taken over: see docs/faults.md.";
 
-/** The counts at a time of the window. */
+/** The counts at one time in the window. */
 interface Sample {
   time: number;
   carried: number;
@@ -30,24 +37,27 @@ export class Claims {
   #samples: Sample[] = [];
   #time = 0;
   #now: number | undefined;
-  /** The machine's count, in all; undefined: it does not say, and nothing is bounded. */
+  /**
+   * The machine's total count; undefined: the system does not provide it, and nothing is bounded.
+   */
   #total: number | undefined;
   #claimed = 0;
 
-  /** `carried`: the bytes that this machine has sent and received since it was started. */
+  /** `carried`: the bytes that this machine has sent and received since it booted. */
   constructor(carried: () => number | undefined) {
     this.#carried = carried;
   }
 
-  /** The machine's count, as it was looked at last. */
+  /** The machine's count when it was last read. */
   get carried(): number | undefined {
     return this.#total;
   }
 
   /**
-   * Begins anew with the lines after a cursor, of so many seconds: they may claim what the machine carried since its
-   * start; when that came after the cursor, also what a fast machine can carry in that time. `then`: the count at the
-   * cursor. A container that is started anew counts anew, on the same machine.
+   * Starts again with the lines after a cursor that is this many seconds old. They may claim what
+   * the machine carried since it booted; if it booted after the cursor, also what a fast machine
+   * can carry in that time. `then`: the count at the cursor. A restarted container counts from
+   * zero, on the same machine.
    */
   begin(seconds: number, isSameBoot: boolean, then = 0): void {
     const isSameCount = isSameBoot && then <= (this.#carried() ?? 0);
@@ -58,7 +68,7 @@ export class Claims {
     this.#claimed = 0;
   }
 
-  /** Looks at what the machine carried by now. Epoch seconds. */
+  /** Reads what the machine has carried so far. Epoch seconds. */
   look(now: number): void {
     this.#total = this.#carried();
     const step = Math.min(Math.max(now - (this.#now ?? now), 0), longest_step_seconds);
@@ -68,13 +78,16 @@ export class Claims {
     if (last && this.#time - last.time >= sample_seconds && this.#total !== undefined) {
       this.#samples.push({ time: this.#time, carried: this.#total, claimed: this.#claimed });
     }
-    // One that is older than the window is where the window begins.
+    // The newest sample that is older than the window marks its beginning.
     while ((this.#samples[1]?.time ?? this.#time) < this.#time - window_seconds) {
       this.#samples.shift();
     }
   }
 
-  /** Whether a line may claim so many bytes of a connection, of which the kernel counted these. It is charged for the rest. */
+  /**
+   * Whether a line may claim these bytes of a connection, given what the kernel counted. The
+   * difference is charged.
+   */
   admit(claimed: Bytes, counted: Bytes): boolean {
     const [first] = this.#samples;
     if (this.#total === undefined || !first) return true;
@@ -88,8 +101,9 @@ export class Claims {
 }
 
 /**
- * The bytes that this machine sent and received by IP since it was started; undefined where the kernel does not tell. Each byte that
- * a proxy bills is in it twice at least: it came from one side, or was made here, and went to the other, or was not taken.
+ * The IP bytes that this machine sent and received since it booted; undefined if the kernel does
+ * not provide them. Each byte that a proxy bills is in it at least twice: it came in or was made
+ * here, and it went out or was refused.
  */
 export function carriedBytes(): number | undefined {
   try {
@@ -105,7 +119,7 @@ export function carriedBytes(): number | undefined {
   }
 }
 
-/** Without IPv6 there is no such file. */
+/** Without IPv6 the file does not exist. */
 function octetsOfIpv6(): number {
   try {
     const text = readFileSync('/proc/net/snmp6', 'latin1');

@@ -1,28 +1,30 @@
-// One client connection of a Squid, as the agent knows it: its state, its owner, its bytes.
+// One client connection of a Squid, as the agent knows it: its state, its owner, and its bytes.
 //
-// The owner of a connection is the authority by which a decider let it in: it says who pays for the bytes, and when
-// the connection must be closed. Three sources speak of a connection, by its name `SOURCE:PORT>LOCALPORT`:
+// The owner of a connection is the authority by which a decider let it in: it says who pays for the
+// bytes, and when the connection must be closed. Three sources report on a connection, by its name
+// `SOURCE:PORT>LOCALPORT`:
 //   - the kernel's list, each second: which connections there are, and their bytes so far;
-//   - the deciders, which hold the policy: the owners. They hear each list, and know their half (decider/connections.ts);
-//   - Squid's log: the exact bytes of each request or tunnel that is over, and who pays for them.
+//   - the deciders, which hold the policy: the owners. They get each list (decider/connections.ts);
+//   - Squid's log: the exact bytes of each finished request or tunnel, and who pays for them.
 //
 //                the kernel lists it             a decider died
 //   (unknown) ──────────────────────► unowned ────────────────────► suspect ──3 lists──► closed
 //       │                                │                             │
-//       │ a leaving decider              │ a decider tells its owner   │ a decider tells its owner
-//       │ tells its owner                ▼                             │
+//       │ a leaving decider              │ a decider reports           │ a decider reports
+//       │ reports its owner              ▼ its owner                   │ its owner
 //       └───────────► unlisted ───────► open ◄─────────────────────────┘
 //                        the kernel      │
 //                        lists it        │ revoked
 //                                        ▼
 //                                     closing
 //
-//   From each of these, when the kernel lists it no more:
-//       ──► ended      if bytes of it were counted ahead: until its line in the log corrects them
+//   From each of these, when the kernel no longer lists it:
+//       ──► ended      if bytes were counted ahead: until its line in the log corrects them
 //       ──► unlisted   if its owner is known: until a decider has responded to such a list
 //       ──► (unknown)  otherwise, and after that
 //
-// Bytes are counted ahead of one connection, and set off against its own line, the next of its name (docs/decisions/0033).
+// Bytes counted ahead are set off against the connection's own line, the next of its name
+// (docs/decisions/0033).
 import type { Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
@@ -30,40 +32,52 @@ import type { Socket } from '../sockets.ts';
 import type { MeterLog } from './meter_log.ts';
 
 export type State =
-  /** A decider let it in; the kernel's list does not show it: not yet, or no longer. */
+  /** A decider let it in, but it is not on the kernel's list: not yet, or no longer. */
   | 'unlisted'
-  /** Listed without an owner: most likely no request was let in on it yet. */
+  /** Listed without an owner: most likely no request has been let in on it yet. */
   | 'unowned'
-  /** Without an owner, and a decider died that may have let it in: since it could never be revoked, it is closed. */
+  /**
+   * Without an owner, and a decider died that may have let it in. It is closed, since it could
+   * never be revoked.
+   */
   | 'suspect'
-  /** Listed, and its owner is known. */
+  /** Listed, with a known owner. */
   | 'open'
-  /** Revoked: the kernel was told to close it, and lists it still. */
+  /** Revoked: the kernel was asked to close it, and still lists it. */
   | 'closing'
-  /** Gone. Bytes of it were counted ahead; its line in the log, which is to come, says how many there were. */
+  /**
+   * Gone, after bytes were counted ahead. Its line in the log is still to come, and has the exact
+   * number.
+   */
   | 'ended';
 
 export interface Connection {
   state: State;
   /** The number of its Squid. */
   squid: number;
-  /** As a decider told last. */
+  /** As a decider last reported. */
   owner: Authority | undefined;
-  /** A leaving decider told its owner: the next list may be from before the connection. */
+  /** A leaving decider reported its owner; the next list may be older than the connection. */
   isAnnounced: boolean;
-  /** As the kernel listed it last; undefined while unlisted. */
+  /** As the kernel last listed it; undefined while unlisted. */
   socket: Socket | undefined;
-  /** Bytes of its requests that are over, billed or not. */
+  /** Bytes of its finished requests, billed or not. */
   base: Bytes;
-  /** `base` was transferred before the journal was begun: its next line holds bytes that are not to be told. */
+  /**
+   * `base` was transferred before the journal began: its next line contains bytes that must not be
+   * reported.
+   */
   isLeft: boolean;
-  /** The bytes of its request that is not over, as a poll told them last, under a name that is its own for ever. */
+  /**
+   * The bytes of its unfinished request, as the last poll reported them, under a name that is never
+   * used again.
+   */
   ahead: Traffic | undefined;
-  /** The cookie of the connection that had its name last, and is over. */
+  /** The cookie of the previous connection of this name, which is over. */
   over: string | undefined;
-  /** Lists that it has been a suspect in. */
+  /** The number of lists in which it has been a suspect. */
   waited: number;
-  /** When it ended; epoch seconds. */
+  /** When it ended, in epoch seconds. */
   ended_at: number | undefined;
 }
 
@@ -72,25 +86,27 @@ export interface Bytes {
   down: number;
 }
 
-/** A Squid, as far as its connections are concerned. */
+/** The part of a Squid that its connections depend on. */
 export interface TrackedSquid {
   readonly number: number;
   readonly log: MeterLog;
-  /** The ports that it listens on. Undefined: not known yet. */
+  /** The ports that it listens on; undefined: not known yet. */
   readonly ports: readonly number[] | undefined;
   readonly tls_ports: ReadonlySet<number>;
-  /** The start that this agent made last: another Squid than before. */
+  /** The last start by this agent; it changes with each new Squid. */
   readonly start?: string | undefined;
-  /** The last counts of the sockets that were destroyed until that start, by cookie. */
+  /** By cookie: the last counts of the sockets that were destroyed before that start. */
   readonly destroyed?: ReadonlyMap<string, Socket> | undefined;
   /**
-   * Tells its deciders which connections are listed, and hands the owners that they tell to `take`.
-   * False: no decider responded, and no connection may be forgotten by this list.
+   * Sends its deciders the list of connections, and passes the owners that they report to `take`.
+   * False: no decider responded, so this list must not drop any connection.
    */
   sendList(listed: string[], take: (owners: Opened) => void): Promise<boolean>;
 }
 
-/** The kernel counts TLS bytes; the bytes inside are a little less, and the first ones are the handshake. */
+/**
+ * The kernel counts TLS bytes. The payload is a little less, and the first bytes are the handshake.
+ */
 const tls_share = 0.97;
 const tls_handshake_bytes = 8192;
 
@@ -98,7 +114,7 @@ type ConnectionParts = Partial<
   Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead' | 'over'>
 >;
 
-/** A connection that a list shows, by its socket, or whose owner a decider told. */
+/** A connection that a list shows, with its socket, or whose owner a decider reported. */
 export function create(squid: number, parts: ConnectionParts): Connection {
   const { owner, socket, isAnnounced = false, base = sum(), isLeft = false, ahead, over } = parts;
   const state = socket === undefined ? 'unlisted' : owner ? 'open' : 'unowned';
@@ -106,7 +122,9 @@ export function create(squid: number, parts: ConnectionParts): Connection {
   return { state, squid, owner, isAnnounced, socket, base, isLeft, ahead, over, ...times };
 }
 
-/** The bytes of a connection's request that is not over; undefined when there are none, or no owner pays. */
+/**
+ * The bytes of a connection's unfinished request; undefined if there are none, or no owner pays.
+ */
 export function openTraffic(
   { owner, base, socket, squid, ahead }: Connection,
   tls_ports: ReadonlySet<number>,
@@ -131,7 +149,7 @@ export function sum(...all: Array<Bytes | undefined>): Bytes {
   return total;
 }
 
-/** Bytes less others, and never below zero. */
+/** The bytes less others, never below zero. */
 export function beyond(bytes: Bytes, others: Bytes): Bytes {
   return {
     up: Math.max(0, bytes.up - others.up),
@@ -139,7 +157,7 @@ export function beyond(bytes: Bytes, others: Bytes): Bytes {
   };
 }
 
-/** Of two sums of the same lines, of which one may lack some. */
+/** The larger of two sums of the same lines, of which either may lack some. */
 export function larger(bytes: Bytes, other: Bytes): Bytes {
   return { up: Math.max(bytes.up, other.up), down: Math.max(bytes.down, other.down) };
 }

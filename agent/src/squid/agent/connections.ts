@@ -1,4 +1,5 @@
-// The client connections of this node's Squids: all that the agent knows of each, from its first request to its last byte.
+// The client connections of this node's Squids: all that the agent knows of each, from its first
+// request to its last byte.
 import type { Finished, Poll, Stored, Traffic } from '../../engine.ts';
 import type { Authority } from '../../policy/decide.ts';
 import type { Opened } from '../protocol.ts';
@@ -18,42 +19,63 @@ import {
 import { basesOf, type Cursor, cursorOfSquids, isSame, leave, restore } from './cursor.ts';
 import type { MeterLine } from './meter_log.ts';
 
-/** A Squid's death is noticed a moment after it: by then a few polls have read its log. */
+/** A Squid's death is noticed a little late; by then a few polls have read its log. */
 const polls_lately = 5;
-/** So long the line of one that ended is waited for: the other end is closed first. With the disk full it never comes. */
+/**
+ * How long to wait for the line of an ended connection: the other end is closed first. With a full
+ * disk it never comes.
+ */
 const longest_wait_seconds = 600;
-/** Lists after a decider's death in which suspects are looked for: the first may be from just before it. */
+/**
+ * The number of lists after a decider's death that are searched for suspects: the first may be
+ * older than the death.
+ */
 const searched_lists = 2;
-/** In so many lists a decider may tell the owner of a suspect: the next decider responds within one. */
+/**
+ * A decider may report the owner of a suspect within this many lists: the next decider responds
+ * within one.
+ */
 const most_lists_of_suspect = 3;
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
   readonly #closeSuspects: (squid: number, connections: string[]) => void;
-  /** Those that have not ended, by name. */
+  /** Connections that have not ended, by name. */
   #live = new Map<string, Connection>();
-  /** Those in the state `ended`, by name: another one may have the name already. */
+  /** Connections in the state `ended`, by name: another one may already have the same name. */
   #ended = new Map<string, Connection>();
-  /** By Squid: lists in which suspects are still to be looked for. */
+  /** By Squid: how many more lists are searched for suspects. */
   readonly #searches = new Map<number, number>();
-  /** The logs and sockets that were there when the engine started: a new journal begins behind them. */
+  /** The logs and sockets at the engine's start: a new journal begins after them. */
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
-  /** The cursor that the last poll told: all that is known here goes on from it. */
+  /** The cursor of the last poll: everything here continues from it. */
   #lastCursor: Cursor | undefined;
-  /** The bytes of the lines that the last polls found of connections that were not listed, by name, the newest first. */
+  /**
+   * From the last polls, newest first: by name, the bytes of lines for connections that were not
+   * listed.
+   */
   #lately: Map<string, Bytes & { squid: number }>[] = [];
-  /** Those that the last lists missed with nothing counted ahead, by name, the newest first. */
+  /**
+   * From the last lists, newest first: by name, connections that vanished with nothing counted
+   * ahead.
+   */
   #gone: Map<string, Connection>[] = [];
   readonly #claims: Claims;
   #isImplausible = false;
-  /** The cookies that the kernel had told when a Squid's death was counted: no later one had those connections. */
+  /**
+   * The cookies that the kernel had reported when a Squid's death was counted: no later Squid had
+   * those connections.
+   */
   readonly #spent = new Set<string>();
 
   constructor(options: {
     listSockets: (ports: readonly number[]) => Promise<Socket[]>;
-    /** Called for the suspects whose time is over, at each list until they are gone. */
+    /** Called at each list with the suspects whose time is up, until they are gone. */
     closeSuspects: (squid: number, connections: string[]) => void;
-    /** The bytes that the machine sent and received since its start; undefined: not known, and lines are not bounded. */
+    /**
+     * The bytes that the machine sent and received since it booted; undefined: not known, and lines
+     * are not bounded.
+     */
     carried?: () => number | undefined;
   }) {
     this.#claims = new Claims(options.carried ?? (() => undefined));
@@ -66,14 +88,17 @@ export class Connections {
     return (this.#live.get(name) ?? this.#ended.get(name))?.state;
   }
 
-  /** Whether lines claimed more than there can have been, and were left out; until the agent is started again. */
+  /**
+   * Whether lines claimed more than is possible, and were left out; it stays so until the agent
+   * restarts.
+   */
   get isImplausible(): boolean {
     return this.#isImplausible;
   }
 
   // ---- Deciders ---------------------------------------------------------------------------
 
-  /** Notes the owners that a leaving decider tells. */
+  /** Notes the owners that a leaving decider reports. */
   announce(squid: number, owners: Opened): void {
     this.#setOwners(squid, owners);
     for (const [name] of owners) {
@@ -82,19 +107,22 @@ export class Connections {
     }
   }
 
-  /** The connections of a Squid whose owners are known. */
+  /** The connections of a Squid with a known owner. */
   owners(squid: number): Opened {
     return [...this.#live].flatMap(([name, { squid: number, owner }]) =>
       number === squid && owner ? [[name, owner] as [string, Authority]] : [],
     );
   }
 
-  /** Has the next lists searched for suspects: a decider is gone that did not tell the owners it knew. */
+  /**
+   * Has the next lists searched for suspects: a decider died without reporting the owners that it
+   * knew.
+   */
   search(squid: number): void {
     this.#searches.set(squid, searched_lists);
   }
 
-  /** Notes that a connection is revoked and about to be closed; false when that was known. */
+  /** Notes that a connection is revoked and about to be closed; returns false if that was known. */
   revoke(name: string): boolean {
     const connection = this.#live.get(name);
     if (connection?.state === 'closing') return false;
@@ -115,10 +143,10 @@ export class Connections {
     }
   }
 
-  /** Tells a Squid's deciders the list that was taken, and takes their response. */
+  /** Sends a Squid's deciders the current list, and applies their response. */
   async #sendList(squid: TrackedSquid, isExtra: boolean): Promise<void> {
     const { number, ports } = squid;
-    // An empty list would have them forget all that is open.
+    // With an empty list they would drop all open connections.
     if (!ports) return;
     const listed = [...this.#live].flatMap(([name, connection]) =>
       connection.squid === number && connection.socket ? [name] : [],
@@ -134,7 +162,7 @@ export class Connections {
     if (overdue.length > 0) this.#closeSuspects(number, overdue);
   }
 
-  /** Searches a list for suspects, and counts it for those that are known; returns those to close. */
+  /** Searches a list for suspects, and counts it for the known ones; returns those to close. */
   #countSuspects(squid: number): string[] {
     const searches = this.#searches.get(squid) ?? 0;
     if (searches > 0) this.#searches.set(squid, searches - 1);
@@ -154,7 +182,10 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /** Call it once, when the engine starts: by then nothing can have been told of what these Squids transfer. */
+  /**
+   * Call it once, when the engine starts, before anything that these Squids transfer can have been
+   * reported.
+   */
   async begin(squids: readonly TrackedSquid[], now?: number): Promise<void> {
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     const logs: Cursor['logs'] = {};
@@ -165,7 +196,10 @@ export class Connections {
     this.#begun = { logs, sockets };
   }
 
-  /** The traffic since the cursor. One call at a time; extra ones count for no waiting. Errors: the next one tells it. */
+  /**
+   * The traffic since the cursor. One call at a time; extra polls do not count for suspects.
+   * Errors: the next call reports the traffic.
+   */
   async poll(
     cursor: unknown,
     squids: readonly TrackedSquid[],
@@ -177,7 +211,8 @@ export class Connections {
     const isNext = this.#lastCursor !== undefined && isSame(from, this.#lastCursor);
     const logs = from?.logs ?? this.#begun.logs;
     const starts = squids.map(({ start }) => start);
-    // The log first: a request that ends after it was read is still listed, or read at the next poll.
+    // The log is read first: a request that ends after that is still listed, or read at the next
+    // poll.
     const parts = await Promise.all(squids.map(({ log }) => log.read(logs[log.path], now)));
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     if (!isNext) {
@@ -202,7 +237,7 @@ export class Connections {
         if ('start' in entry) {
           const destroyed = entry.start === squid.start ? squid.destroyed : undefined;
           finished.push(...this.#finish(squid, destroyed, entry.at));
-          // Lines of a dead Squid are of no connection that is listed.
+          // Lines of a dead Squid do not belong to any listed connection.
           for (const connection of ofSquid) logged.delete(connection);
         } else {
           const { connection } = entry;
@@ -212,7 +247,7 @@ export class Connections {
         }
       }
     }
-    // The log of one that was started meanwhile may tell later of connections in this list.
+    // A Squid that was started meanwhile may log lines of connections in this list only later.
     const listed = squids.filter(({ ports, start }, index) => ports && start === starts[index]);
     this.#takeList(listed, sockets, logged, now);
     this.#giveUp(finished, now);
@@ -221,19 +256,22 @@ export class Connections {
     const open: Traffic[] = [];
     for (const [name, connection] of this.#live) {
       if (this.#ended.has(name)) continue;
-      // Bytes that were told once are told until their line comes.
+      // Once bytes were reported, they are reported until their line comes.
       connection.ahead = openTraffic(connection, tls) ?? connection.ahead;
       if (connection.ahead) open.push(connection.ahead);
     }
     const withoutStart = [...this.#ended].filter(([, { isLeft }]) => isLeft);
-    // A cursor that differs is written to the disk: an idle machine's stays as it is.
+    // A changed cursor is written to disk, so an idle machine's cursor must not change.
     const isIdle = parts.every(({ entries }) => entries.length === 0);
     const carried = isIdle ? (from as Cursor | undefined)?.carried : this.#claims.carried;
     this.#lastCursor = { logs: positions, bases: basesOf(withoutStart, this.#live), boot, carried };
     return { finished, open, cursor: this.#lastCursor };
   }
 
-  /** Counts to their end the connections of a Squid that died. Call it after a poll that began after the death. */
+  /**
+   * Counts the connections of a dead Squid to their end. Call it after a poll that began after the
+   * death.
+   */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     const finished = this.#finish(squid, destroyed, now);
     for (const [name, { squid: number }] of this.#live) {
@@ -242,10 +280,13 @@ export class Connections {
     return finished;
   }
 
-  /** Counts what a dead Squid had, and forgets it: by what the kernel said as it destroyed it, or by its last list. */
+  /**
+   * Counts what a dead Squid had, and drops it: by the kernel's last counts of its sockets, or by
+   * its last list.
+   */
   #finish(squid: TrackedSquid, said: TrackedSquid['destroyed'], now: number): Finished[] {
     this.#addYoung(squid, said ?? new Map());
-    // The next one's connections may have the same names.
+    // The next Squid's connections may have the same names.
     for (const names of this.#lately) {
       for (const [name, line] of names) if (line.squid === squid.number) names.delete(name);
     }
@@ -255,11 +296,12 @@ export class Connections {
         const { socket, owner, isAnnounced } = connection;
         if (connection.squid !== squid.number || !socket) continue;
         all.delete(name);
-        // The kernel said nothing: one that died earlier. The owner may be of the name's next connection, with a later Squid.
+        // Without the kernel's counts, this Squid died earlier. The owner may be that of the next
+        // connection of this name, with a later Squid.
         const next = { owner, isAnnounced, over: socket.cookie };
         if (!said && owner && all === this.#live) all.set(name, create(connection.squid, next));
         const last = said?.get(socket.cookie);
-        // The client's end, which comes in response to Squid's, looks like a byte: rather one too few.
+        // The client's end, sent in response to Squid's, looks like a byte. Better one too few.
         if (last) connection.socket = { ...last, up: Math.max(socket.up, last.up - 1) };
         else if (all !== this.#live && !connection.ahead) continue;
         const final = openTraffic(connection, squid.tls_ports) ?? connection.ahead;
@@ -269,7 +311,10 @@ export class Connections {
     return finished;
   }
 
-  /** Adds the connections of a dead Squid that came after the last poll, each with what its name's lines have told. */
+  /**
+   * Adds the connections of a dead Squid that began after the last poll, each with the bytes of its
+   * name's lines.
+   */
   #addYoung(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>): void {
     const newest = new Map<string, Socket>();
     for (const last of destroyed.values()) {
@@ -281,7 +326,7 @@ export class Connections {
       const { socket, owner, base = sum(), over } = this.#live.get(name) ?? {};
       if (socket || over === last.cookie) continue;
       const lines = this.#lately.flatMap((names) => names.get(name) ?? []);
-      // How much TLS added to what a line told is not known.
+      // How much TLS added to a line's bytes is unknown.
       if (lines.length > 0 && squid.tls_ports.has(last.port)) continue;
       const ended = [this.#ended, ...this.#gone].map((all) => all.get(name)?.socket?.cookie);
       if (ended.includes(last.cookie)) continue;
@@ -290,7 +335,7 @@ export class Connections {
     }
   }
 
-  /** Begins anew by what is stored, but for the owners. */
+  /** Starts again from the stored state, but keeps the owners. */
   #restore(
     from: Cursor | undefined,
     squids: readonly TrackedSquid[],
@@ -311,7 +356,10 @@ export class Connections {
     }
   }
 
-  /** Whether the line is of one that is listed, or was and waited for it. */
+  /**
+   * Applies a line; returns whether it belongs to a listed connection, or to an ended one that
+   * waited for it.
+   */
   #takeLine(
     { connection: name, owner, up, down, at }: MeterLine,
     finished: Finished[],
@@ -322,30 +370,30 @@ export class Connections {
     const connection = this.#ended.get(name) ?? gone?.get(name) ?? live;
     const { ahead, isLeft, base = sum() } = connection ?? {};
     const rest = isLeft ? beyond({ up, down }, base) : { up, down };
-    // The kernel's own counts stand for a line that is left out.
+    // The kernel's own counts replace a line that is left out.
     const counted = larger(beyond(connection?.socket ?? sum(), base), ahead ?? sum());
     if (owner && !this.#claims.admit(rest, counted)) {
       this.#isImplausible = true;
       return true;
     }
-    // Bytes that were counted ahead for another user, or turn out to be billed to none, are taken back.
+    // Bytes that were counted ahead for another user, or are not billed after all, are taken back.
     const isOwn = ahead && ahead.account === owner?.account && ahead.user === owner.user;
     if (ahead && !isOwn) finished.push({ ...ahead, up: 0, down: 0, at });
     const trafficName = isOwn ? ahead.connection : name;
     if (owner) finished.push({ connection: trafficName, ...owner, ...rest, at });
-    // The first line after a connection ended is that connection's last.
+    // The first line after a connection's end is its last.
     if (this.#ended.delete(name)) return true;
-    // That of a request that was counted ahead is no other connection's.
+    // The line of a request that was counted ahead belongs to no other connection.
     if (!ahead) logged.set(name, sum({ up, down }, logged.get(name)));
     if (!connection) return false;
-    // Of one that was left rather too much: how much of this request came before is not known.
+    // How much of this request came before the journal is unknown, so rather too much is left out.
     connection.base = sum(connection.base, { up, down });
     connection.isLeft = false;
     connection.ahead = undefined;
     return live?.socket !== undefined;
   }
 
-  /** Takes the kernel's list of these Squids. */
+  /** Applies the kernel's list of these Squids. */
   #takeList(
     squids: readonly TrackedSquid[],
     sockets: readonly Socket[],
@@ -368,7 +416,8 @@ export class Connections {
         continue;
       }
       if (previous) this.#end(connection, previous, now);
-      // Lines of an earlier connection of this name may be among those logged: then it is told a little late.
+      // These lines may be from an earlier connection of this name. Then its bytes are reported a
+      // little late.
       const base = logged.get(connection);
       const { owner, isAnnounced } = previous ?? {};
       this.#live.set(connection, create(squid, { owner, isAnnounced, socket, base }));
@@ -383,13 +432,16 @@ export class Connections {
     }
   }
 
-  /** The connection is gone. Bytes of it that were told, or left out, have a line in the log that is to come. */
+  /**
+   * The connection is gone. If bytes of it were reported, or left out, its line in the log is still
+   * to come.
+   */
   #end(name: string, connection: Connection, now: number): void {
     if (!connection.ahead && !connection.isLeft) this.#gone[0]?.set(name, connection);
     else this.#ended.set(name, { ...connection, state: 'ended', ended_at: now });
   }
 
-  /** A connection whose line never came counts as it was counted ahead. */
+  /** If the line of a connection never comes, the bytes counted ahead stand. */
   #giveUp(finished: Finished[], now: number): void {
     for (const [name, connection] of this.#ended) {
       connection.ended_at ??= now;

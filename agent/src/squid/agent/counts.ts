@@ -1,10 +1,14 @@
-// The counts of the Squids for the metrics: decisions as their deciders told them, open connections, and which of them run.
+// The counts of the Squids for the metrics: their deciders' decisions, open connections, and which
+// of them run.
 import type { EngineCounts } from '../../engine.ts';
 import { DecisionTally } from '../../policy/decision_tally.ts';
 import type { Socket } from '../sockets.ts';
 import type { Worker } from './worker.ts';
 
-/** `sockets`: the last list of client connections; `starts`: by Squid, how often this agent started it. */
+/**
+ * `sockets`: the last list of client connections. `starts`: by Squid, how often this agent started
+ * it.
+ */
 export function countsOf(
   workers: readonly Worker[],
   sockets: readonly Socket[],

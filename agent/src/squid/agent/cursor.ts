@@ -1,20 +1,21 @@
-// The cursor of a poll of Squids: how far each log was read, and what was logged of connections that live on.
+// The cursor of a poll of Squids: how far each log was read, and the bytes logged for connections
+// that are still open.
 import type { Traffic } from '../../engine.ts';
 import type { Socket } from '../sockets.ts';
 import { type Connection, create } from './connection.ts';
 import type { LogPosition } from './meter_log.ts';
 
-/** Stored with what was counted, and of no use without it: together they say what is counted already. */
+/** Stored with the counts, and useless without them: together they say what has been counted. */
 export interface Cursor {
   logs: Record<string, LogPosition>;
   /** By connection. */
   bases: Record<string, [cookie: string, up: number, down: number, squid: number, isLeft?: true]>;
-  /** Of the machine: which of its starts, and what it had carried as the newest lines were read. */
+  /** The boot of the machine, and the bytes it had carried when the newest lines were read. */
   boot: string;
   carried?: number | undefined;
 }
 
-/** A stored cursor, where it is one of Squids: that of another engine tells nothing of them. */
+/** A stored cursor, if it is one of Squids: that of another engine says nothing about them. */
 export function cursorOfSquids(stored: unknown): Cursor | undefined {
   const { logs, bases } = (stored ?? {}) as Partial<Cursor>;
   return logs && bases ? (stored as Cursor) : undefined;
@@ -28,7 +29,7 @@ export function basesOf(...all: Array<Iterable<readonly [string, Connection]>>):
   for (const [connection, { socket, base, squid, isLeft }] of all.flatMap((entries) => [
     ...entries,
   ])) {
-    // A tunnel is a connection's only request: nothing was logged of it before.
+    // A tunnel is a connection's only request: nothing was logged before it.
     if (!socket || (base.up + base.down === 0 && !isLeft)) continue;
     const [cookie, up, down] = [socket.cookie, base.up, base.down];
     bases[connection] = isLeft ? [cookie, up, down, squid, true] : [cookie, up, down, squid];
@@ -36,7 +37,7 @@ export function basesOf(...all: Array<Iterable<readonly [string, Connection]>>):
   return bases;
 }
 
-/** The connections as they were stored, by name: each with what the next line of it is to be set off against. */
+/** The stored connections by name, each with the bytes to set off against its next line. */
 export function restore(
   { bases }: Cursor,
   counted: Iterable<Traffic>,
@@ -60,13 +61,14 @@ export function restore(
       continue;
     }
     const socket = socketOf(connection, cookie);
-    // Of two of a name one is over, and waits for its line: the one that was counted ahead.
+    // Of two connections of one name, one is over and waits for its line: the one that was counted
+    // ahead.
     (connected ? ended : live).set(connection, create(Number(squid), { socket, ahead }));
   }
   return { live, ended };
 }
 
-/** The connections that were open when a journal was begun: what they transferred until then is left out. */
+/** The connections that were open when a journal began: their bytes up to then are left out. */
 export function leave(sockets: readonly Socket[], squids: Numbered): Map<string, Connection> {
   return new Map(
     sockets.map((socket) => {
@@ -77,7 +79,7 @@ export function leave(sockets: readonly Socket[], squids: Numbered): Map<string,
   );
 }
 
-/** Whether a poll goes on where the last one ended. */
+/** Whether a poll continues where the last one ended. */
 export function isSame(from: unknown, last: Cursor): boolean {
   return from === last || JSON.stringify(from) === JSON.stringify(last);
 }

@@ -1,4 +1,5 @@
-// The agent's end of the line to the deciders of one Squid: asks them questions, and hands on the messages that they send.
+// The agent's end of the connection to the deciders of one Squid: asks them questions, and passes
+// their messages on.
 import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -20,13 +21,13 @@ import {
 
 export interface LinkEvents {
   onRevoked: (revoked: Revoked[]) => void;
-  /** A decider leaves, and says which connections it let in. */
+  /** A decider leaves, and reports the connections that it let in. */
   onOpened: (opened: Opened) => void;
-  /** A decider is gone that did not say so. */
+  /** A decider is gone without such a report. */
   onLost: () => void;
-  /** The connections of this Squid with their owners, for a decider that is new. */
+  /** The connections of this Squid with their owners, for a new decider. */
   opened: () => Opened;
-  /** The changes that are on no disk, after the last that a decider was told. */
+  /** The changes that are on no disk, after the last one sent to a decider. */
   unstored: (last: UnstoredChange | undefined) => UnstoredChange[];
 }
 
@@ -35,51 +36,55 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-/** A decider that is connected. */
+/** A connected decider. */
 interface Decider {
   socket: Socket;
   pending: Map<number, Pending>;
-  /** The connections that it was told are open. */
+  /** The open connections on the last list sent to it. */
   listed: ReadonlySet<string>;
-  /** The last change that it was told because it is on no disk. */
+  /** The last change sent to it because it is on no disk. */
   told: UnstoredChange | undefined;
   isLeaving: boolean;
-  /** The messages of this second that are no response. */
+  /** The messages of this second that are not responses. */
   messages: number;
-  /** So many bytes may wait for it. */
+  /** How many bytes may wait to be read by it. */
   most_unread: number;
 }
 
 /** A decider responds within milliseconds, unless it is stuck. */
 const response_milliseconds = 5000;
-/** The bounds on what Squid's user can send here, far above what deciders do. */
+/** Limits on what Squid's user can send here, far above what deciders need. */
 const limits = {
-  /** While Squid is reconfigured there are two, and for a moment those that were ended just before. */
+  /** While Squid is reconfigured there are two, and for a moment those that were just ended. */
   deciders: 8,
-  /** One message with the owners of all connections that a Squid can have is a fifth of it. */
+  /** A message with the owners of all connections that a Squid can have is a fifth of this. */
   message_bytes: 32 * 1024 * 1024,
   bytes_a_second: 64 * 1024 * 1024,
-  /** Messages that are no response. */
+  /** Messages that are not responses. */
   messages_a_second: 1000,
-  /** Left unread, but for changes that are on no disk, which are bounded where they are held. */
+  /** Bytes left unread, except changes that are on no disk: those are bounded elsewhere. */
   unread_bytes: 32 * 1024 * 1024,
 };
 const most_uses_at_once = 5000;
-/** A decider that has more tells it the next time; one that was taken over may have no end. */
+/**
+ * A decider that has more sends it the next time. One under an attacker's control might never end.
+ */
 const most_rounds_of_uses = 50;
 
-/** Raised when a decider, which is there, does not respond. */
+/** Raised when a connected decider does not respond. */
 export class DeciderSilent extends Error {}
 
-/** Raised when there is none: Squid starts another at once, and that one has to load first. */
+/**
+ * Raised when there is no decider: Squid starts another at once, and that one has to load first.
+ */
 export class DeciderAbsent extends Error {}
 
 export class DeciderLink {
   readonly path: string;
-  /** All that the deciders told of. */
+  /** All decisions that the deciders reported. */
   readonly decisions = new DecisionTally();
   #policy_size: PolicySize | undefined;
-  /** Last uses that the deciders told and that are not taken yet. */
+  /** Last uses that the deciders reported and that are not taken yet. */
   readonly #uses = new LastUsedTimes();
   readonly #events: LinkEvents;
   readonly #server: Server;
@@ -101,7 +106,7 @@ export class DeciderLink {
   async listen(group: number | undefined): Promise<void> {
     rmSync(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {
-      // Also behind it: an error is then of one connection that could not be taken.
+      // Later too: an error then concerns a single connection that could not be accepted.
       this.#server.on('error', reject);
       this.#server.listen(this.path, resolve);
     });
@@ -109,7 +114,7 @@ export class DeciderLink {
     if (group !== undefined) chownSync(this.path, -1, group);
   }
 
-  /** As a decider told it last. */
+  /** As a decider last reported it. */
   get policy_size(): PolicySize | undefined {
     return this.#policy_size;
   }
@@ -122,7 +127,7 @@ export class DeciderLink {
     return this.#deciders.size > 0;
   }
 
-  /** Resolves when a decider is there. Errors: none came in time. */
+  /** Resolves when a decider is connected. Errors: none connected in time. */
   async connected(milliseconds: number): Promise<void> {
     if (this.isConnected) return;
     await new Promise<void>((resolve, reject) => {
@@ -141,8 +146,8 @@ export class DeciderLink {
   }
 
   /**
-   * Asks all deciders; the responses are of those that are still there, the newest last.
-   * Errors: DeciderSilent when one does not respond, DeciderAbsent when none is left.
+   * Asks all deciders; returns the responses of those still connected, the newest last. Errors:
+   * DeciderSilent if one does not respond, DeciderAbsent if none is left.
    */
   ask<Name extends keyof Questions>(
     name: Name,
@@ -152,8 +157,8 @@ export class DeciderLink {
   }
 
   /**
-   * Tells which client connections are open, and hands each decider's response to `take`: it counts
-   * whatever another decider does. Errors: as of `ask`.
+   * Sends the list of open client connections, and passes each decider's response to `take`,
+   * whatever the others do. Errors: as for `ask`.
    */
   async takeList(connections: readonly string[], take: (opened: Opened) => void): Promise<void> {
     const listed = new Set(connections);
@@ -171,7 +176,7 @@ export class DeciderLink {
     );
   }
 
-  /** When authlist entries last let somebody in, of those that did since it was last asked. */
+  /** When authlist entries last let a connection in, for uses since the last call. */
   async takeLastUsed(): Promise<LastUsed[]> {
     try {
       for (let isMore = true, round = 0; isMore && round < most_rounds_of_uses; round += 1) {
@@ -186,7 +191,7 @@ export class DeciderLink {
         );
       }
     } catch {
-      // One that does not respond now tells it the next time.
+      // A decider that does not respond now reports them the next time.
     }
     return this.#uses.take();
   }
@@ -229,7 +234,7 @@ export class DeciderLink {
     for (const came of [...this.#waiting]) came();
   }
 
-  /** Once each; ahead of the question that is to find it applied. */
+  /** Sends each change once, before the question that should find it applied. */
   #sendUnstored(decider: Decider): void {
     const unstored = this.#events.unstored(decider.told);
     if (unstored.length === 0) return;
@@ -237,7 +242,7 @@ export class DeciderLink {
     decider.most_unread += this.#send(decider, { unstored });
   }
 
-  /** Cuts off one that does not read; returns how many bytes it was sent. */
+  /** Disconnects a decider that does not read; returns how many bytes were sent. */
   #send({ socket, most_unread }: Decider, message: ToDecider): number {
     if (socket.writableLength > most_unread) {
       socket.destroy();
@@ -246,7 +251,7 @@ export class DeciderLink {
     return writeLine(socket, message);
   }
 
-  /** Errors: the message is none, or one too many. */
+  /** Errors: the message is malformed, or one too many. */
   #receive(decider: Decider, message: FromDecider): void {
     const isResponse = 'id' in message && decider.pending.has(message.id);
     if (!isResponse) decider.messages += 1;
@@ -300,7 +305,8 @@ export class DeciderLink {
     return new Promise<unknown>((resolve, reject) => {
       const end = () => {
         pending.delete(id);
-        // It has no say any more: another process than Squid's decider would hold up each change again.
+        // It is disconnected: another process than Squid's decider would delay every further
+        // change.
         socket.destroy();
         reject(new DeciderSilent('its decider does not answer'));
       };
@@ -317,7 +323,7 @@ export class DeciderLink {
   }
 }
 
-/** Undefined where it makes no sense: Squid's user may have sent it. */
+/** Undefined if it makes no sense: Squid's user may have sent it. */
 function soundSize({ accounts, users, authlist, overrides }: PolicySize): PolicySize | undefined {
   const size = { accounts, users, authlist, overrides };
   const isSound = Object.values(size).every((count) => Number.isSafeInteger(count) && count >= 0);

@@ -1,4 +1,4 @@
-// The last bytes of connections, as the kernel says them when it destroys their sockets.
+// The last byte counts of connections, as the kernel reports them when it destroys their sockets.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
@@ -6,12 +6,12 @@ import { ignore, type Own, ownedByLog } from '../../../../kit/src/owner.ts';
 import { parseSockets, type Socket, socketFilter } from '../sockets.ts';
 
 /**
- * Keeps the kernel's words about sockets as they are destroyed, unread, for the case that a Squid
- * dies without a line in its log: then the last bytes of its connections are here. The agent takes no part in
- * the writing: it would cost as much as all else that it does for a connection.
+ * Records the kernel's reports on destroyed sockets, in case a Squid dies without a line in its
+ * log: the last bytes of its connections are here then. `ss` writes the file by itself: if the
+ * agent read it all, that would cost as much as all its other work for a connection.
  */
 export class DestroyedSockets {
-  /** Without a name: it goes with the last process that has it open. */
+  /** A file without a name: it disappears with the last process that has it open. */
   readonly #file: number;
   readonly #own: Own;
   readonly #host: string | undefined;
@@ -19,10 +19,10 @@ export class DestroyedSockets {
   #child: ChildProcess | undefined;
   #filter = '';
   #isStopped = false;
-  /** The content of the file before it was begun anew. */
+  /** The content of the file before it was last emptied. */
   #earlier: Buffer = Buffer.alloc(0);
 
-  /** `host`: the address that is listened on, if it is one alone. */
+  /** `host`: the address that is listened on, if it is a single one. */
   constructor(path: string, log: Logger, host?: string, { most_bytes = 32 * 1024 * 1024 } = {}) {
     this.#own = ownedByLog(log);
     this.#host = host;
@@ -41,20 +41,20 @@ export class DestroyedSockets {
     if (filter !== '') this.#start(filter);
   }
 
-  /** Keeps the file bounded; call it now and then. */
+  /** Keeps the file small; call it at intervals. */
   bound(): void {
     if (fstatSync(this.#file).size <= this.#most_bytes) return;
     this.#earlier = this.#read();
     ftruncateSync(this.#file);
   }
 
-  /** The sockets that were destroyed lately, by cookie. */
+  /** The sockets that were destroyed recently, by cookie. */
   recent(): Map<string, Socket> {
     const text = Buffer.concat([this.#earlier, this.#read()]).toString('latin1');
     return new Map(parseSockets(text).map((socket) => [socket.cookie, socket]));
   }
 
-  /** Once is enough, and more does no harm. */
+  /** May be called more than once. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -63,12 +63,12 @@ export class DestroyedSockets {
   }
 
   #start(filter: string): void {
-    // By the line: ss would write by the block, too late. And never longer than the agent lives.
+    // Line by line: by default ss would write in blocks, too late. It must not outlive the agent.
     const command = ['--pdeathsig', 'KILL', 'stdbuf', '-oL', 'ss', '-E', '-tinHOe', filter];
     const child = spawn('setpriv', command, { stdio: ['ignore', this.#file, 'ignore'] });
     this.#child = child;
     child.on('error', ignore);
-    // It cannot be started while the machine has no descriptor left: later it may.
+    // It cannot start while the machine has no free descriptor, but perhaps later.
     const again = this.#own(() => {
       if (this.#child === child) this.#start(filter);
     });

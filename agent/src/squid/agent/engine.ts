@@ -1,4 +1,5 @@
-// The engine of busy nodes: Squids carry the traffic, their deciders decide each request, and this makes them one engine.
+// The engine for busy nodes: Squids carry the traffic, their deciders decide each request, and this
+// makes them one engine.
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
@@ -26,19 +27,19 @@ import type { Worker, WorkerOptions } from './worker.ts';
 
 export type SquidOptions = Omit<WorkerOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
 
-/** Squid's new log comes with a new decider, which has to load: not often. */
+/** A new log means a new decider, which has to load, so this should be rare. */
 const most_meter_bytes = 2 ** 30;
 
 /**
- * Starts the engine. A Squid that an earlier agent left running is taken over.
- * Errors: a fault that keeps Squid from running here at all.
+ * Starts the engine. A Squid that an earlier agent left running is taken over. Errors: a fault that
+ * keeps Squid from running here at all.
  */
 export async function startSquid(options: SquidOptions): Promise<Engine> {
   const engine = new SquidEngine(options);
   try {
     await engine.start();
   } catch (error) {
-    // Its Squids are watched by now, and the caller has no engine to stop.
+    // Its Squids are already watched, and the caller has no engine to stop.
     await engine.stop({ leave_running: true }).catch(() => {});
     throw error;
   }
@@ -51,21 +52,21 @@ class SquidEngine implements Engine {
   readonly #fleet: Fleet;
   readonly #connections: Connections;
   readonly #destroyed: DestroyedSockets;
-  /** By Squid: the sockets that were destroyed before it was started last. */
+  /** By Squid: the sockets that were destroyed before its last start. */
   readonly #destroyedAtStart = new Map<number, ReadonlyMap<string, Socket>>();
   /** By Squid: how often this agent started it. */
   readonly #starts = new Map<number, number>();
   /** The client connections of the last list. */
   #sockets: readonly Socket[] = [];
-  /** Where to listen, as a decider last told. */
+  /** Where to listen, as a decider last reported. */
   #listeners: ReadonlyMap<number, Listener> = new Map();
-  /** The policy in this process: only while there is no decider that holds it. */
+  /** The policy in this process, only while no decider holds it. */
   #replica: Replica | undefined;
   #isDrained = false;
-  /** Nothing was ever listened on, nor taken over: how a node gets to work fast. */
+  /** Nothing has been listened on or taken over yet. It lets a new node start quickly. */
   #isNew = true;
   #closing_fault: string | undefined;
-  /** Of a stopped engine: the sockets that were destroyed at last, unless its Squids run on. */
+  /** Of a stopped engine: the sockets destroyed at the end, unless its Squids continue. */
   #stopped: { destroyed: ReadonlyMap<string, Socket> | undefined } | undefined;
   readonly #queue = new SerialQueue();
 
@@ -106,7 +107,7 @@ class SquidEngine implements Engine {
     this.#watchPorts();
   }
 
-  /** One at a time: the link waits for each. */
+  /** One call at a time: the link waits for each. */
   catchUp(): Promise<Position | undefined> {
     return this.#queue.run(() => this.#catchUp());
   }
@@ -205,7 +206,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** One that goes away meanwhile was replaced, and the next one is asked. */
+  /** A decider that leaves meanwhile was replaced, and the next one is asked. */
   async #askPresent({ link }: Worker): Promise<CaughtUp[]> {
     await link.connected(loading_seconds * 1000);
     try {
@@ -217,7 +218,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** A decider that is there and silent is ended: Squid starts another. */
+  /** A connected but silent decider is ended: Squid starts another. */
   #noteSilence(worker: Worker, error: unknown): void {
     if (!(error instanceof DeciderSilent)) return;
     worker.fault = `The decider of Squid ${worker.squid.number} did not answer, and was ended.`;
@@ -234,9 +235,9 @@ class SquidEngine implements Engine {
   }
 
   /**
-   * Where to listen, before any decider is there to say so: by the snapshot's server at the first
-   * start, since a decider corrects that at once; by the whole policy when the snapshot has none, or
-   * a decider said that there is none by now.
+   * Where to listen before any decider is connected. At the first start it comes from the server's
+   * record in the snapshot, since a decider corrects that at once. It comes from the whole policy
+   * if the snapshot has none, or a decider has reported that there is none.
    */
   async #findListeners(): Promise<ReadonlyMap<number, Listener>> {
     const policy = this.#isNew ? await readServer(this.#options.dir) : undefined;
@@ -255,7 +256,7 @@ class SquidEngine implements Engine {
     this.#destroyed.watch(this.#fleet.active.flatMap(({ squid }) => squid.ports));
   }
 
-  /** A decider tells of each again, every second, until it is closed. */
+  /** A decider reports each one every second until it is closed. */
   #close(revoked: readonly Revoked[]): void {
     const { config, log } = this.#options;
     const closes = config.on_revoke === 'close';
@@ -273,11 +274,11 @@ class SquidEngine implements Engine {
     this.#kill(connections);
   }
 
-  /** Clients that make no request that may pass keep the others from none of a Squid's descriptors. */
+  /** Clients without an admitted request must not take a Squid's descriptors from the others. */
   #closeWaiting(sockets: readonly Socket[]): void {
     const caps = connectionCaps(this.#options.config.caps);
     for (const { squid, waiting, knowsOwners } of this.#fleet.active) {
-      // After a start of the agent all are without an owner, until a decider has told whose they are.
+      // After the agent's start all are without an owner, until a decider has reported the owners.
       if (!knowsOwners) continue;
       const ports = new Set(squid.ports);
       const ofSquid = sockets
@@ -294,10 +295,10 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** Nothing waits for the kernel to do it: the next change would come into force as much later. */
+  /** Nothing waits for the kernel here: that would delay the next change. */
   #kill(named: readonly string[]): void {
     const ports = new Set(this.#fleet.workers.flatMap(({ squid }) => squid.ports));
-    // The names come from deciders, which have no say in other connections of this machine.
+    // The names come from deciders, which must not affect other connections of this machine.
     const connections = named.filter((name) =>
       ports.has(Number(name.slice(name.lastIndexOf('>') + 1))),
     );
@@ -351,7 +352,7 @@ class SquidEngine implements Engine {
       start: squid.start_id,
       destroyed: this.#destroyedAtStart.get(squid.number),
       sendList: async (listed, take) => {
-        // A Squid that is not to run has no connections.
+        // A Squid that should not run has no connections.
         if (!this.#fleet.active.includes(worker)) return true;
         try {
           await link.takeList(listed, take);
@@ -359,7 +360,7 @@ class SquidEngine implements Engine {
           worker.knowsOwners = true;
           return true;
         } catch (error) {
-          // The rest that it has to tell comes with a later list.
+          // The rest of its report comes with a later list.
           this.#noteSilence(worker, error);
           return false;
         }
@@ -367,7 +368,7 @@ class SquidEngine implements Engine {
     };
   }
 
-  /** The counts are taken by now: a disk that fails must not have them thrown away. */
+  /** The counts are already taken: a failing disk must not discard them. */
   #tidy(cursor: unknown): void {
     try {
       this.#destroyed.bound();
@@ -377,7 +378,7 @@ class SquidEngine implements Engine {
     }
   }
 
-  /** Begins logs anew that are read and stored: the cursor that comes back says what is stored. */
+  /** Rotates logs that have been read and stored: the cursor that comes back says how far. */
   #rotate(cursor: unknown): void {
     const logs = cursorOfSquids(cursor)?.logs ?? {};
     for (const { meter, squid } of this.#fleet.active) {
@@ -388,14 +389,16 @@ class SquidEngine implements Engine {
   }
 }
 
-/** A listener as a decider told it: it becomes lines of a configuration. Errors: it is none. */
+/**
+ * A listener that a decider sent: it becomes part of a configuration. Errors: it makes no sense.
+ */
 function soundListener(listener: Listener): Listener {
   const { port, exit_ip, tls } = listener;
   if (Number.isInteger(port) && isIP(exit_ip) !== 0 && typeof tls === 'boolean') return listener;
   throw new Error('A decider told a listener that makes no sense.');
 }
 
-/** The lowest of all; undefined when one has none. */
+/** The lowest position; undefined if one of them is. */
 function lowest(positions: ReadonlyArray<Position | undefined>): Position | undefined {
   let least = positions[0];
   for (const position of positions) {

@@ -1,4 +1,4 @@
-// The Squids of a node: how many there must be, what each listens on, and that they live.
+// The Squids of a node: how many are needed, what each listens on, and whether they are alive.
 import { createHash } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,16 +16,19 @@ import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const watch_seconds = 1;
 const look_seconds = 10;
-/** To try its ports again Squid is reconfigured, and has a new decider: ever less often in vain. */
+/**
+ * To try its ports again Squid is reconfigured and gets a new decider, so failed attempts become
+ * rarer.
+ */
 const longest_retry_seconds = 600;
-/** So often in a row a Squid may leave a request unanswered before it is ended. */
+/** A Squid may leave this many requests in a row unanswered before it is ended. */
 const most_unanswered = 6;
 const longest_pause_seconds = 30;
-/** A Squid that ran so long did not die of its configuration. */
+/** A Squid that ran this long did not die of its configuration. */
 const steady_seconds = 60;
-/** How long a restart waits for the counts of the dead one to be taken. */
+/** How long a restart waits until the counts of the dead Squid are taken. */
 const settling_seconds = 3;
-/** A decider has a million entries to load well before. */
+/** Enough for a decider to load a million entries. */
 export const loading_seconds = 60;
 
 export class Fleet {
@@ -35,9 +38,9 @@ export class Fleet {
   readonly #stopping = new AbortController();
   readonly #certificate: Certificate;
   #faults: Fault[] = [];
-  /** As the engine last said. */
+  /** As the engine last requested. */
   #wanted: readonly Listener[] | undefined;
-  /** Ports whose connections of until now must go, and the fault that keeps them from it. */
+  /** Ports whose earlier connections must be closed, and the fault that prevents it. */
   readonly #leaving = new Set<number>();
   #leaving_fault: string | undefined;
   readonly #queue = new SerialQueue();
@@ -49,18 +52,21 @@ export class Fleet {
     this.#certificate = new Certificate(options.config, () => options.clock.now());
   }
 
-  /** Those that run, or should. */
+  /** The workers that run, or should. */
   get active(): Worker[] {
     return this.workers.filter(({ listeners }) => listeners?.length !== 0);
   }
 
-  /** Takes over what an earlier agent left, and keeps watch. Errors: a path that Squid's user cannot read. */
+  /**
+   * Takes over what an earlier agent left, and starts watching. Errors: a path that Squid's user
+   * cannot read.
+   */
   async start(): Promise<void> {
     const { state_dir } = this.#options.config;
     mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
     const { user } = this.#options;
     if (user) {
-      // The way to the policy: Squid's group may pass, and list nothing.
+      // The folder above the policy: Squid's group may pass through it, and not list it.
       chownSync(state_dir, -1, user.gid);
       chmodSync(state_dir, statSync(state_dir).mode | 0o010);
       chownSync(this.#folder, -1, user.gid);
@@ -79,7 +85,7 @@ export class Fleet {
         worker.listeners = [];
         continue;
       }
-      // No agent was there to be told what a decider that died meanwhile had let in.
+      // If a decider died meanwhile, no agent received the report of what it had let in.
       this.#options.connections.search(worker.squid.number);
       this.#options.log.info({ squid: worker.squid.number, pid }, 'Squid is taken over');
     }
@@ -87,8 +93,8 @@ export class Fleet {
   }
 
   /**
-   * Makes the Squids listen so, and ends those that are left without a port. A port that goes, or
-   * means another exit or Squid from now on, takes its connections with it.
+   * Makes the Squids listen on these, and ends those without a port. A port that disappears, or
+   * moves to another exit or Squid, loses its connections.
    */
   listen(listeners: readonly Listener[]): Promise<void> {
     return this.#queue.run(() => {
@@ -106,14 +112,14 @@ export class Fleet {
       const gone = [...before].filter(([port, place]) => after.get(port) !== place);
       for (const [port] of gone) this.#leaving.add(port);
       if (this.#leaving.size > 0) await this.#closeLeaving();
-      // A port that went from one Squid to another was still taken then.
+      // A port that moved from one Squid to another was still taken then.
       for (const worker of gone.length > 0 ? this.active : []) {
         if (this.#canRetry(worker)) await worker.squid.checkPorts();
       }
     }
   }
 
-  /** Errors: the first that a Squid met, after all had their turn. */
+  /** Errors: the first error of a Squid, after all had their turn. */
   async #place(listeners: readonly Listener[]): Promise<void> {
     const { listeners_per_squid } = this.#options.config;
     const numbers = this.workers.map(({ squid }) => squid.number);
@@ -136,7 +142,7 @@ export class Fleet {
     if (errors.length > 0) throw errors[0];
   }
 
-  /** Which exit each port of this machine has, and which Squid has the port. */
+  /** By port of this machine: its exit and its Squid. */
   #placesInForce(): Map<number, string> {
     const places = new Map<number, string>();
     for (const { squid } of this.workers) {
@@ -147,7 +153,7 @@ export class Fleet {
     return places;
   }
 
-  /** Tried again until it succeeds. */
+  /** It is tried again until it succeeds. */
   async #closeLeaving(): Promise<void> {
     const ports = [...this.#leaving];
     try {
@@ -171,7 +177,7 @@ export class Fleet {
       ...faultsOf('engine', leaving),
       ...this.active.flatMap(({ squid, death, fault }) => {
         const squidFaults = squid.faults();
-        // Its start and its death are one fault, told by either.
+        // A failed start and a death are the same fault, reported by either.
         const isReported = squidFaults.some(({ message }) => message === death?.message);
         const died = death && !isReported ? [death] : [];
         return [...squidFaults, ...died, ...faultsOf('engine', fault === undefined ? [] : [fault])];
@@ -192,8 +198,8 @@ export class Fleet {
   }
 
   /**
-   * Without what this node cannot listen on, which becomes a fault. With a certificate that is bad
-   * now, TLS ports go on in the Squids that have a good one.
+   * Leaves out listeners that this node cannot listen on; they become faults. If the certificate is
+   * bad now, TLS ports continue in the Squids that have a good one.
    */
   async #servable(listeners: readonly Listener[]): Promise<Listener[]> {
     const { tls, port_shift } = this.#options.config;
@@ -234,7 +240,7 @@ export class Fleet {
   async #apply(worker: Worker): Promise<void> {
     const { config, dir, user, clock } = this.#options;
     const { squid, listeners = [] } = worker;
-    // It has a good certificate, and would read the bad one.
+    // It has a good certificate, and would now read the bad one.
     if (this.#keepsCertificate(worker)) return;
     const { current } = this.#certificate;
     const certificate = current && fingerprint(current);
@@ -261,7 +267,7 @@ export class Fleet {
     if (squid.findProcess() !== pid) worker.started_at = worker.connected_at = clock.steady();
   }
 
-  /** To open a port Squid reads its certificate anew. */
+  /** To open a port, Squid reads its certificate again. */
   #canRetry(worker: Worker): boolean {
     return worker.squid.faults().length > 0 && !this.#keepsCertificate(worker);
   }
@@ -288,7 +294,7 @@ export class Fleet {
             else if (isTime) await this.#look(worker);
           });
           for (const error of errors) log.error({ err: error }, 'watching Squid failed');
-          // With what changed around it: the certificate, the addresses of this machine.
+          // Applies changes around it: of the certificate, or of this machine's addresses.
           const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
           if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
         })
@@ -296,7 +302,7 @@ export class Fleet {
     }
   }
 
-  /** Starts a dead one again, after a pause that grows while it dies young. */
+  /** Restarts a dead Squid, after a pause that grows while it dies early. */
   async #revive(worker: Worker): Promise<void> {
     const { clock, log } = this.#options;
     const now = clock.steady();
@@ -315,12 +321,12 @@ export class Fleet {
     worker.isSettled = true;
     worker.started_at = worker.connected_at = now;
     worker.unanswered = 0;
-    // Not by what it has when that names a certificate that is bad by now.
+    // It must not start with its old configuration if that names a certificate that is bad by now.
     if (this.#wanted && worker.squid.tls_ports.size > 0) await this.#listen(this.#wanted);
     else await worker.squid.start();
   }
 
-  /** Whether it listens, responds, has a decider. */
+  /** Checks whether it listens, responds and has a decider. */
   async #look(worker: Worker): Promise<void> {
     const { clock, log, config } = this.#options;
     const { squid, link } = worker;
@@ -347,7 +353,7 @@ export class Fleet {
     }
   }
 
-  /** Has it open what it could not, after a pause that grows while that is of no use. */
+  /** Tries again to open its failed ports, after a pause that grows while that does not help. */
   async #retryPorts(worker: Worker): Promise<void> {
     const { squid } = worker;
     const faults = JSON.stringify(squid.faults());
@@ -361,7 +367,7 @@ export class Fleet {
   }
 }
 
-/** As source or as what was built from it, like this file. */
+/** As source or as built, like this file. */
 const deciderFile = fileURLToPath(
   new URL(`../decider/main.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
 );
@@ -370,7 +376,7 @@ function fingerprint({ cert, key }: KeyPair): string {
   return createHash('sha256').update(cert).update(key).digest('hex').slice(0, 16);
 }
 
-/** Gives each its turn, whatever befalls the others, and returns the errors. */
+/** Gives each item its turn, even if others fail, and returns the errors. */
 async function each<T>(all: readonly T[], turn: (item: T) => Promise<void>): Promise<unknown[]> {
   const errors: unknown[] = [];
   for (const item of all) await turn(item).catch((error) => errors.push(error));

@@ -1,4 +1,5 @@
-// One Squid: started in a session of its own so that it outlives the agent, adopted by the next one, and kept running.
+// One Squid: started in a session of its own so that it outlives the agent, adopted by the next
+// agent, and kept running.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,12 +26,12 @@ import type { UnixUser } from './unix_user.ts';
 
 const run = promisify(execFile);
 
-/** Opening its ports takes Squid a fraction of a second; a busy machine longer. */
+/** Squid needs a fraction of a second to open its ports; on a busy machine longer. */
 const listening_milliseconds = 10_000;
-/** After SIGTERM it serves on for its shutdown_lifetime. */
+/** After SIGTERM it continues for its shutdown_lifetime. */
 const stopping_milliseconds = 10_000;
 const response_milliseconds = 5000;
-/** Where a Squid is reached by its own machine, to see whether it lives. */
+/** Where this machine can reach a Squid, to check that it is alive. */
 export interface Reach {
   host: string;
   port: number;
@@ -45,15 +46,15 @@ export class SquidInstance {
   readonly #onStart: ((squid: number) => void) | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** By which the agents know their own lines in its log. */
+  /** The key by which agents recognise their own lines in its log. */
   seal_key = '';
-  /** Where it should listen, by the last good configuration. Undefined: not known. */
+  /** Where it should listen, by the last good configuration; undefined: not known. */
   listeners: readonly ListenerInForce[] | undefined;
-  /** The process that this agent started last. */
+  /** The process that this agent last started. */
   #started = 0;
-  /** Names that start; undefined before. */
+  /** Identifies that start; undefined before. */
   start_id: string | undefined;
-  /** Why the newest configuration is not in force. */
+  /** Why the newest configuration is not in force; undefined if it is. */
   #rejected: string | undefined;
   #notListening: Fault[] = [];
 
@@ -84,21 +85,21 @@ export class SquidInstance {
     return new Set((this.listeners ?? []).flatMap(({ port, tls }) => (tls ? [port] : [])));
   }
 
-  /** Makes its folders and all files but the configuration. */
+  /** Creates its folders and all files except the configuration. */
   prepare(): void {
     const { dir, errors, logs, dial_script } = this.paths;
     for (const folder of [dir, errors, logs]) {
       mkdirSync(folder, { recursive: true, mode: 0o750 });
       if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
     }
-    // Of every start anew, ahead of Squid: a power cut spoils none that is read.
+    // Written again before every start, so that Squid never reads a file damaged by a power cut.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
     this.seal_key = readSealKey(this.paths.seal_key);
     this.listeners = readListeners(this.paths);
   }
 
-  /** Writes a file that Squid and its helpers may read, and no other program. */
+  /** Writes a file that only Squid and its helpers may read. */
   write(path: string, text: string): void {
     replaceDurably(path, text, this.#user?.gid);
   }
@@ -111,7 +112,7 @@ export class SquidInstance {
     renameSync(partial, path);
   }
 
-  /** The process, if it runs: ours is the one that was started with our configuration. */
+  /** The process, if it runs: it is the one that was started with our configuration. */
   findProcess(): number | undefined {
     return [this.#started, Number(readIfThere(this.paths.pid))].find((pid) =>
       readIfThere(`/proc/${pid}/cmdline`)?.split('\0').includes(this.paths.conf),
@@ -119,9 +120,9 @@ export class SquidInstance {
   }
 
   /**
-   * Puts a configuration, which listens so, in force: starts Squid with it, or tells the running one
-   * if it is another than that one has; one that may not listen so is started anew. One that Squid does not accept changes nothing and is told
-   * by `faults`.
+   * Puts a configuration with these listeners in force. It starts Squid with it, reconfigures the
+   * running one if it differs, or restarts one that lacks the right for these ports. A
+   * configuration that Squid does not accept changes nothing, and is reported by `faults`.
    */
   async apply(conf: string, listeners: readonly ListenerInForce[]): Promise<void> {
     const isNew = this.listeners === undefined || readIfThere(this.paths.conf) !== conf;
@@ -130,7 +131,8 @@ export class SquidInstance {
     this.listeners = readListeners(this.paths);
     const pid = this.findProcess();
     if (pid !== undefined && isInForce && lacksRight(this.#user, this.ports, pid)) {
-      // Its connections end, as their last lines are written; the right cannot be given to it.
+      // Its connections end once their last lines are written: a running Squid cannot be given the
+      // right.
       await this.stop();
       await this.start();
     } else if (pid !== undefined && isNew && isInForce) await this.reconfigure();
@@ -138,9 +140,9 @@ export class SquidInstance {
     else if (this.ports.length > 0) await this.start();
   }
 
-  /** Starts it by the configuration that is there. Errors: it cannot be run at all. */
+  /** Starts it with the existing configuration. Errors: it cannot run at all. */
   async start(): Promise<void> {
-    // Squid would take any process of that number for itself.
+    // Squid would mistake any process with that number for itself.
     rmSync(this.paths.pid, { force: true });
     this.#noteStart();
     const command = [this.#program, '-N', '-f', this.paths.conf] as const;
@@ -161,7 +163,10 @@ export class SquidInstance {
     await this.#awaitPorts(this.#started, listening_milliseconds);
   }
 
-  /** For the next agent. Squid does not write it: what its user can write is not to name processes to root. */
+  /**
+   * Notes the process for the next agent. Squid does not write it: root must not trust a process
+   * number that Squid's user could write.
+   */
   #notePid(pid: number): void {
     try {
       this.#place(this.paths.pid, `${pid}\n`);
@@ -170,7 +175,10 @@ export class SquidInstance {
     }
   }
 
-  /** Notes in its log that the one before is dead. With the disk full the memory of this agent must do. */
+  /**
+   * Notes in its log that the previous Squid is dead. If the disk is full, this agent's memory has
+   * to do.
+   */
   #noteStart(): void {
     this.#onStart?.(this.number);
     this.start_id = randomUUID();
@@ -182,7 +190,7 @@ export class SquidInstance {
     }
   }
 
-  /** Makes the running one read its configuration again: its tunnels live on. */
+  /** Makes the running Squid read its configuration again; its tunnels continue. */
   async reconfigure(): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
@@ -190,13 +198,14 @@ export class SquidInstance {
     process.kill(pid, 'SIGHUP');
     this.#started = pid;
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
-    // It closes its ports and opens them anew, in its own time: those that it has now are about to go.
+    // It closes its ports and opens them again at its own pace: the sockets that it has now are
+    // about to close.
     await this.#awaitPorts(pid, listening_milliseconds, before);
-    // The disk may have been full as it was started.
+    // The disk may have been full when it was started.
     this.#notePid(pid);
   }
 
-  /** Looks again which ports it listens on; opens those that were taken and are free by now. */
+  /** Checks again which ports it listens on; opens those that were taken and are free now. */
   async checkPorts(): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
@@ -206,8 +215,9 @@ export class SquidInstance {
   }
 
   /**
-   * Whether it responds to a request: one that it rejects by itself, and that is billed to no user. One that
-   * closes the connection lives, too: of this machine's own clients it may have too many, by IPv6.
+   * Whether it responds to a request that it rejects by itself, and that is billed to no user. If
+   * it closes the connection, it is alive too: by IPv6 it may have too many clients on this
+   * machine.
    */
   responds({ host, port, tls }: Reach): Promise<boolean> {
     return new Promise((resolve) => {
@@ -228,7 +238,7 @@ export class SquidInstance {
     });
   }
 
-  /** Ends its helpers, for Squid to start others. */
+  /** Ends its helpers, so that Squid starts new ones. */
   killDeciders(): void {
     const pid = this.findProcess();
     const children = readIfThere(`/proc/${pid}/task/${pid}/children`)?.split(' ') ?? [];
@@ -242,7 +252,7 @@ export class SquidInstance {
     }
   }
 
-  /** Makes it begin its logs anew, under their names. */
+  /** Makes it open new logs, under the same names. */
   reopenLogs(): void {
     const pid = this.findProcess();
     if (pid !== undefined) signal(pid, 'SIGUSR1');
@@ -252,7 +262,7 @@ export class SquidInstance {
     boundCacheLog(this.paths.cache_log);
   }
 
-  /** Ends it, at once if it must be. */
+  /** Ends it, forcibly if necessary. */
   async stop(how: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
@@ -262,7 +272,7 @@ export class SquidInstance {
     await until(() => this.findProcess() === undefined, stopping_milliseconds);
   }
 
-  /** Ends it for good: the next agent need not look for it. */
+  /** Ends it for good: the next agent will not look for it. */
   async retire(): Promise<void> {
     await this.stop();
     rmSync(this.paths.pid, { force: true });
@@ -278,7 +288,7 @@ export class SquidInstance {
     return [...faultsOf('engine', rejected), ...this.#notListening];
   }
 
-  /** Has Squid itself read the configuration before it takes the place of the last good one. */
+  /** Has Squid itself check the configuration before it replaces the last good one. */
   async #accept(conf: string, listeners: readonly ListenerInForce[]): Promise<boolean> {
     const proposed = `${this.paths.conf}.proposed`;
     this.write(proposed, conf);
@@ -297,10 +307,13 @@ export class SquidInstance {
     return true;
   }
 
-  /** Waits until it listens on all its ports, by other sockets than `before`; remembers on which it does not. */
+  /**
+   * Waits until it listens on all its ports, with other sockets than `before`; notes the ports that
+   * failed.
+   */
   async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
     let looked = await this.#lookAtPorts(pid, before);
-    // Squid opens all ports in one go: when one is there, a taken one will not come.
+    // Squid opens all ports at once: when one is open, the ports that are taken will not follow.
     const isDecided = () =>
       looked.missing.length === 0 ||
       (looked.missing.length < this.ports.length && looked.missing.length === looked.taken.size);
@@ -334,13 +347,13 @@ export class SquidInstance {
     const missing = this.ports.filter(
       (port) => !listening.get(port)?.some((inode) => isOwn(inode) && !before.has(inode)),
     );
-    // A socket that it is about to close is not in its way.
+    // A socket that it is about to close does not block it.
     const isTaken = (port: number) =>
       listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
     return { missing, taken: new Set(missing.filter(isTaken)) };
   }
 
-  /** That it does not run, with its last words. */
+  /** The fault that it does not run, with its last words. */
   deathFault(): Fault {
     const words = lastWords(this.paths.cache_log);
     const message = `Squid ${this.number} does not run: ${words ?? `see ${this.paths.cache_log}.`}`;
@@ -361,12 +374,12 @@ function isAlive(pid: number): boolean {
   return stat !== undefined && !/\) Z /.test(stat);
 }
 
-/** It may be gone by now. */
+/** The process may be gone already. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Then there is nothing to end.
+    // There is nothing to end then.
   }
 }
 
@@ -379,7 +392,10 @@ async function until(holds: () => boolean, milliseconds: number): Promise<boolea
   return true;
 }
 
-/** Where Node keeps what it makes of a decider's sources, if it may: half of the start. As built there is little to make. */
+/**
+ * Where Node caches the compiled sources of a decider, if allowed: that halves the start. When
+ * built, there is little to compile.
+ */
 function compiled(): Record<string, string> {
   const folder = import.meta.url.endsWith('.ts') ? getCompileCacheDir() : undefined;
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };

@@ -1,15 +1,17 @@
-// The command that runs Squid as its own user from its first moment: no root is saved in it or its helpers, and none comes back.
+// The command that runs Squid as its own user from the first moment: neither it nor its helpers can
+// become root again.
 import { readFileSync } from 'node:fs';
 import { mayDropRights, rightsOf } from '../../rights.ts';
 import type { UnixUser } from './unix_user.ts';
 
 const low_ports = '+net_bind_service';
-/** Its number. */
+/** Its bit. */
 const may_listen_low = 1n << 10n;
 
 /**
- * The command for a program and its arguments. Of what root may do a Squid keeps, if any of its ports needs it,
- * to listen on low ports. Without a user it is run as it stands.
+ * The command for a program and its arguments. Of root's rights, a Squid keeps only the one to
+ * listen on low ports, and only if one of its ports needs it. Without a user the command is
+ * unchanged.
  */
 export function commandAs(
   user: UnixUser | undefined,
@@ -21,7 +23,7 @@ export function commandAs(
   const options = [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
     '--no-new-privs',
-    // The bounding set can be dropped only where this process has the right to.
+    // The bounding set can be dropped only if this process has the right to.
     `--inh-caps=${['-all', ...capabilities].join(',')}`,
     ...capabilities.map((capability) => `--ambient-caps=-all,${capability}`),
     ...(mayDropRights() ? [`--bounding-set=${['-all', ...capabilities].join(',')}`] : []),
@@ -29,7 +31,7 @@ export function commandAs(
   return ['setpriv', [...options, '--', program, ...args]];
 }
 
-/** Whether a process that was started so, with other ports, may not listen on these. */
+/** Whether a process that was started in this way, for other ports, may not listen on these. */
 export function lacksRight(
   user: UnixUser | undefined,
   ports: readonly number[],
@@ -38,13 +40,16 @@ export function lacksRight(
   return user !== undefined && needsRight(ports) && (rightsOf(pid) & may_listen_low) === 0n;
 }
 
-/** Of a right that this process lacks itself, as in a container without it, none can be given: those ports are told as faults. */
+/**
+ * A right that this process lacks itself, as in a container, cannot be given; those ports are
+ * reported as faults.
+ */
 function needsRight(ports: readonly number[]): boolean {
   const isLow = ports.some((port) => port < firstFreePort());
   return isLow && (rightsOf('self') & may_listen_low) !== 0n;
 }
 
-/** The first port that needs no right. */
+/** The first port that needs no special right. */
 function firstFreePort(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'latin1'));

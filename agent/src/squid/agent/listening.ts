@@ -1,11 +1,11 @@
-// Sockets that listen, as the kernel lists them, and the process that each belongs to.
+// Listening sockets, as the kernel lists them, and the process of each.
 import { execFile } from 'node:child_process';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The sockets, by inode, that listen on each port. */
+/** By port: the inodes of the sockets that listen on it. */
 export async function listListening(): Promise<Map<number, string[]>> {
   const { stdout } = await run('ss', ['-tlnHe'], { maxBuffer: 64 * 1024 * 1024 });
   const listening = new Map<number, string[]>();
@@ -19,7 +19,7 @@ export async function listListening(): Promise<Map<number, string[]>> {
   return listening;
 }
 
-/** The inodes of a process's sockets; undefined when we may not know. */
+/** The inodes of a process's sockets; undefined if this user may not see them. */
 export function socketsOf(pid: number): Set<string> | undefined {
   const sockets = new Set<string>();
   try {

@@ -1,4 +1,5 @@
-// Squid's access log as the truth about traffic: one line for each request or tunnel that is over, and one of the agent's for each start of a Squid.
+// Squid's access log, the source of billed traffic: a line for each finished request or tunnel, and
+// a line of the agent's for each start of a Squid.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import {
   closeSync,
@@ -25,43 +26,43 @@ import type { UnixUser } from './unix_user.ts';
 const fdatasync = promisify(fdatasyncOf);
 
 /**
- * The format to give Squid. Each field is one word; `-` where there is nothing. `origin:` is followed by
- * the port from which the origin was reached: by 0 when it did not take the connection.
+ * The log format for Squid. Each field is one word; `-` means nothing. `origin:` is followed by the
+ * port from which the origin was reached, or by 0 if it refused the connection.
  */
 export const meterFormat =
   '%ts.%03tu %>a %>p %>lp %note{account_} %note{user_} %>st %<st origin:%<lp %>Hs %Ss %rm';
 
-/** A request or tunnel that is over. */
+/** A finished request or tunnel. */
 export interface MeterLine {
   /** `SOURCE:PORT>LOCALPORT` of the client connection. */
   connection: string;
-  /** Port of this machine that the client connected to. */
+  /** The port of this machine that the client connected to. */
   port: number;
-  /** Undefined: it was denied, reached no origin, or is a check of our own, and is not billed. */
+  /** Undefined if it is not billed: it was denied, reached no origin, or is a check of our own. */
   owner: { account: number; user: number } | undefined;
-  /** Bytes from the client and to it, headers included. */
+  /** Bytes from the client and to it, including headers. */
   up: number;
   down: number;
   /** Epoch seconds. */
   at: number;
 }
 
-/** A Squid was about to start: the one before is dead, and no line of it comes after this one. */
+/** A Squid was about to start: the previous one is dead, and no line of it follows. */
 export interface StartLine {
   start: string;
   at: number;
 }
 
 /**
- * How far a log was read. The bytes before it are on the disk, so that also after a power cut they are
- * there; where they are not, this is no place in that log.
+ * How far a log was read. The bytes before this position are on disk, so they exist even after a
+ * power cut. If they do not match, this is not a position in that log.
  */
 export interface LogPosition {
   inode: number;
   offset: number;
-  /** A hash of the last bytes before it. */
+  /** A hash of the last bytes before the position. */
   before: string;
-  /** The time of the newest line until there, epoch seconds with their fraction. */
+  /** The time of the newest line before the position, in epoch seconds with a fraction. */
   newest: number;
 }
 
@@ -71,19 +72,21 @@ export interface LogPart {
 }
 
 const chunk_bytes = 1 << 20;
-/** The end of a log that is looked at: many lines. */
+/** How much of a log's end is read: many lines. */
 const end_bytes = 1 << 16;
-/** A line with the longest method that a client can send is not so long. */
+/** Longer than a line with the longest method that a client can send. */
 const longest_line_bytes = 1 << 17;
-/** More than so much, and so much each second since it was read to there, no Squid writes: the rest is not its own. */
+/**
+ * No Squid writes more than this per second since the last read: anything beyond is not its own.
+ */
 const most_unread_bytes = 16 * 1024 * 1024;
-/** More than a line, whose time and ports no other has. */
+/** More than one line: no other has its time and ports. */
 const hashed_bytes = 256;
 const fields = meterFormat.split(' ').length;
 const unreached = ['origin:-', 'origin:0'];
 const start_words = 'Squid starts';
 
-/** Reads one line of the log; undefined for what is none, or was cut off. */
+/** Reads one line of the log; undefined if it is malformed or cut off. */
 export function parseMeterLine(line: string): MeterLine | undefined {
   const words = line.split(' ');
   const [time, source, source_port, port, account, user, up, down, origin = ''] = words;
@@ -101,7 +104,7 @@ export function parseMeterLine(line: string): MeterLine | undefined {
   return [entry.port, entry.up, entry.down, entry.at].every(isCount) ? entry : undefined;
 }
 
-/** The agents' key, made when there is none. Errors: those of the disk. */
+/** The agents' key; created if there is none. Errors: those of the disk. */
 export function readSealKey(path: string): string {
   if (existsSync(path)) return readFileSync(path, 'utf8');
   const key = randomBytes(24).toString('base64url');
@@ -109,16 +112,21 @@ export function readSealKey(path: string): string {
   return key;
 }
 
-/** Where a start stands in a log, in the words of its seal. */
+/** The position of a start in a log, as its seal includes it. */
 type Place = Pick<LogPosition, 'inode' | 'offset'>;
 
-/** Only the agent has the key: Squid's user can neither make a start up, nor tell it again at another place. */
+/**
+ * Only agents have the key: Squid's user can neither invent a start, nor repeat one at another
+ * position.
+ */
 function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place): string {
   const text = [start, at, inode, offset].join(' ');
   return createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
 }
 
-/** A start of a Squid; undefined for what is none, or was cut off; `forged`: no agent wrote it there. */
+/**
+ * A start of a Squid; undefined if it is malformed or cut off; `forged`: no agent wrote it there.
+ */
 function parseStart(line: string, key: string, place: Place): StartLine | 'forged' | undefined {
   const [, start, at, seal] = /^Squid starts (\S+) (\d+) (\S{22})$/.exec(line) ?? [];
   if (start === undefined) return undefined;
@@ -126,7 +134,10 @@ function parseStart(line: string, key: string, place: Place): StartLine | 'forge
   return seal === sealOf(key, entry, place) ? entry : 'forged';
 }
 
-/** Notes in a log that a Squid is about to start; makes the log for the user as whom Squid writes it. */
+/**
+ * Notes in a log that a Squid is about to start; creates the log for the user as whom Squid writes
+ * it.
+ */
 export function noteStart(
   path: string,
   line: StartLine,
@@ -137,14 +148,17 @@ export function noteStart(
     if (user) fchownSync(file, user.uid, user.gid);
     const { ino, size } = fstatSync(file);
     const seal = sealOf(key, line, { inode: ino, offset: size + 1 });
-    // The line before may have been cut off with the Squid that wrote it, or with the machine.
+    // The line before may be cut off: the Squid that wrote it may have died, or the machine.
     writeSync(file, `\n${start_words} ${line.start} ${line.at} ${seal}\n`);
   } finally {
     closeSync(file);
   }
 }
 
-/** To append to; one that is not a file of Squid's makes room for it. Errors: those of the disk. */
+/**
+ * Opens the log for appending; a file that is not Squid's is moved out of the way. Errors: those of
+ * the disk.
+ */
 function openLog(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT } = constants;
   const flags = O_WRONLY | O_APPEND | O_CREAT;
@@ -168,7 +182,10 @@ export class MeterLog {
   readonly #key: string;
   #fault: string | undefined;
   #isForged = false;
-  /** Where the last read came to and went on from, and when that was reached. After a poll that failed the next goes on from there again. */
+  /**
+   * Where the last read ended and began, and when those were reached. After a failed poll the next
+   * one begins there again.
+   */
   #reached: Array<{ place: string; at: number }> = [];
 
   /** `key`: seals the agent's own lines. */
@@ -185,20 +202,26 @@ export class MeterLog {
     return `${this.path}.1`;
   }
 
-  /** A sentence, when the log is not the one that was read; until the agent is started again. */
+  /**
+   * A sentence if the log is not the one that was read before; it stays until the agent restarts.
+   */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Whether it held what neither Squid nor the agent writes; until the agent is started again. */
+  /**
+   * Whether it contained something that neither Squid nor the agent writes; it stays until the
+   * agent restarts.
+   */
   get isForged(): boolean {
     return this.#isForged;
   }
 
   /**
-   * The whole lines after a position, and the new position, before which all is on the disk. Undefined:
-   * from the oldest that is there. In a log that is not the one that was read, the lines that
-   * are newer than all that was: never one again. No line is newer than `now`, whatever it says. Errors: those of the disk.
+   * The whole lines after a position, and the new position; everything before that is on disk.
+   * Undefined: from the oldest line. If it is another log than was read before: the lines newer
+   * than all of that one, so that none is read twice. No line counts as newer than `now`. Errors:
+   * those of the disk.
    */
   read(from: LogPosition | undefined, now = Number.POSITIVE_INFINITY): Promise<LogPart> {
     return this.#withFiles(async (files) => {
@@ -235,7 +258,7 @@ export class MeterLog {
     });
   }
 
-  /** Where the log ends now; undefined when there is none. */
+  /** Where the log ends now; undefined if there is none. */
   end(now = Number.POSITIVE_INFINITY): Promise<LogPosition | undefined> {
     return this.#withFiles(async (files) => {
       const file = files.at(-1);
@@ -248,13 +271,16 @@ export class MeterLog {
     });
   }
 
-  /** Whether the log is large enough to be begun anew, and all before it is read: `stored` is where. */
+  /**
+   * Whether the log is large enough to be rotated, and the older one is fully read, as `stored`
+   * shows.
+   */
   mayRotate(most_bytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
     const file = lstatSync(this.path, { throwIfNoEntry: false });
     return file !== undefined && file.size > most_bytes && stored?.inode === file.ino;
   }
 
-  /** Sets the log aside; Squid must be told to open a new one right after. */
+  /** Sets the log aside; Squid must be asked to open a new one right after. */
   rotate(): void {
     rmSync(this.#rotated, { force: true });
     renameSync(this.path, this.#rotated);
@@ -264,7 +290,10 @@ export class MeterLog {
     this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Lines that are newer than all that were counted are counted, no other.`;
   }
 
-  /** A file that Squid did not make is no log, and is no reason not to read the logs of other Squids. */
+  /**
+   * A file that Squid did not create is not a log, and must not keep the logs of other Squids from
+   * being read.
+   */
   #open(path: string): LogFile | undefined {
     try {
       return LogFile.open(path);
@@ -277,7 +306,7 @@ export class MeterLog {
 
   /** The files of the log, the older one first. */
   async #withFiles<T>(work: (files: LogFile[]) => Promise<T>): Promise<T> {
-    // Looked at first: once the new log is there, nothing is written to the old one any more.
+    // Opened first: once the new log exists, nothing is written to the old one.
     const current = this.#open(this.path);
     const files: LogFile[] = current ? [current] : [];
     try {
@@ -290,7 +319,7 @@ export class MeterLog {
   }
 }
 
-/** One file of a log, as long as it was when it was opened, or longer. */
+/** One file of a log, at least as long as it was when it was opened. */
 class LogFile {
   readonly fd: number;
   readonly inode: number;
@@ -309,13 +338,13 @@ class LogFile {
     return fd === undefined ? undefined : new LogFile(fd);
   }
 
-  /** Whether a position is one of this file. */
+  /** Whether a position is in this file. */
   isPlace({ inode, offset, before }: LogPosition): boolean {
     if (inode !== this.inode || offset > this.size) return false;
     return before === this.hash(offset);
   }
 
-  /** Of the bytes before a place. */
+  /** The hash of the bytes before an offset. */
   hash(offset: number): string {
     const length = Math.min(offset, hashed_bytes);
     const buffer = Buffer.alloc(length);
@@ -323,7 +352,10 @@ class LogFile {
     return createHash('sha256').update(buffer).digest('base64url').slice(0, 16);
   }
 
-  /** Adds the whole lines from a place on that are newer than that; returns where they end, and the newest time. */
+  /**
+   * Adds the whole lines after `from` that are newer than `newer_than`; returns where they end, and
+   * the newest time.
+   */
   read(
     from: number,
     { newer_than, most: maxBytes, key }: { newer_than: number; most: number; key: string },
@@ -335,13 +367,13 @@ class LogFile {
     const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
     for (;;) {
       if (offset - from > maxBytes) {
-        // Lines that came meanwhile may have been taken, too.
+        // Lines that came meanwhile may already be included.
         return { offset: Math.max(offset, this.size), newest, isForged: true };
       }
       const bytes = readSync(this.fd, chunk, 0, chunk.length, offset);
       const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
       if (whole === 0) {
-        // The log must not end at a line without an end.
+        // Reading must not stop for ever at a line without an end.
         if (bytes <= longest_line_bytes) return { offset, newest, isForged };
         isForged = true;
         offset += bytes;
@@ -354,13 +386,14 @@ class LogFile {
         const entry = parseMeterLine(text) ?? parseStart(text, key, place);
         if (!entry) continue;
         if (entry === 'forged') {
-          // In a log that is another one than was read, also an agent's own is at another place.
+          // In another log than was read before, even the agent's own lines are at another
+          // position.
           isForged ||= newer_than < 0;
           continue;
         }
         const time = 'start' in entry ? entry.at : Number(text.slice(0, text.indexOf(' ')));
         newest = Math.max(newest, time);
-        // The agent's clock tells whole seconds.
+        // The agent's clock has whole seconds.
         const isNewer = 'start' in entry ? time >= Math.floor(newer_than) : time > newer_than;
         if (isNewer) entries.push(entry);
       }

@@ -1,13 +1,17 @@
-// Files in the folder that Squid's user may write to: opened by root as what they are, never through a link to others.
+// Files in the folder that Squid's user may write to. Root opens them as regular files, never
+// through a link.
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { isMissing } from '../../store/generations.ts';
 
-/** Raised for what Squid does not make: a link, a pipe, a folder, a second name of another file. */
+/**
+ * Raised for files that Squid does not create: a link, a pipe, a folder, a second name of another
+ * file.
+ */
 export class NotSquidsFile extends Error {}
 
 /**
- * Opens a file of Squid's user with these flags; undefined when there is none. Errors: NotSquidsFile; those of
- * the disk. A pipe is not waited for.
+ * Opens a file of Squid's user with these flags, without waiting for a pipe; undefined if there is
+ * none. Errors: NotSquidsFile; those of the disk.
  */
 export function openSquidFile(path: string, flags = constants.O_RDONLY): number | undefined {
   let file: number;

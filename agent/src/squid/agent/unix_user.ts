@@ -1,4 +1,5 @@
-// The user that Squid becomes when root starts it, and whether that user can read what it must.
+// The user that Squid becomes when root starts it, and whether that user can read the files it
+// needs.
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -8,12 +9,13 @@ export interface UnixUser {
   gid: number;
 }
 
-/** Debian's. */
+/** The name on Debian. */
 const squidUser = 'proxy';
 
 /**
- * The user that Squid runs as when this process starts it: undefined when it is not root, and Squid stays who
- * we are. The files that the deciders read must be readable by this user's group. Errors: there is no such user.
+ * The user that Squid runs as when this process starts it; undefined if it is not root, since Squid
+ * keeps its user then. The files that deciders read must be readable by this user's group. Errors:
+ * there is no such user.
  */
 export function findSquidUser(): UnixUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -29,7 +31,7 @@ export function findSquidUser(): UnixUser | undefined {
   return { name, uid: Number(uid), gid: Number(gid) };
 }
 
-/** The first folder on the way to a file, or the file itself, that the user may not enter or read. */
+/** The first folder on the path, or the file itself, that the user may not enter or read. */
 export function findUnreadable(path: string, user: UnixUser): string | undefined {
   const folders: string[] = [];
   for (let at = dirname(path); ; at = dirname(at)) {

@@ -1,10 +1,12 @@
-// The connections of a Squid's clients that no request was let in on: where they are too many, the oldest are closed.
+// A Squid's client connections without an admitted request: if there are too many, the oldest are
+// closed.
 import { type ConnectionCaps, clientNetwork, mostAccepted, Tally } from '../../connection_caps.ts';
 import { sourceOf } from '../sockets.ts';
 
 /**
- * Those to close, so that as many as may wait are left, of one address and in all. `listed`: the connections
- * of one Squid. `isWaiting`: an earlier list showed the connection already, and by then no request had been let in on it.
+ * Which ones to close so that only as many wait as allowed, per address and in all. `listed`: the
+ * connections of one Squid. `isWaiting`: an earlier list already showed the connection, and no
+ * request had been let in on it by then.
  */
 export class WaitingConnections {
   /** In the order in which they were first seen. */

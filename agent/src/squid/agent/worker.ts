@@ -1,4 +1,4 @@
-// One Squid with all that is about it: its process, the line to its deciders, its log.
+// One Squid with everything that belongs to it: its process, the link to its deciders, its log.
 
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
@@ -22,14 +22,14 @@ export interface WorkerOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
-  /** The changes that it could not write. */
+  /** The changes that the store could not write. */
   unstored?: Unstored;
   clock: Clock;
   log: Logger;
   user: UnixUser | undefined;
   connections: Connections;
   onRevoked: (revoked: Revoked[]) => void;
-  /** Called before a Squid is started: the one before is dead. */
+  /** Called before a Squid is started: the previous one is dead. */
   onStart: (squid: number) => void;
 }
 
@@ -38,23 +38,26 @@ export interface Worker {
   readonly link: DeciderLink;
   readonly meter: MeterLog;
   readonly waiting: WaitingConnections;
-  /** Where it should listen; without any it does not run. Unknown of one that was taken over. */
+  /** Where it should listen; it does not run without any. Unknown for one that was taken over. */
   listeners: readonly Listener[] | undefined;
-  /** A decider has told this agent the owners of the connections that are listed. */
+  /** Whether a decider has reported the owners of the listed connections to this agent. */
   knowsOwners: boolean;
   /** Steady seconds. */
   started_at: number;
-  /** When its decider was last there, or could first have been. */
+  /** When its decider was last connected, or could first have been. */
   connected_at: number;
-  /** Since when it is seen dead; undefined while it runs. */
+  /** Since when it has been dead; undefined while it runs. */
   dead_since: number | undefined;
-  /** The fault that it is dead, as long as it is. */
+  /** The fault that it is dead, while it is. */
   death: Fault | undefined;
-  /** The connections of the dead one are counted to their end. */
+  /** Whether the connections of the dead Squid are counted to their end. */
   isSettled: boolean;
   deaths: number;
   unanswered: number;
-  /** For which faults its ports were last tried again, and when they may be the next time, in steady seconds. */
+  /**
+   * The faults for which its ports were last tried again, and when the next attempt is allowed, in
+   * steady seconds.
+   */
   retried: { faults: string; pause: number; next_at: number };
   /** The fault of its decider. */
   fault: string | undefined;
@@ -62,7 +65,10 @@ export interface Worker {
 
 const longest_socket_path = 107;
 
-/** Makes its folder and files, and listens for its decider. Errors: those of the disk and the socket. */
+/**
+ * Creates its folder and files, and listens for its decider. Errors: those of the disk and the
+ * socket.
+ */
 export async function createWorker(
   number: number,
   dir: string,
@@ -79,7 +85,7 @@ export async function createWorker(
     port_shift: config.port_shift,
     listen_host: config.listen_host,
     on_revoke: config.on_revoke,
-    // One that is taken over may have been started with fewer.
+    // A Squid that is taken over may have been started with fewer.
     caps: connectionCaps(
       config.caps,
       Math.min(descriptorLimit(), descriptorLimit(squid.findProcess())),

@@ -1,11 +1,12 @@
-// The destinations that Squid must not dial, and the script that puts the address of an override in the place of a host.
+// The destinations that Squid must not dial, and the script that replaces a host by the address of
+// its override.
 import ipaddr from 'ipaddr.js';
 import { type Network, parseNetworks } from '../../../../kit/src/address.ts';
 import { mayDial, refusedIpv4, refusedIpv6, routedIpv6 } from '../../address.ts';
 
 /**
- * Puts the address of an override (the third word) in the place of a URL's host, and of nothing
- * else: the Host header, and what is inside a tunnel, stay the client's.
+ * Replaces a URL's host by the address of an override (the third word), and nothing else: the Host
+ * header, and the content of a tunnel, stay the client's.
  */
 export const dialScript = [
   's/["\\\\]/\\\\&/g',
@@ -20,8 +21,8 @@ export const dialScript = [
 ].join('\n');
 
 /**
- * The networks that must not be dialled, less those that the operator allows. Less, not two lists: a
- * name may have an address that is allowed, and another that is not.
+ * The networks that must not be dialled, less those that the operator allows. Two lists would not
+ * do: a name may have both an allowed address and one that is not.
  */
 export function refusedDestinations(
   ownAddresses: readonly string[],
@@ -30,14 +31,15 @@ export function refusedDestinations(
   const everything6 = ipaddr.IPv6.parseCIDR('::/0');
   const unrouted6 = subtract(everything6, [
     ipaddr.IPv6.parseCIDR(routedIpv6),
-    // Squid's own spelling of IPv4.
+    // How Squid itself spells IPv4.
     ipaddr.IPv6.parseCIDR('::ffff:0:0/96'),
   ]);
   return [
     ...refusedIpv4.map((text): Network => ipaddr.IPv4.parseCIDR(text)),
     ...unrouted6,
     ...refusedIpv6.map((text): Network => ipaddr.IPv6.parseCIDR(text)),
-    // Without those in it already: they come and go, and Squid would be told each time.
+    // Without addresses that are already covered: they come and go, and each change would
+    // reconfigure Squid.
     ...parseNetworks(
       [...new Set(ownAddresses)]
         .filter((ip) => mayDial(ip))
@@ -49,7 +51,7 @@ export function refusedDestinations(
     .map(([base, bits]) => `${base.toString()}/${bits}`);
 }
 
-/** A network without some others, as networks. */
+/** A network less some others, as a list of networks. */
 function subtract(network: Network, holes: readonly Network[]): Network[] {
   const [base, bits] = network;
   const inside = ([base, length]: Network, [other, of]: Network) =>

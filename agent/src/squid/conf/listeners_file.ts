@@ -1,10 +1,11 @@
-// The file of listeners beside squid.conf: what a Squid listens on by the configuration in force, which outlives its agent.
+// The file of listeners next to squid.conf: what a Squid listens on by the configuration in force,
+// which outlives its agent.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { SquidPaths } from './squid_conf.ts';
 
 export interface ListenerInForce {
-  /** Of this machine. */
+  /** The port on this machine. */
   port: number;
   exit_ip: string;
   tls: boolean;
@@ -12,11 +13,11 @@ export interface ListenerInForce {
 
 /**
  * By the hash of the squid.conf that they belong to: the one in force, and the one that is about to
- * take its place. Whichever of the two files is replaced last, each configuration has its listeners.
+ * replace it. Whichever of the two files is replaced last, each configuration has its listeners.
  */
 type ListenersFile = Record<string, readonly ListenerInForce[]>;
 
-/** The text of the file, written before `proposed` takes the place of the squid.conf that is there. */
+/** The text of the file, written before `proposed` replaces the current squid.conf. */
 export function listenersFile(
   paths: SquidPaths,
   proposed: string,
@@ -31,7 +32,10 @@ export function listenersFile(
   return `${JSON.stringify(file)}\n`;
 }
 
-/** The listeners of the squid.conf that is there; none without one. Undefined: the file does not say, or cannot be read. */
+/**
+ * The listeners of the current squid.conf; empty if there is none. Undefined: the file does not
+ * say, or cannot be read.
+ */
 export function readListeners(paths: SquidPaths): readonly ListenerInForce[] | undefined {
   const conf = readIfThere(paths.conf);
   if (conf === undefined) return [];

@@ -1,7 +1,8 @@
-// The pages with which Squid rejects a request: one for each reason of the policy, and one for each fault of its own.
+// The pages with which Squid rejects a request: one for each reason of the policy, and one for each
+// fault that Squid itself finds.
 import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
 
-/** The name of the page that gives a reason. */
+/** The name of the page for a reason. */
 export const pageOf = (reason: Reason) => `ERR_EXITWARD_${reason.toUpperCase()}`;
 
 /** The faults that Squid itself may find. */
@@ -17,9 +18,9 @@ const faults = [
 ];
 
 /**
- * The faults that Squid itself finds in a request that the policy allows, by the words of the embedded
- * engine as far as Squid can tell. Replies to CONNECT, and to a request that it could not parse, bear
- * no word in their header.
+ * The faults that Squid itself finds in a request that the policy allows, in the embedded engine's
+ * words as far as Squid can distinguish them. Replies to CONNECT, and to a request that it could
+ * not parse, have no word in their header.
  */
 export const failures = {
   bad_request: {
@@ -47,13 +48,13 @@ export const failures = {
   },
 };
 
-/** Every fault, by Squid's name of it and of its page. */
+/** Every fault, by Squid's name of its page. */
 export const allFaults = faults.map((name) => `ERR_${name}`);
 
-/** Pages of no fault: Squid complains of each that is missing. */
+/** Pages that are not for faults: Squid complains if one is missing. */
 const others = ['ERR_ACL_TIME_QUOTA_EXCEEDED', 'ERR_AGENT_CONFIGURE', 'ERR_AGENT_WPAD'];
 
-/** Every page, by the name of its file. A line each, since they are sent most of all to clients that are lost. */
+/** Every page, by file name. One line each, since most are sent to misdirected clients. */
 export function errorPages(): Map<string, string> {
   const other = 'Exitward: the request could not be carried out (%c).\n';
   return new Map([

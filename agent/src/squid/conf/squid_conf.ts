@@ -1,4 +1,4 @@
-// The configuration of a Squid, as text, and where its files are.
+// The configuration of a Squid, as text, and the paths of its files.
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
@@ -11,7 +11,9 @@ import { headerLines } from './headers.ts';
 import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
-  /** Holds what Squid reads: the configuration, the pages, the script. Squid's user may not write here. */
+  /**
+   * What Squid reads: the configuration, the pages, the script. Squid's user may not write here.
+   */
   dir: string;
   conf: string;
   listeners: string;
@@ -22,9 +24,11 @@ export interface SquidPaths {
   logs: string;
   cache_log: string;
   meter_log: string;
-  /** For agents alone. */
+  /** Only for agents. */
   seal_key: string;
-  /** For the decider: the rules, which it reads beside the policy, and where it finds the agent. */
+  /**
+   * For the decider: the rules, which it reads in addition to the policy, and the agent's socket.
+   */
   rules: string;
   agent_socket: string;
 }
@@ -53,20 +57,23 @@ export interface ConfOptions {
     'listen_host' | 'port_shift' | 'tls' | 'allowed' | 'dns_servers' | 'idle_seconds' | 'caps'
   >;
   paths: SquidPaths;
-  /** The user that Squid runs as; undefined: it stays who starts it. */
+  /** The user that Squid runs as; undefined: the user that starts it. */
   user: string | undefined;
-  /** Program and arguments of the decider. */
+  /** The decider's program and its arguments. */
   decider: readonly string[];
-  /** Changes when the certificate does: a renewed one makes another configuration. */
+  /** Changes with the certificate, so that a renewed one makes another configuration. */
   certificate: string | undefined;
   /** Addresses of this machine. */
   own: ReadonlySet<string>;
 }
 
-/** Addresses that no machine has: to bind one fails, so that nothing leaves from an address of the wrong family. */
+/**
+ * Addresses that no machine has: binding to one fails, so nothing leaves from an address of the
+ * wrong family.
+ */
 const unusable = ['100::1', '240.0.0.1'];
 
-/** The configuration. Errors: a value that Squid's syntax cannot carry, by name. */
+/** The configuration. Errors: a value that Squid's syntax cannot express, by name. */
 export function squidConf(options: ConfOptions): string {
   const { listeners, config, paths, user, decider, certificate, own: ownAddresses } = options;
   for (const word of [...Object.values(paths), ...decider, ...Object.values(config.tls ?? {})]) {
@@ -93,7 +100,7 @@ export function squidConf(options: ConfOptions): string {
     ...fixed,
     ...capLines(config),
 
-    // The decider alone decides who may. Its denials bear their reason as a note.
+    // Only the decider grants access. Its denials carry their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
       ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
       ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} ${decider.join(' ')}`,
@@ -102,16 +109,17 @@ export function squidConf(options: ConfOptions): string {
     'acl http proto HTTP',
     'acl refused note reason_',
     'acl probe note probe_ 1',
-    // A request that the decider let in and Squid rejects all the same is billed to no user.
+    // A request that the decider let in but Squid rejects is not billed.
     'acl bad_destination annotate_transaction reason_=destination_refused account_=0',
     'acl undecided annotate_transaction reason_=not_ready account_=0',
     'acl unreadable annotate_transaction reason_=bad_token',
     'http_access deny !connect !http bad_destination',
-    // In the decider's question these would look like none at all.
+    // In the decider's question these would look like a missing header.
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
     'http_access deny blank unreadable',
     `deny_info ${statusOf('bad_token')}:${pageOf('bad_token')} unreadable`,
-    // The question that the decider dies with has no response, and Squid evaluates no line after this one.
+    // If the decider dies during a question, there is no response, and Squid evaluates no line
+    // after this one.
     'acl asked annotate_transaction asked_=1',
     'http_access allow asked decided',
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} decided`,
@@ -124,21 +132,23 @@ export function squidConf(options: ConfOptions): string {
     `deny_info ${statusOf('not_ready')}:${pageOf('not_ready')} undecided`,
     ...headerLines,
 
-    // Where to: the address that is dialled is checked, after an override and after DNS, and every address of a name.
+    // The destination: the dialled address is checked after an override and after DNS, with every
+    // address of a name.
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
     `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
-    // As the decider wrote it: escaped, the brackets of IPv6 would make it a name.
+    // As the decider wrote it: escaped, the brackets of IPv6 would turn it into a name.
     'url_rewrite_extras "%\'note{dial_}"',
     'url_rewrite_access allow has_dial',
     'url_rewrite_access deny all',
     'url_rewrite_host_header off',
-    // A host that was not replaced must not be dialled: the script said nothing, or died with the question.
+    // A host that was not replaced must not be dialled: the script failed, or died during the
+    // question.
     'acl replaced note replaced_ 1',
     'adapted_http_access deny has_dial !replaced undecided',
     `acl private dst ${refused.join(' ')}`,
     'adapted_http_access deny private !probe bad_destination',
-    // A name that has no address by now must not have one when it is dialled.
+    // A name without an address now must not get one when it is dialled.
     'acl resolves dst all',
     'acl unresolved annotate_transaction account_=0 reason_=unresolved',
     'adapted_http_access deny !resolves unresolved',
@@ -152,7 +162,7 @@ export function squidConf(options: ConfOptions): string {
       ? []
       : [`dns_nameservers ${config.dns_servers.map(nameServer).join(' ')}`]),
 
-    // From where: the exit of the port, and no address at all in its other family.
+    // The source: the exit of the port, and no address at all in the other family.
     ...exits.flatMap(([exit_ip, group], index) => [
       `acl exit_${index} myportname ${group.map(({ port }) => `p${port}`).join(' ')}`,
       `tcp_outgoing_address ${exit_ip} exit_${index}`,
@@ -160,32 +170,35 @@ export function squidConf(options: ConfOptions): string {
     ...unusable.map((ip) => `tcp_outgoing_address ${ip}`),
 
     `logformat meter ${meterFormat}`,
-    // With the disk full lines are lost, and not all connections.
+    // With a full disk, lines are lost, but not all connections.
     `access_log stdio:${paths.meter_log} logformat=meter on-error=drop`,
   ];
   return `${lines.join('\n')}\n`;
 }
 
-/** The bounds on what clients leave open; those of users and accounts are the decider's. */
+/** Limits on what clients leave open; those of users and accounts are the decider's. */
 function capLines({ caps, idle_seconds }: ConfOptions['config']): string[] {
   return [
     `max_filedescriptors ${descriptorLimit()}`,
-    // By whole addresses, before a request is read; the agent sees to a /64 of IPv6.
+    // Per full address, before a request is read; the agent handles a /64 of IPv6.
     'client_db on',
     `client_ip_max_connections ${mostAccepted(connectionCaps(caps))}`,
-    // Of tunnels and of destinations that answer nothing; keep-alive finds the peers that are gone (see portLine).
+    // For tunnels and for silent destinations; keep-alive finds peers that are gone (see portLine).
     `read_timeout ${idle_seconds} seconds`,
   ];
 }
 
-/** Denies destinations without an address of the exit's family; those that may not be dialled at all are denied by then. */
+/**
+ * Denies destinations without an address of the exit's family. Forbidden destinations have been
+ * denied before.
+ */
 function familyLines(
   exits: ReadonlyArray<readonly [exit_ip: string, Listener[]]>,
   allowed: Config['allowed'],
 ): string[] {
   const allowed6 = allowed.filter(([base]) => base.kind() === 'ipv6');
   const families = [
-    // In halves: of the whole Squid thinks that it holds IPv6, too.
+    // In halves: Squid thinks that the whole range includes IPv6.
     { name: 'ipv4', networks: ['0.0.0.0/1', '128.0.0.0/1'], isOf: isIPv4 },
     {
       name: 'ipv6',
@@ -204,24 +217,24 @@ function familyLines(
   });
 }
 
-/** Requests that wait for a helper. Never reached: there are not so many connections. */
+/** Requests that wait for a helper. Never reached: there are fewer connections than that. */
 const longest_queue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [
-  // A plain carrier: nothing is kept, and Squid answers no question about itself.
+  // A plain carrier: nothing is cached, and Squid answers no question about itself.
   'cache deny all',
   'cache_mem 0 MB',
   'memory_pools_limit 16 MB',
   'cachemgr_passwd disable all',
   'global_internal_static off',
-  // The default names the client's host, and has Squid look it up for every connection.
+  // The default contains the client's hostname, which Squid would look up for every connection.
   'store_id_extras "%>a"',
   'pinger_enable off',
   'digest_generation off',
   'hosts_file none',
   'logfile_rotate 0',
-  // Its words there about questions to the decider hold the credentials of clients.
+  // Its debug output about questions to the decider contains clients' credentials.
   'debug_options ALL,1 82,0',
   // A connection to an origin serves one request: the next one may be another account's.
   'server_persistent_connections off',
@@ -232,18 +245,19 @@ const fixed = [
   'client_idle_pconn_timeout 1 minute',
   'connect_timeout 30 seconds',
   'shutdown_lifetime 1 second',
-  // Short, so that names follow their owners; never 0: the address that was checked must still be known when it is dialled.
+  // Short, so that changes of names take effect. Never 0: the checked address must still be cached
+  // when it is dialled.
   'positive_dns_ttl 5 minutes',
   'negative_dns_ttl 5 seconds',
-  // Silent servers are given up within five seconds: Squid asks anew after twice as long each time, and
-  // looks at the time but then.
+  // Silent servers are given up within five seconds: Squid asks again after twice as long each
+  // time, and checks the time only then.
   'dns_retransmit_interval 500 milliseconds',
   'dns_timeout 2800 milliseconds',
 ];
 
 /**
- * Parts the listeners among Squids, so many each. Those of one exit stay together, and with the Squid
- * that has the exit already: its connections are known there. A part may be empty.
+ * Divides the listeners among Squids, `maxListeners` each. Those of one exit stay together, and
+ * with the Squid that already has the exit, which knows its connections. A part may be empty.
  */
 export function divideListeners(
   listeners: Iterable<Listener>,
@@ -289,7 +303,7 @@ function portLine({ port, tls }: Listener, config: ConfOptions['config']): strin
   return `https_port ${shared} tls-cert=${cert_file} tls-key=${key_file} options=NO_SSLv3,NO_TLSv1,NO_TLSv1_1`;
 }
 
-/** Squid asks on the usual port alone. */
+/** Squid asks only on the usual port. */
 function nameServer(text: string): string {
   const [, ip6, port6] = /^\[(.*)\]:(\d+)$/.exec(text) ?? [];
   const [, ip4, port4] = /^([\d.]+):(\d+)$/.exec(text) ?? [];

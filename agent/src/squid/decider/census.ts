@@ -1,20 +1,27 @@
-// The census of a decider: the connections that it let in and that may be open, held against the caps. Squid tells no end of
-// a connection, so the kernel's list is asked when a cap comes near, and never before.
+// The census of a decider: the connections that it let in and that may be open, compared with the
+// caps. Squid does not report the end of a connection, so the kernel's list is read, but only when
+// a cap comes near.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decide.ts';
 
-/** Between two lists: so many times as long as the last one took, for it takes a core. */
+/**
+ * The pause between two lists, as a multiple of the last one's duration, since a list keeps a core
+ * busy.
+ */
 const rests_per_list = 10;
 const shortest_rest_milliseconds = 100;
-/** A client that waits for the next list is still there. */
+/** A client waits this long for the next list. */
 const longest_rest_milliseconds = 2000;
-/** Requests that wait for a list, of one account and in all: Squid waits for so many responses with patience. */
+/**
+ * Requests that may wait for a list, per account and in all: Squid waits patiently for this many
+ * responses.
+ */
 const most_of_account = 20;
 const most_waiting = 500;
 
 export interface CensusOptions {
-  /** The names of the connections that are open. */
+  /** The names of the open connections. */
   list: () => Promise<Iterable<string>>;
   onError: (error: Error) => void;
 }
@@ -22,9 +29,9 @@ export interface CensusOptions {
 export class Census {
   readonly #options: CensusOptions;
   readonly #counted = new CappedConnections();
-  /** Those that were let in since the last list began: it may not show them. */
+  /** Connections let in since the last list began: it may not show them. */
   #recent = new Set<string>();
-  /** The list that is under way, or the last one; and the one that has not begun. */
+  /** The list that is under way, or the last one; and the next one, which has not begun. */
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #rest_milliseconds = 0;
@@ -39,7 +46,7 @@ export class Census {
     this.#counted.caps = caps;
   }
 
-  /** False: it would be one too many, by the last list. */
+  /** False if it would be one too many by the last list. */
   admit(connection: string, source: string, authority: Authority): boolean {
     const outcome = this.#counted.admit(connection, source, authority);
     if (outcome !== 'refused') this.#recent.add(connection);
@@ -51,7 +58,10 @@ export class Census {
     return this.#counted.isFullFor(source, authority);
   }
 
-  /** Resolves with the next list, for one that was refused by the last; undefined: so many wait already. */
+  /**
+   * Resolves with the next list, for a request that the last one refused; undefined if too many
+   * wait already.
+   */
   wait(authority: Authority): Promise<void> | undefined {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const count = this.#waiting.get(account) ?? 0;
@@ -66,7 +76,7 @@ export class Census {
     });
   }
 
-  /** Resolves when a list that begins after this call has told which connections are over. */
+  /** Resolves when a list that begins after this call has shown which connections are over. */
   nextList(): Promise<void> {
     this.#next ??= this.#last.then(() => sleep(this.#rest_milliseconds)).then(() => this.#begin());
     return this.#next;

@@ -1,30 +1,30 @@
-// The client connections that a decider let in, with the owner of each, for revocation: its half of what is known of them.
+// The client connections that a decider let in, with the owner of each, for revocation.
 //
-// The agent (agent/connections.ts is its half) tells every second which connections the kernel lists,
-// and is told the owners that it may not know. Most connections come and go between two lists and are
-// never spoken of.
+// Every second the agent (its half is agent/connections.ts) sends which connections the kernel
+// lists, and gets the owners that it may not know. Most connections come and go between two lists
+// and are never mentioned.
 //
 //   state        a request is let in    a list shows it     a list does not
 //   ---------    -------------------    ----------------    ---------------
 //   (unknown)    new                    unowned             -
-//   new          new                    listed, and told    unlisted
-//   unlisted     new                    listed, and told    (forgotten)
+//   new          new                    listed, reported    unlisted
+//   unlisted     new                    listed, reported    (forgotten)
 //   listed       renewed                listed              (forgotten)
-//   renewed      renewed                listed, and told    unlisted
+//   renewed      renewed                listed, reported    unlisted
 //   unowned      renewed                unowned             (forgotten)
 //
-// A list may be from before a connection: one that it does not show is over only if it was let in
-// before the list before. A renewed one that is gone may have come again under the same name.
+// A list may be older than a connection: one that is missing from it is over only if it was let in
+// before the previous list. A renewed one that is missing may have come back under the same name.
 import type { Authority } from '../../policy/decide.ts';
 import type { Sessions } from '../../policy/sessions.ts';
 import type { ListChange, Opened } from '../protocol.ts';
 
 type State =
-  /** A request was let in since the last list, and that list did not show the connection. */
+  /** A request was let in since the last list, which did not show the connection. */
   | 'new'
   /** Let in before the last list, which did not show it. */
   | 'unlisted'
-  /** On the last list; the agent was told its owner. */
+  /** On the last list; its owner was reported to the agent. */
   | 'listed'
   /** On the last list, and a request was let in since. */
   | 'renewed'
@@ -53,27 +53,27 @@ export class Connections {
     if (!this.#sessions.find(connection)) this.admit(connection, owner);
   }
 
-  /** Begins anew with an agent that has told no list yet. */
+  /** Starts again with an agent that has sent no list yet. */
   restart(): void {
     this.#states.clear();
     for (const [connection] of this.#sessions.all()) this.#states.set(connection, 'new');
   }
 
   /** The connections that the agent may not know yet. */
-  untold(): Opened {
+  unreported(): Opened {
     return this.#ownersOf(
       [...this.#states].flatMap(([connection, state]) => (state === 'listed' ? [] : [connection])),
     );
   }
 
-  /** Takes a whole list: with the agent away, this process makes its own. */
+  /** Applies a whole list: while the agent is away, this process makes its own. */
   takeWhole(connections: readonly string[]): void {
     const whole = new Set(connections);
     const removed = [...this.#states.keys()].filter((connection) => !whole.has(connection));
     this.take({ added: connections, removed });
   }
 
-  /** Takes a list, and tells the owners of the connections that are new there or renewed. */
+  /** Applies a list, and returns the owners of the connections that are new or renewed. */
   take({ added, removed }: ListChange): Opened {
     const reported = new Set(added);
     const missing = new Set(removed);

@@ -1,4 +1,5 @@
-// Decides the requests that Squid asks about, a line each: this runs for every request, and does nothing that it need not.
+// Decides the requests that Squid asks about, one line each. It runs for every request, so it does
+// nothing unnecessary.
 import { decide, type ProxyRequest, type Rules, readCredentials } from '../../policy/decide.ts';
 import type { DecisionTally } from '../../policy/decision_tally.ts';
 import type { Reason } from '../../policy/denials.ts';
@@ -9,13 +10,13 @@ import type { Census } from './census.ts';
 import type { Connections } from './connections.ts';
 
 export interface EvaluatorOptions {
-  /** The policy of now: a reload makes another object. */
+  /** The current policy: a reload replaces the object. */
   policy: () => Policy;
   rules: Rules;
   port_shift: number;
-  /** Hears of every connection that is let in. */
+  /** Notes every connection that is let in. */
   connections: Connections;
-  /** Holds connections against the caps. */
+  /** Compares connections with the caps. */
   census: Pick<Census, 'admit' | 'wait'>;
   uses: LastUsedTimes;
   decisions: DecisionTally;
@@ -42,9 +43,10 @@ export class Evaluator {
   }
 
   /**
-   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`, HOST and AUTHORIZATION
-   * escaped: `ID OK …` with the notes that squid.conf and the meter want, or `ID ERR reason_=…`.
-   * Empty where it is to be asked for again, `later`: the connections that make this one too many may be over.
+   * The response to `ID SOURCE PORT LOCALPORT METHOD HOST PORT AUTHORIZATION -`, HOST and
+   * AUTHORIZATION escaped. It is `ID OK …` with the notes that squid.conf and the meter need, or
+   * `ID ERR reason_=…`. Empty if `later` is called instead: the connections that make this one too
+   * many may be over by then.
    */
   respond(line: string, now: number, later?: (when: Promise<void>) => void): string {
     const words = line.split(' ');
@@ -92,7 +94,10 @@ export class Evaluator {
   }
 }
 
-/** Undoes exactly what Squid's `%#` does, which escapes the percent sign as well: nothing that a client wrote is undone. */
+/**
+ * Undoes exactly what Squid's `%#` does. It escapes the percent sign too, so nothing that a client
+ * wrote is unescaped.
+ */
 export function unescapeWord(word: string): string {
   if (!word.includes('%')) return word;
   return word.replace(/%([0-9a-f]{2})/gi, (_, code) =>

@@ -1,4 +1,5 @@
-// The decider: Squid's helper process. Decides requests by the policy on disk, with or without an agent.
+// The decider, Squid's helper process: decides requests by the policy on disk, with or without an
+// agent.
 //   main POLICY_FOLDER RULES_FILE AGENT_SOCKET
 import { readFileSync, writeSync } from 'node:fs';
 import { connect, Socket } from 'node:net';
@@ -28,19 +29,21 @@ import { Census } from './census.ts';
 import { Connections } from './connections.ts';
 import { Evaluator } from './evaluator.ts';
 
-/** Without any policy requests are held so long, and rejected then: a policy may be on its way. */
+/**
+ * Without a policy, requests wait this long before they are rejected: a policy may be on its way.
+ */
 const held_seconds = 10;
 const reconnect_milliseconds = 250;
 const own_list_milliseconds = 60_000;
-/** An agent that starts while Squid changes its decider is there by then. */
+/** An agent that starts while Squid changes its decider is connected by then. */
 const leaving_milliseconds = 5000;
 const own_addresses_milliseconds = 5000;
-/** With very many accounts it takes a moment to count what a policy holds. */
+/** With very many accounts, counting the policy's records takes a moment. */
 const policy_size_milliseconds = 5000;
 
 const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
 const now = systemClock.now;
-/** As the agent told them. */
+/** As the agent sent them. */
 const unstored = new Unstored();
 const replica = new Replica(policyFolder, unstored);
 const sessions = new Sessions();
@@ -49,10 +52,10 @@ const uses = new LastUsedTimes();
 const decisions = new DecisionTally();
 const own = ownedBy((error) => logError(error as Error));
 let agent: Socket | undefined;
-/** The position whose size the agent was told. */
-let toldSize: unknown;
+/** The position whose size was sent to the agent. */
+let sentSize: unknown;
 let toldListeners: ReadonlyMap<number, Listener> | undefined;
-/** Squid has no more questions; and the agent was told all. */
+/** Squid has no more questions; and the agent has received everything. */
 let isLeaving = false;
 let isParted = false;
 
@@ -75,7 +78,10 @@ function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
 
 // ---- Squid --------------------------------------------------------------------------------
 
-/** Responds to the lines on standard input; lines that came in one piece get one piece. */
+/**
+ * Responds to the lines on standard input; lines that arrive in one piece get their responses in
+ * one piece.
+ */
 function serveSquid(): void {
   let rest = '';
   const squid = new Socket({
@@ -113,7 +119,7 @@ function serveSquid(): void {
   squid.resume();
 }
 
-/** A request whose decision fails is rejected by Squid, and no other. */
+/** If a decision fails, Squid rejects that request, and no other. */
 function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>): string {
   try {
     return evaluator.respond(line, ...others);
@@ -123,7 +129,7 @@ function responseTo(...[line, ...others]: Parameters<typeof evaluator.respond>):
   }
 }
 
-/** Never rejects: a list that fails is told by the census. */
+/** Never rejects: the census reports a failed list. */
 async function respondLater(line: string, when: Promise<void>, start: number): Promise<void> {
   await when;
   writeAll(responseTo(line, now()));
@@ -132,7 +138,7 @@ async function respondLater(line: string, when: Promise<void>, start: number): P
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Squid reads the responses as fast as it asks; when it does not, there is nothing else to do. */
+/** Squid reads responses as fast as it asks; while it does not, there is nothing else to do. */
 function writeAll(text: string): void {
   for (let rest = text; rest !== ''; ) {
     try {
@@ -147,7 +153,7 @@ function writeAll(text: string): void {
   }
 }
 
-/** The connections live on without this decider: it ends when the agent knows of all. */
+/** The connections continue without this decider: it ends once the agent knows all of them. */
 function leave(): void {
   if (isLeaving) return;
   isLeaving = true;
@@ -162,17 +168,17 @@ function part(socket: Socket): void {
   isParted = true;
   const decided = decisions.take();
   writeLine(socket, {
-    opened: connections.untold(),
+    opened: connections.unreported(),
     uses: uses.take(),
     ...(decided && { decided }),
   });
-  // The agent closes when it has read it.
+  // The agent closes the connection once it has read it.
   socket.end();
 }
 
 // ---- The agent ----------------------------------------------------------------------------
 
-/** Connects, for ever: the agent comes and goes. */
+/** Connects again and again: the agent comes and goes. */
 function serveAgent(): void {
   const socket = connect(agentSocket);
   const ownOfAgent = ownedBy((error) => {
@@ -180,14 +186,15 @@ function serveAgent(): void {
     socket.destroy();
   });
   const greet = () => {
-    // The agent wrote them anew when it started.
+    // The agent writes them again when it starts.
     ({ on_revoke, listen_host, caps, ...settings } = readRules());
     census.caps = caps;
     Object.assign(evaluator, settings);
     agent = socket;
     toldListeners = undefined;
-    toldSize = undefined;
-    // It tells all that it holds. The changes of an agent before it are in force, and not to be put upon a newer policy.
+    sentSize = undefined;
+    // The agent sends all the changes that it holds. Those of an earlier agent are in force, and
+    // must not be applied on top of a newer policy.
     unstored.clear();
     connections.restart();
     if (isLeaving) part(socket);
@@ -216,7 +223,7 @@ function receive(message: ToDecider): void {
     const { id, ask } = message;
     respond(message).then(
       (answer) => send({ id, answer }),
-      // Without a response it is asked again, of a new decider.
+      // Without a response, the agent asks again, a new decider.
       (error: Error) => logError(new Error(`${ask}: ${error.message}`)),
     );
   }
@@ -254,11 +261,14 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
   return caughtUp;
 }
 
-/** The connections that may no longer be, told until the kernel lists them no more: closing them may fail. */
+/**
+ * The connections that are no longer allowed, reported until the kernel no longer lists them:
+ * closing may fail.
+ */
 function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
   const revoked = [...sessions.revoked(replica.policy, evaluator.rules, now(), accounts)];
-  // A connection that may go on is told once.
+  // A connection that may continue is reported once.
   if (on_revoke === 'leave') for (const { connection } of revoked) sessions.close(connection);
   return revoked;
 }
@@ -274,8 +284,8 @@ function sendDecisions(): void {
 
 function sendSize(): void {
   const { position, policy } = replica;
-  if (!position || toldSize === position) return;
-  toldSize = position;
+  if (!position || sentSize === position) return;
+  sentSize = position;
   send({ policy: policy.size });
 }
 
@@ -283,7 +293,7 @@ function send(message: FromDecider): void {
   if (agent && !isParted) writeLine(agent, message);
 }
 
-/** With the agent away no list comes, and the connections that were let in must not pile up for ever. */
+/** Without the agent no list comes, and connections must not pile up for ever. */
 async function takeOwnList(): Promise<void> {
   if (agent || sessions.size === 0) return;
   const open = await listOpen();
@@ -303,7 +313,9 @@ function logError(error: Error): void {
   process.stderr.write(`exitward decider: ${error.message}\n`);
 }
 
-/** Repeats work that may fail, as when the machine has no descriptor left: the next time it may not. */
+/**
+ * Repeats work that may fail, for example without a free descriptor: the next time it may succeed.
+ */
 function every(milliseconds: number, work: () => unknown): void {
   setInterval(own(work), milliseconds);
 }
