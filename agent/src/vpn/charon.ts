@@ -1,4 +1,5 @@
-// charon, strongSwan's IKE daemon: started with a configuration of its own, taken over by the next agent, led by VICI.
+// charon, strongSwan's IKE daemon: started with a configuration of its own, taken over by the next
+// agent, controlled by VICI.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,16 +20,16 @@ export interface CharonPaths {
 }
 
 export interface CharonOptions {
-  /** In which it has a folder of its own. */
+  /** It has a folder of its own in here. */
   state_dir: string;
   program: string;
-  /** The part that seals the packets: the kernel, or charon itself where the kernel cannot. */
+  /** The part that encrypts the packets: the kernel, or charon itself if the kernel cannot. */
   ipsec: 'kernel' | 'userspace';
   clock: Clock;
   log: Logger;
 }
 
-/** How charon reaches the RADIUS server of the agent. */
+/** How charon reaches the agent's RADIUS server. */
 interface RadiusReach {
   port: number;
   secret: string;
@@ -76,18 +77,21 @@ export class Charon {
     this.#vici = new Vici(this.paths.vici, options.log);
   }
 
-  /** That the RADIUS server listened on before, 0 for none; and the secret that both have. */
+  /** The RADIUS server's last port, 0 for none, and the shared secret. */
   get radius(): Readonly<RadiusReach> {
     return this.#radius;
   }
 
-  /** Where the RADIUS server listens now. A charon that runs hears of another port by `start`. */
+  /** Sets where the RADIUS server listens now. A running charon gets a new port by `start`. */
   setRadiusPort(port: number): void {
     this.#radius.port = port;
     replaceDurably(this.paths.radius, JSON.stringify(this.#radius));
   }
 
-  /** Makes it run with the configuration of now. True: it is a new one, and has no connections yet. Errors: it does not run. */
+  /**
+   * Makes it run with the current configuration. True: it is a new process, without connections.
+   * Errors: it does not run.
+   */
   async start(): Promise<boolean> {
     const conf = this.#conf();
     const isNew = readIfThere(this.paths.conf) !== conf;
@@ -116,13 +120,13 @@ export class Charon {
     }
   }
 
-  /** Ends it, and with it its tunnels. */
+  /** Stops it, and with it its tunnels. */
   async stop(): Promise<void> {
     this.#vici.close();
     await this.#daemon.stop();
   }
 
-  /** Lets go of its socket; it runs on. */
+  /** Closes its socket; charon keeps running. */
   close(): void {
     this.#vici.close();
   }
@@ -135,7 +139,7 @@ export class Charon {
     return this.#vici.list(name, event, message);
   }
 
-  /** It writes at the end of the file, wherever that is. */
+  /** charon writes at the end of the file, wherever that is. */
   #boundLog(): void {
     const size = statSync(this.paths.log, { throwIfNoEntry: false })?.size ?? 0;
     if (size > longest_log_bytes) truncateSync(this.paths.log);

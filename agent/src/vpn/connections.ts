@@ -1,4 +1,4 @@
-// The connections that charon offers: for each service and exit one, all by the same rules.
+// The connections that charon offers: one for each service and exit, by the same rules.
 
 import { sharedKey, type VpnService, vpnServices } from '../../../kit/src/vpn_password.ts';
 import { negotiation } from '../../../kit/src/vpn_proposals.ts';
@@ -16,15 +16,21 @@ export function servedServices({ services }: Pick<ServerValue, 'services'>): Vpn
 /** The version of IKE that a service speaks. */
 export const ikeVersionOf = (service: VpnService) => version[service];
 
-/** The service that a connection of charon belongs to. */
+/** The service of one of charon's connections. */
 export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));
 }
 
-/** The name of the pool from which charon hands out IPv6 addresses, which go nowhere: RADIUS tells the rest. */
+/**
+ * The pool from which charon assigns IPv6 addresses, which are not routed anywhere; RADIUS assigns
+ * the rest.
+ */
 export const ipv6Pool = 'exitward';
 
-/** The connections that charon is to offer, by name. `certificates`: the node's own in PEM, its chain behind it. `hasIpv6`: tunnels may have IPv6 inside. */
+/**
+ * The connections that charon should offer, by name. `certificates`: the node's own in PEM,
+ * followed by its chain. `hasIpv6`: tunnels may carry IPv6.
+ */
 export function connectionsOf(
   server: ServerValue,
   services: readonly VpnService[],
@@ -60,7 +66,7 @@ function connectionOf(
     proposals: proposals[service].ike,
     fragmentation: 'yes',
     send_cert: 'always',
-    // The same user may have several devices.
+    // A user may have several devices.
     unique: 'never',
     mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
     dpd_delay: '30s',
@@ -92,7 +98,7 @@ function authenticationOf(
   return {
     local: { auth: 'psk', id: hostname },
     remote: { auth: 'psk', id: '%any' },
-    // L2TP asks for the password by itself.
+    // L2TP asks for the password itself.
     ...(service === 'vpn-ikev1' ? { 'remote-2': { auth: 'xauth-radius' } } : {}),
   };
 }
@@ -104,13 +110,13 @@ function selectorsOf(service: VpnService, hasIpv6: boolean): ViciMessage {
   return { local_ts: ['0.0.0.0/0', ...(service === 'vpn-ikev2' && hasIpv6 ? ['::/0'] : [])] };
 }
 
-/** The secret ahead of the password, which IKEv1 asks for, by itself and for L2TP. */
+/** The shared secret that IKEv1 needs before the password, alone and for L2TP. */
 export function sharedSecret({ vpn_key, hostname }: ServerValue): ViciMessage | undefined {
   if (vpn_key === undefined) return undefined;
   return { id: 'exitward', type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
 }
 
-/** The certificates of a file in PEM, each on its own. */
+/** The certificates of a PEM file, one by one. */
 export function certificatesOf(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
 }

@@ -1,4 +1,5 @@
-// A daemon of the VPN, in a session of its own so that its tunnels outlive the agent; the next agent finds it by its pid file.
+// A daemon of the VPN, in a session of its own so that its tunnels outlive the agent; the next
+// agent finds it by its pid file.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { replaceDurably } from '../../../kit/src/durable.ts';
@@ -7,18 +8,24 @@ import { mayDropRights } from '../rights.ts';
 
 export interface DaemonOptions {
   command: readonly [string, ...string[]];
-  /** The folder that it works in. */
+  /** Its working folder. */
   dir: string;
   pid_file: string;
-  /** A variable that names its configuration: a process that has it is ours, whatever its number was before. */
+  /**
+   * A variable with its configuration: a process that has it is ours, whatever process had its
+   * number before.
+   */
   mark: readonly [name: string, value: string];
   clock: Clock;
 }
 
 const stopping_seconds = 10;
-/** A daemon that ends within so long cannot run. */
+/** A daemon that ends this early cannot run. */
 const starting_seconds = 5;
-/** The rights of root that are left to it. It runs as root since no other user may write the kernel's policies, or make its devices. */
+/**
+ * The rights that it keeps. It runs as root, since no other user may write the kernel's policies or
+ * create its devices.
+ */
 const rights = '-all,+net_admin,+net_bind_service';
 
 export class Daemon {
@@ -63,7 +70,7 @@ export class Daemon {
     return child.pid as number;
   }
 
-  /** Ends it, and waits until it is gone, for ten seconds at most. */
+  /** Stops it, and waits until it is gone, for at most ten seconds. */
   async stop(): Promise<void> {
     const pid = this.find();
     if (pid === undefined) return;
@@ -74,7 +81,7 @@ export class Daemon {
   }
 }
 
-/** A process may end by itself meanwhile. */
+/** Ends a process, which may have ended by itself meanwhile. */
 export function endIfThere(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal);

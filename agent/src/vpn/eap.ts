@@ -1,4 +1,5 @@
-// EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2) as a server speaks it: what iOS, macOS, Windows, Android and Linux have built in.
+// The server side of EAP-MSCHAPv2 (draft-kamath-pppext-eap-mschapv2), which iOS, macOS, Windows,
+// Android and Linux have built in.
 import { randomBytes } from 'node:crypto';
 import type { ChapResponse } from './mschap.ts';
 
@@ -9,16 +10,16 @@ const chapCodes = { challenge: 1, response: 2, success: 3 } as const;
 const challenge_length = 16;
 const response_length = 49;
 
-/** A response of a client. */
+/** A client's response. */
 export type EapResponse =
   | { kind: 'identity'; identifier: number; name: string }
-  /** The client knows none of the methods that it was offered. */
+  /** The client supports none of the offered methods. */
   | { kind: 'nak'; identifier: number }
   | { kind: 'response'; identifier: number; response: Omit<ChapResponse, 'challenge'> }
-  /** The client has seen that the server has the password, too. */
+  /** The client has verified that the server has the password too. */
   | { kind: 'success'; identifier: number };
 
-/** Undefined: the packet is none of these, or is malformed. */
+/** Undefined: the packet is none of these, or malformed. */
 export function readEap(packet: Buffer): EapResponse | undefined {
   if (packet.length < 5 || packet[0] !== eapCodes.response) return undefined;
   if (packet.readUInt16BE(2) !== packet.length) return undefined;
@@ -28,7 +29,7 @@ export function readEap(packet: Buffer): EapResponse | undefined {
   if (type === eapTypes.nak) return { kind: 'nak', identifier };
   if (type !== eapTypes.mschapv2) return undefined;
   if (data[0] === chapCodes.success) return { kind: 'success', identifier };
-  // Code, identifier, length of both and what follows, length of the value, the value, the name.
+  // Code, identifier, length of everything, length of the value, the value, the name.
   const least = 5 + response_length;
   if (data[0] !== chapCodes.response || data.length < least) return undefined;
   if (data.readUInt16BE(2) !== data.length || data[4] !== response_length) return undefined;
@@ -52,7 +53,7 @@ export function challengeOf(identifier: number): { packet: Buffer; challenge: Bu
   return { packet: chapRequest(identifier, chapCodes.challenge, value), challenge };
 }
 
-/** `authenticator`: proves to the client that this side has the password, too. */
+/** `authenticator`: proves to the client that this side has the password too. */
 export function successOf(identifier: number, authenticator: string): Buffer {
   return chapRequest(identifier, chapCodes.success, Buffer.from(`${authenticator} M=Welcome`));
 }

@@ -1,4 +1,5 @@
-// A proxy engine and the VPN beside it, as one engine: one decision, one journal, one list of faults for both.
+// A proxy engine and the VPN, as one engine: one decision, one journal, one list of faults for
+// both.
 import type { Engine, EngineCounts, Explanation, Poll, Stored, VpnOffer } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import type { Question } from '../policy/decide.ts';
@@ -6,7 +7,7 @@ import { DecisionTally } from '../policy/decision_tally.ts';
 import type { Position } from '../policy/records.ts';
 import type { Vpn } from './vpn.ts';
 
-/** Where both go on. The journal has a proxy's cursor as it is where there was no VPN before. */
+/** Where both continue. If there was no VPN before, the journal has just the proxy's cursor. */
 interface Cursors {
   proxy: unknown;
   vpn: unknown;
@@ -24,7 +25,7 @@ export class EngineWithVpn implements Engine {
   }
 
   async catchUp(): Promise<Position | undefined> {
-    // Side by side: the VPN does not wait for the proxy's workers.
+    // In parallel: the VPN does not wait for the proxy's workers.
     const [applied] = await Promise.all([this.#proxy.catchUp(), this.#vpn.catchUp()]);
     return applied;
   }

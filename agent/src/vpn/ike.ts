@@ -1,4 +1,5 @@
-// The first messages of IKE, by which a node asks its own charon whether it serves an exit: IKEv2 (RFC 7296), IKEv1 (RFC 2407 to 2409).
+// The first messages of IKE, with which a node asks its own charon whether it serves an exit: IKEv2
+// (RFC 7296), IKEv1 (RFC 2407 to 2409).
 import { randomBytes } from 'node:crypto';
 import type { IkeVersion } from '../engine.ts';
 
@@ -6,13 +7,16 @@ import type { IkeVersion } from '../engine.ts';
 export interface IkeResponse {
   /** The responder's SPI; zeros: it keeps no state. */
   spi: Buffer;
-  /** The type of its error (RFC 7296, section 3.10.1; RFC 2408, section 3.14.1); undefined: it goes on. */
+  /**
+   * The type of its error (RFC 7296, section 3.10.1; RFC 2408, section 3.14.1); undefined: it
+   * continues.
+   */
   error: number | undefined;
 }
 
 export const spi_bytes = 8;
 const header_bytes = 28;
-/** Of a payload: the kind of the next one, a flag, and its length. */
+/** The header of a payload: the kind of the next one, a flag, and its length. */
 const payload_bytes = 4;
 const no_spi = Buffer.alloc(spi_bytes);
 const exchanges = { main_mode: 2, informational: 5, ike_sa_init: 34 };
@@ -21,17 +25,18 @@ const payloads = {
   '2': { sa: 33, key_exchange: 34, nonce: 40, notification: 41 },
 };
 const flags = { initiator: 0x08, response: 0x20 };
-/** Of notifications, also of those that say what is wrong: 16384 and above are about a state. */
+/** Types of notifications, errors included; those from 16384 on report a state. */
 export const notifications = { no_proposal_chosen: 14, invalid_ke_payload: 17, cookie: 16390 };
 const least_status = 16384;
-/** Domain of interpretation (RFC 2407): that of IPsec. */
+/** The domain of interpretation (RFC 2407) of IPsec. */
 const ipsec = [0, 0, 0, 1];
 
 /**
- * The first message of an exchange. The one of IKEv2 offers a group that charon takes, and has the key of another, as of
- * a client that guesses wrong: a charon that serves the exit asks for the group that it takes (INVALID_KE_PAYLOAD) and
- * keeps no state. So nothing is half open, which charon would count. A proposal that it does not take at all leaves
- * nothing either, but its refusal is also the answer of a charon that does not know the exit.
+ * The first message of an exchange. For IKEv2 it offers a group that charon accepts, with the key
+ * of another one, like a client that guessed wrong. A charon that serves the exit asks for the
+ * accepted group (INVALID_KE_PAYLOAD) and keeps no state, so nothing is left half open, which
+ * charon would count. An unacceptable proposal would leave nothing either, but a charon that does
+ * not know the exit refuses it in the same way.
  */
 export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
   const head = { version, initiator: spi, responder: no_spi, id: 0 };
@@ -42,7 +47,7 @@ export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
     ]);
   }
   const { sa, key_exchange, nonce } = payloads[2];
-  // 66 bytes of each coordinate.
+  // 66 bytes for each coordinate.
   const key = Buffer.concat([Buffer.from([0, group_refused, 0, 0]), randomBytes(132)]);
   return messageOf({ ...head, exchange: exchanges.ike_sa_init, flags: flags.initiator }, [
     [sa, initProposal()],
@@ -52,12 +57,13 @@ export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
 }
 
 /**
- * Takes back the first message of IKEv1 once it was answered: an initiator that tells an error gives up, and charon
- * forgets what is half open. Main mode has no first message that proves as much and leaves nothing.
+ * Withdraws the first message of IKEv1 after the response: an initiator that sends an error gives
+ * up, and charon drops the half-open state. No first message of main mode proves as much and leaves
+ * nothing.
  */
 export function abandonment(initiator: Buffer, responder: Buffer): Buffer {
   const { no_proposal_chosen } = notifications;
-  // Of ISAKMP, without an SPI.
+  // For ISAKMP, without an SPI.
   const body = Buffer.from([...ipsec, 1, 0, 0, no_proposal_chosen]);
   const head = { version: '1' as const, initiator, responder, flags: 0 };
   const id = randomBytes(4).readUInt32BE();
@@ -66,7 +72,7 @@ export function abandonment(initiator: Buffer, responder: Buffer): Buffer {
   ]);
 }
 
-/** Reads the response to a first message with this SPI; undefined for all else. */
+/** Reads the response to a first message with this SPI; undefined for anything else. */
 export function readResponse(
   version: IkeVersion,
   spi: Buffer,
@@ -90,7 +96,7 @@ export function readResponse(
   return { spi: responder, error: undefined };
 }
 
-/** The bodies of the payloads, by kind; undefined: they are not whole. */
+/** The bodies of the payloads, by kind; undefined: they are incomplete. */
 function payloadsOf(first: number, bytes: Buffer): Map<number, Buffer[]> | undefined {
   const payloads = new Map<number, Buffer[]>();
   let [kind, at] = [first, 0];
@@ -106,9 +112,9 @@ function payloadsOf(first: number, bytes: Buffer): Map<number, Buffer[]> | undef
   return at === bytes.length ? payloads : undefined;
 }
 
-/** The error that a notification tells; a cookie is one, as it asks for another first message. */
+/** The error in a notification. A cookie counts as one, since it asks for another first message. */
 function errorOf(version: IkeVersion, body: Buffer): number | undefined {
-  // IKEv1 has the domain of interpretation ahead of the same fields.
+  // IKEv1 has the domain of interpretation before the same fields.
   const at = version === '1' ? 6 : 2;
   if (body.length < at + 2) return undefined;
   const type = body.readUInt16BE(at);
@@ -117,7 +123,7 @@ function errorOf(version: IkeVersion, body: Buffer): number | undefined {
 
 // ---- Proposals ----------------------------------------------------------------------------
 
-/** ECP-256, which the proposals that are meant here have (`connections.ts`); and ECP-521, which none has. */
+/** ECP-256, which the real proposals use (`connections.ts`); and ECP-521, which none uses. */
 const group_taken = 19;
 const group_refused = 21;
 
@@ -134,7 +140,7 @@ function initProposal(): Buffer {
   return proposalOf(transforms);
 }
 
-/** AES-CBC with 256 bits and SHA-256, by a shared key, for an hour. */
+/** AES-CBC with 256 bits and SHA-256, with a shared key, for an hour. */
 function mainModeProposal(): Buffer {
   const attributes = Object.entries({
     1: 7,
@@ -148,7 +154,7 @@ function mainModeProposal(): Buffer {
   return proposalOf([structure(0, [1, 1, 0, 0, ...attributes])]);
 }
 
-/** The only proposal; of IKE, without an SPI. */
+/** The only proposal; for IKE, without an SPI. */
 function proposalOf(transforms: readonly Buffer[]): Buffer {
   return structure(0, [1, 1, 0, transforms.length, ...Buffer.concat(transforms)]);
 }

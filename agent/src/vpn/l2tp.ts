@@ -1,4 +1,5 @@
-// L2TP (RFC 2661) inside charon's transport mode: for each exit a daemon xl2tpd, which starts a pppd for each client; the kernel carries the packets.
+// L2TP (RFC 2661) inside charon's transport mode. For each exit a daemon xl2tpd starts a pppd for
+// each client; the kernel carries the packets.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
@@ -15,7 +16,7 @@ export interface L2tpOptions extends Pick<PppLoginsOptions, 'evaluate' | 'log'> 
   clock: Clock;
 }
 
-/** IP inside PPP, L2TP, UDP, ESP and UDP fits 1500 bytes. */
+/** IP inside PPP, L2TP, UDP, ESP and UDP fits into 1500 bytes. */
 const largest_packet = 1400;
 
 export class L2tp {
@@ -29,7 +30,7 @@ export class L2tp {
     makeFolderDurably(options.dir);
     const findLink = (pid: number) => this.findLink(pid);
     this.#logins = new PppLogins({ ...options, findLink });
-    // Those of an agent before.
+    // Daemons of an earlier agent.
     for (const exit of this.#slots().keys()) this.#daemons.set(exit, this.#daemonOf(exit));
   }
 
@@ -51,7 +52,7 @@ export class L2tp {
         this.#replace(`${exit}.options`, this.#pppOptions()),
         this.#replace(`${exit}.conf`, this.#conf(exit, range)),
       ];
-      // Options are read by each pppd as it starts, the configuration of the daemon once.
+      // Each pppd reads its options at its start; the daemon reads its configuration only once.
       if (isNew) await daemon.stop();
       if (daemon.find() !== undefined) continue;
       const isBroken = !isNew && daemon.hasJustStarted;
@@ -61,17 +62,17 @@ export class L2tp {
     }
   }
 
-  /** Responds to no login from now on; the daemons run on. */
+  /** Responds to no more logins; the daemons keep running. */
   close(): void {
     this.#logins.close();
   }
 
-  /** Ends them, and with them their tunnels. */
+  /** Stops them, and with them their tunnels. */
   async stop(): Promise<void> {
     await Promise.all([...this.#daemons.values()].map((daemon) => daemon.stop()));
   }
 
-  /** The link of a process of pppd; undefined: it is not one of ours. */
+  /** The link of a pppd process; undefined: it is not one of ours. */
   findLink(pid: number): PppLink | undefined {
     const args = (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0');
     const after = (name: string) => args[args.indexOf(name) + 1];
@@ -84,7 +85,7 @@ export class L2tp {
     return { address, exit_ip: exit, source };
   }
 
-  /** The links that are up: the process of pppd by the address of the client. */
+  /** The active links: by the client's address, the process of pppd. */
   links(): Map<string, number> {
     const up = routedByPpp();
     const links = new Map<string, number>();
@@ -99,7 +100,10 @@ export class L2tp {
     return links;
   }
 
-  /** Those of a daemon that died lead nowhere, and hold addresses that the next one gives out again. */
+  /**
+   * Ends the links of a dead daemon: they lead nowhere, and hold addresses that the next daemon
+   * assigns again.
+   */
   #endLinks(exit: string): void {
     for (const pid of readdirSync('/proc').map(Number)) {
       if (pid > 0 && this.findLink(pid)?.exit_ip === exit) endIfThere(pid, 'SIGKILL');
@@ -128,7 +132,7 @@ export class L2tp {
     });
   }
 
-  /** Each exit keeps its part of the pool as long as it is one. */
+  /** Each exit keeps its part of the pool for as long as it is an exit. */
   #assign(exits: readonly string[]): Map<string, number> {
     const before = this.#slots();
     const slots = new Map(
@@ -153,7 +157,7 @@ export class L2tp {
     return new Map(Object.entries(JSON.parse(text || '{}') as Record<string, number>));
   }
 
-  /** Whether it had to be written. */
+  /** Returns whether it had to be written. */
   #replace(name: string, text: string): boolean {
     const path = join(this.#options.dir, name);
     if (readIfThere(path) === text) return false;
@@ -176,7 +180,10 @@ pppoptfile = ${join(this.#options.dir, `${exit}.options`)}
 `;
   }
 
-  /** MS-CHAPv2 first, then passwords as they are, for proxy access tokens. The name is in none of the machine's files of secrets. */
+  /**
+   * MS-CHAPv2 first, then plain passwords, for proxy access tokens. The machine's own files of
+   * secrets do not contain the name.
+   */
   #pppOptions(): string {
     return `# Written by exitward-agent.
 name exitward-vpn
@@ -201,14 +208,16 @@ lcp-echo-failure 4
   }
 }
 
-/** The addresses to which a device of PPP leads, as pppd sets it when its client has been let in. */
+/**
+ * The addresses that are routed to a PPP device, as pppd sets it once its client has been let in.
+ */
 function routedByPpp(): Set<string> {
   const lines = readFileSync('/proc/net/route', 'latin1').split('\n');
   return new Set(
     lines.flatMap((line) => {
       const [device = '', destination = ''] = line.split('\t');
       if (!device.startsWith('ppp')) return [];
-      // In the order of this machine's bytes.
+      // In this machine's byte order.
       const bytes = Buffer.alloc(4);
       bytes.writeUInt32LE(Number.parseInt(destination, 16));
       return [bytes.join('.')];

@@ -1,4 +1,4 @@
-// The machine: what it lacks to serve a VPN, each with the command that mends it.
+// The machine: what it lacks to serve a VPN, each with the command that fixes it.
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -8,21 +8,21 @@ import { promisify } from 'node:util';
 import type { VpnSettings } from '../config.ts';
 
 export interface Lack {
-  /** A clause without an end. */
+  /** A clause without a full stop. */
   sentence: string;
   remedy: string;
 }
 
-/** The one that xl2tpd starts. */
+/** The pppd that xl2tpd starts. */
 const pppd = '/usr/sbin/pppd';
-/** There where the kernel has PPP over L2TP. */
+/** Exists if the kernel supports PPP over L2TP. */
 const pppInL2tp = '/proc/net/pppol2tp';
 const run = promisify(execFile);
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
 const ports = [500, 4500];
 
-/** All that is missing. */
+/** Everything that is missing. */
 export function* listLacks({ charon }: Pick<VpnSettings, 'charon'>): Generator<Lack, void> {
   if (process.getuid?.() !== 0) {
     yield { sentence: 'the agent does not run as root', remedy: 'run it as root' };
@@ -41,12 +41,12 @@ export function* listLacks({ charon }: Pick<VpnSettings, 'charon'>): Generator<L
   }
 }
 
-/** The first thing that is missing; undefined: all is there. */
+/** The first thing that is missing; undefined: nothing is. */
 export function findLack(settings: Pick<VpnSettings, 'charon'>): Lack | undefined {
   return [...listLacks(settings)][0];
 }
 
-/** The same for vpn-l2tp, besides. */
+/** What vpn-l2tp lacks in addition. */
 export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined {
   if (ipsec === 'userspace') {
     return {
@@ -67,18 +67,24 @@ export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined
   return undefined;
 }
 
-/** Whether there may be links of L2TP, served or not. */
+/** Whether there may be L2TP links, served or not. */
 export function mayCarryPpp({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
   return ipsec === 'kernel' && existsSync(pppInL2tp);
 }
 
-/** Whether a tunnel may have IPv6 inside. charon's own device takes none of it where the machine has it switched off; the kernel's policies do. */
+/**
+ * Whether a tunnel may carry IPv6. charon's own device accepts none if IPv6 is switched off on the
+ * machine; the kernel's policies do.
+ */
 export function canCarryIpv6({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
   const path = '/proc/sys/net/ipv6/conf/default/disable_ipv6';
   return existsSync(path) && (ipsec === 'kernel' || readFileSync(path, 'latin1').trim() === '0');
 }
 
-/** Another program that has the ports of IKE, as Debian's own charon does. Only where our charon does not run. */
+/**
+ * Another program that holds the ports of IKE, as Debian's own charon does. Call it only while our
+ * charon does not run.
+ */
 export async function findTakenPort(): Promise<Lack | undefined> {
   for (const port of ports) {
     const socket = createSocket('udp4');
@@ -97,13 +103,13 @@ export async function findTakenPort(): Promise<Lack | undefined> {
   return undefined;
 }
 
-/** The exit code of `ip` where the kernel refuses. */
+/** The exit code of `ip` if the kernel refuses. */
 const refused_by_kernel = 2;
 
 /**
- * A kernel that seals no packets. It is given a key of ESP, as charon would give it, which is taken back at once: no list
- * tells it, as a kernel loads its modules when they are asked for. `inside`: a command to run that with. Where it cannot be run nothing is
- * known, and none is missed.
+ * Finds a kernel that cannot encrypt packets. It gets an ESP key, as from charon, which is removed
+ * at once: no list shows this, since a kernel loads its modules on demand. `inside`: a command to
+ * run this with; if that cannot run, nothing is known, and nothing is reported.
  */
 export async function findKernelLack(
   { ipsec }: Pick<VpnSettings, 'ipsec'>,

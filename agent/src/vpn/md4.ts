@@ -1,4 +1,4 @@
-// MD4 (RFC 1320), which NT hashes are made with; the runtime's own libraries no longer have it.
+// MD4 (RFC 1320), which NT hashes need; the runtime's own libraries no longer have it.
 
 const rotations = [
   [3, 7, 11, 19],
@@ -6,7 +6,7 @@ const rotations = [
   [3, 9, 11, 15],
 ] as const;
 
-/** In which order a round takes the words of a block. */
+/** The order in which each round takes the words of a block. */
 const orders = [
   Array.from({ length: 16 }, (_, at) => at),
   Array.from({ length: 16 }, (_, at) => (at % 4) * 4 + Math.floor(at / 4)),
@@ -21,7 +21,7 @@ const mixes = [
   (x: number, y: number, z: number) => x ^ y ^ z,
 ] as const;
 
-/** The 16 bytes of the digest. */
+/** The digest, 16 bytes. */
 export function md4(message: Buffer): Buffer {
   const padded = Buffer.alloc(Math.ceil((message.length + 9) / 64) * 64);
   message.copy(padded);

@@ -1,27 +1,28 @@
-// MS-CHAPv2 (RFC 2759) and the keys that follow from it (RFC 3079), on the side that knows the password.
+// MS-CHAPv2 (RFC 2759) and the keys derived from it (RFC 3079), on the side that knows the
+// password.
 import { createCipheriv, createHash, timingSafeEqual } from 'node:crypto';
 import { md4 } from './md4.ts';
 
-/** The response of a client, as it is on the wire. */
+/** A client's response, as it is on the wire. */
 export interface ChapResponse {
-  /** Of the server and of the client, 16 bytes each. */
+  /** The challenges of the server and the client, 16 bytes each. */
   challenge: Buffer;
   peer_challenge: Buffer;
   /** 24 bytes. */
   nt_response: Buffer;
-  /** As the client wrote it; a domain ahead of it does not count. */
+  /** As the client wrote it; a leading domain is ignored. */
   name: string;
 }
 
 export interface ChapProof {
-  /** `S=` and 40 hexadecimal digits, by which the client knows that the server has the password. */
+  /** `S=` and 40 hexadecimal digits, which prove to the client that the server has the password. */
   authenticator: string;
-  /** Of the session, 16 bytes each, as the server sees it. */
+  /** The session's keys, 16 bytes each, as the server sees it. */
   receive_key: Buffer;
   send_key: Buffer;
 }
 
-/** The proof for a client that has this password; undefined for one that has not. */
+/** The proof for a client that has this password; undefined if it has not. */
 export function proveChap(response: ChapResponse, password: string): ChapProof | undefined {
   const { challenge, peer_challenge, nt_response, name } = response;
   const mixed = sha1(peer_challenge, challenge, Buffer.from(name.replace(/^.*\\/, ''))).subarray(
@@ -41,8 +42,8 @@ export function proveChap(response: ChapResponse, password: string): ChapProof |
 }
 
 /**
- * The same where the challenges and the name are mixed already, to 8 bytes. Returns the hash of the password's hash, from
- * which another program makes the rest.
+ * The same for challenges and name that are already combined into 8 bytes. Returns the hash of the
+ * password's hash, from which another program derives the rest.
  */
 export function proveMixed(
   mixed: Buffer,
@@ -75,13 +76,15 @@ function sessionKey(master: Buffer, sentence: string): Buffer {
   return sha1(master, pads[0], Buffer.from(sentence), pads[1]).subarray(0, 16);
 }
 
-/** The challenge under DES with the three keys that the hash is cut into. */
+/** The challenge encrypted by DES with the three keys that the hash is divided into. */
 export function desResponse(challenge: Buffer, hash: Buffer): Buffer {
   const padded = Buffer.concat([hash, Buffer.alloc(5)]);
   return Buffer.concat([0, 7, 14].map((at) => des(challenge, padded.subarray(at, at + 7))));
 }
 
-/** DES is there as triple DES with three equal keys. `bits`: 56 of them, to which the parity bits are added. */
+/**
+ * DES, as triple DES with three equal keys. `bits`: 56 of them, to which the parity bits are added.
+ */
 function des(block: Buffer, bits: Buffer): Buffer {
   const all = BigInt(`0x${bits.toString('hex')}`);
   const key = Buffer.from(

@@ -1,4 +1,5 @@
-// The addresses that clients get inside their tunnels: the lower half of the pool by IKE, the upper one by PPP.
+// The addresses that clients get inside their tunnels: the lower half of the pool for IKE, the
+// upper one for PPP.
 import ipaddr from 'ipaddr.js';
 import type { Network } from '../../../kit/src/address.ts';
 
@@ -8,33 +9,36 @@ export interface AddressRange {
   size: number;
 }
 
-/** Addresses of PPP for one exit: its daemon gives them out itself. */
+/** PPP addresses for one exit: its daemon assigns them itself. */
 const longest_slot = 1024;
 const slots = 128;
 
-/** All of the lower half of an IPv4 network but the first address, which a client may take for the network's. */
+/**
+ * The lower half of an IPv4 network without its first address, which a client may mistake for the
+ * network's.
+ */
 export function rangeOf(pool: Network): AddressRange {
   const { first, size } = halfOf(pool);
   return { first: first + 1, size: size - 1 };
 }
 
-/** The other side of each link of PPP. */
+/** The other end of each PPP link. */
 export function gatewayOf(pool: Network): string {
   const { first, size } = halfOf(pool);
   return textOf(first + size);
 }
 
-/** Addresses of PPP for one exit, `slot` from 0 on; undefined: there is no room for so many exits. */
+/** PPP addresses for one exit, `slot` from 0; undefined: there is no room for so many exits. */
 export function slotOf(pool: Network, slot: number): { first: string; last: string } | undefined {
   const { first, size } = halfOf(pool);
   const each = Math.max(2, Math.min(longest_slot, Math.floor(size / slots)));
   const start = first + size + 1 + slot * each;
-  // Without the last one, which a client may take for that of all.
+  // Without the last one, which a client may mistake for the broadcast address.
   if (start + each > first + 2 * size - 1) return undefined;
   return { first: textOf(start), last: textOf(start + each - 1) };
 }
 
-/** The two as networks. */
+/** Both halves as networks. */
 export function halvesOf([base, bits]: Network): { lower: Network; upper: Network } {
   const { first, size } = halfOf([base, bits]);
   return { lower: [base, bits + 1], upper: [ipaddr.parse(textOf(first + size)), bits + 1] };

@@ -1,5 +1,6 @@
-// The logins of PPP. pppd's plugin winbind runs a helper for each, which speaks the protocol "ntlm-server-1" of Samba's ntlm_auth; ours hands
-// it on to here, by TCP on loopback. RADIUS would not do: pppd's plugin for it cuts passwords off after 48 characters.
+// PPP logins. pppd's plugin winbind runs a helper for each, which speaks the protocol
+// "ntlm-server-1" of Samba's ntlm_auth; ours passes it on to here, by TCP on loopback. RADIUS would
+// not do: pppd's plugin for it truncates passwords after 48 characters.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -10,12 +11,12 @@ import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { proveMixed } from './mschap.ts';
 import { type LoginAttempt, spellings, type Verdict } from './radius_server.ts';
 
-/** A link of PPP: what is known of it ahead of the login. */
+/** A PPP link, as known before the login. */
 export interface PppLink {
-  /** Of the client, inside the tunnel. */
+  /** The client's address inside the tunnel. */
   address: string;
   exit_ip: string;
-  /** Address of the client. */
+  /** The client's own address. */
   source: string;
 }
 
@@ -23,15 +24,15 @@ export interface PppLoginsOptions {
   /** For the helper and its files. */
   dir: string;
   evaluate: (attempt: LoginAttempt) => Promise<Verdict>;
-  /** The link of one of our processes of pppd. */
+  /** The link of one of our pppd processes. */
   findLink: (pid: number) => PppLink | undefined;
   log: Logger;
 }
 
 const longest = 16 * 1024;
-/** The helper sends all at once. */
+/** The helper sends everything at once. */
 const patience_ms = 5_000;
-/** So long the helper waits for an agent that starts, in tenths of a second. */
+/** How long the helper waits for a starting agent, in tenths of a second. */
 const helper_tries = 100;
 
 export class PppLogins {
@@ -43,12 +44,12 @@ export class PppLogins {
     this.#options = options;
   }
 
-  /** The command that pppd is to run for each login. */
+  /** The command that pppd runs for each login. */
   get helper(): string {
     return `/bin/bash ${join(this.#options.dir, 'ask')}`;
   }
 
-  /** Listens, if it does not yet, and tells the helper where. Errors: there is no port. */
+  /** Listens, if it does not yet, and writes the port for the helper. Errors: no port is free. */
   async listen(): Promise<void> {
     if (this.#server) return;
     const { dir, log } = this.#options;
@@ -130,7 +131,10 @@ function fieldsOf(text: string): Map<string, string> {
   );
 }
 
-/** Small, as it runs for each login. It waits for an agent that starts, and says no by its end alone. */
+/**
+ * Small, since it runs for each login. It waits for a starting agent, and refuses a login simply by
+ * ending.
+ */
 function helperProgram(reach: string): string {
   return `# Written by exitward-agent. pppd asks through it about a login; the agent responds.
 pid=$PPID

@@ -1,4 +1,5 @@
-// RADIUS on the wire (RFC 2865, RFC 3579): packets read and written, authenticated by the secret that both sides share.
+// RADIUS on the wire (RFC 2865, RFC 3579): packets are read and written, authenticated by the
+// secret that both sides share.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 
@@ -29,7 +30,7 @@ export interface RadiusPacket {
   identifier: number;
   /** 16 bytes. */
   authenticator: Buffer;
-  /** In their order. */
+  /** In order. */
   attributes: Array<[type: number, value: Buffer]>;
 }
 
@@ -37,7 +38,10 @@ const header = 20;
 const longest = 4096;
 const longest_value = 253;
 
-/** The request that a datagram is. Undefined: it is none, or not of one who has the secret. */
+/**
+ * Reads a datagram as a request. Undefined: it is malformed, or its sender does not have the
+ * secret.
+ */
 export function readRequest(datagram: Buffer, secret: string): RadiusPacket | undefined {
   if (datagram.length < header) return undefined;
   const length = datagram.readUInt16BE(2);
@@ -55,7 +59,7 @@ export function readRequest(datagram: Buffer, secret: string): RadiusPacket | un
     read.push([type, bytes.subarray(at + 2, at + size)]);
     at += size;
   }
-  // Of every request, with EAP or without: else one could be forged on this machine.
+  // Required of every request, with or without EAP: otherwise one could be forged on this machine.
   if (signed_at === undefined) return undefined;
   const given = bytes.subarray(signed_at, signed_at + 16);
   const blank = Buffer.from(bytes);
@@ -87,7 +91,7 @@ export function writeResponse(
   head.writeUInt8(code, 0);
   head.writeUInt8(request.identifier, 1);
   head.writeUInt16BE(header + body.length, 2);
-  // First with the request's authenticator, as both signatures are made.
+  // First with the request's authenticator, which both signatures include.
   request.authenticator.copy(head, 4);
   hmac(secret, head, body).copy(body, body.length - 16);
   const digest = createHash('md5').update(head).update(body).update(secret).digest();
@@ -95,7 +99,7 @@ export function writeResponse(
   return Buffer.concat([head, body]);
 }
 
-/** The first value of a kind. */
+/** The first value of a type. */
 export function bytesOf(packet: RadiusPacket, type: number): Buffer | undefined {
   return packet.attributes.find(([kind]) => kind === type)?.[1];
 }
@@ -104,7 +108,7 @@ export function textOf(packet: RadiusPacket, type: number): string | undefined {
   return bytesOf(packet, type)?.toString();
 }
 
-/** The EAP packet, which may be spread over several attributes. */
+/** The EAP packet, which may be split into several attributes. */
 export function eapOf(packet: RadiusPacket): Buffer | undefined {
   const parts = packet.attributes.filter(([type]) => type === attributes.eap_message);
   return parts.length === 0 ? undefined : Buffer.concat(parts.map(([, value]) => value));
@@ -118,7 +122,7 @@ export function eapAttributes(eap: Buffer): RadiusPacket['attributes'] {
   return parts;
 }
 
-/** A password that was sent in the clear between the two (RFC 2865, 5.2). */
+/** A plain password, hidden only by the shared secret (RFC 2865, 5.2). */
 export function passwordOf(packet: RadiusPacket, secret: string): string | undefined {
   const hidden = bytesOf(packet, attributes.user_password);
   if (!hidden || hidden.length === 0 || hidden.length > 128 * 2 || hidden.length % 16 !== 0) {
@@ -132,7 +136,7 @@ export function passwordOf(packet: RadiusPacket, secret: string): string | undef
 const microsoft = 311;
 const keyTypes = { send: 16, receive: 17 } as const;
 
-/** A key of the session as Microsoft's attribute, hidden by the secret (RFC 2548, 2.4.2). */
+/** A session key as Microsoft's attribute, hidden by the secret (RFC 2548, 2.4.2). */
 export function keyAttribute(
   kind: keyof typeof keyTypes,
   key: Buffer,
@@ -156,7 +160,10 @@ export function keyAttribute(
 const altiga = 3076;
 const primary_dns = 5;
 
-/** Name servers that the client is to be told, IPv4, as charon knows them: by an attribute of the Cisco VPN 3000. */
+/**
+ * IPv4 name servers for the client, in the form that charon understands: an attribute of the Cisco
+ * VPN 3000.
+ */
 export function nameServerAttributes(addresses: readonly string[]): RadiusPacket['attributes'] {
   return addresses.map((address) => {
     const head = Buffer.alloc(6);
@@ -167,7 +174,7 @@ export function nameServerAttributes(addresses: readonly string[]): RadiusPacket
   });
 }
 
-/** The address of the client inside the tunnel. */
+/** The client's address inside the tunnel. */
 export function framedAddress(address: string): [number, Buffer] {
   return [attributes.framed_address, bytesOfIpv4(address)];
 }
@@ -177,7 +184,7 @@ function bytesOfIpv4(address: string): Buffer {
   return Buffer.from(address.split('.').map(Number));
 }
 
-/** Blocks of 16 bytes, each under the MD5 of the secret and the hidden block before it. */
+/** Masks blocks of 16 bytes, each with the MD5 of the secret and the previous hidden block. */
 function mask(bytes: Buffer, secret: string, first: Buffer, way: 'reading' | 'writing'): Buffer {
   const out = Buffer.alloc(bytes.length);
   let before = first;

@@ -1,4 +1,5 @@
-// The RADIUS server that charon asks about every login: on loopback, for those who have the secret, EAP-MSCHAPv2 and passwords.
+// The RADIUS server that charon asks about every login: on loopback, for senders with the secret,
+// by EAP-MSCHAPv2 or password.
 import { randomBytes } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -27,29 +28,29 @@ import {
 export interface LoginAttempt {
   /** As the client gave it. */
   login: string;
-  /** Address of the client. */
+  /** The client's address. */
   source: string;
-  /** Its port, where charon asks. */
+  /** The client's port, if charon asks. */
   source_port?: string | undefined;
-  /** The address that was dialled: the exit. */
+  /** The dialled address: the exit. */
   exit_ip: string;
-  /** Name of charon's connection. */
+  /** The name of charon's connection. */
   connection: string;
   /** Whether the client has this password. */
   proves(password: string): boolean;
-  /** As it was given, where the method tells it. */
+  /** The password itself, if the method reveals it. */
   password?: string;
-  /** The client's inside the tunnel, where that is given out ahead of the login. */
+  /** The client's address inside the tunnel, if it is assigned before the login. */
   address?: string;
 }
 
 export type Verdict =
-  /** `address`: the client's inside the tunnel. */
+  /** `address`: the client's, inside the tunnel. */
   { allowed: true; address: string } | { allowed: false; message: string };
 
 export interface RadiusServerOptions {
   secret: string;
-  /** Name servers that clients are told, IPv4. */
+  /** The IPv4 name servers that clients get. */
   dns: readonly string[];
   evaluate: (attempt: LoginAttempt) => Promise<Verdict>;
   clock: Clock;
@@ -61,15 +62,18 @@ interface Accepted {
   address: string;
 }
 
-/** An exchange under way. */
+/** An exchange that is under way. */
 interface Exchange {
   challenge: Buffer;
-  /** Once the client has proven its password. */
+  /** Set once the client has proved its password. */
   accepted?: Accepted;
   since: number;
 }
 
-/** So long a client may take for an exchange, and a response is repeated to a request that came again. */
+/**
+ * How long a client may take for an exchange, and for how long a response is repeated to a repeated
+ * request.
+ */
 const remembered_seconds = 30;
 const mostExchanges = 10_000;
 
@@ -78,14 +82,17 @@ export class RadiusServer {
   #socket: Socket | undefined;
   /** By State. */
   readonly #exchanges = new Map<string, Exchange>();
-  /** By the request: what was answered, or is being found out. */
+  /** By request: the response, or the promise of it. */
   readonly #answered = new Map<string, { since: number; response: Promise<Buffer | undefined> }>();
 
   constructor(options: RadiusServerOptions) {
     this.#options = options;
   }
 
-  /** Listens on a port of loopback, any one where that is taken; returns which. Errors: there is none. */
+  /**
+   * Listens on a loopback port, on any one if that is taken; returns the port. Errors: none is
+   * free.
+   */
   async listen(wanted: number): Promise<number> {
     const own = ownedByLog(this.#options.log);
     for (const port of [wanted, 0]) {
@@ -123,7 +130,8 @@ export class RadiusServer {
     const now = clock.steady();
     forgetOld(this.#answered, now);
     forgetOld(this.#exchanges, now);
-    // RFC 5080, 2.2.2: charon sends it again with the same identifier and authenticator when the response was lost.
+    // RFC 5080, 2.2.2: if the response was lost, charon repeats the request with the same
+    // identifier and authenticator.
     const name = `${from.port} ${request.identifier} ${request.authenticator.toString('hex')}`;
     const earlier = this.#answered.get(name);
     const response = earlier?.response ?? this.#respond(request);
@@ -132,7 +140,7 @@ export class RadiusServer {
     if (bytes) this.#socket?.send(bytes, from.port, from.address);
   }
 
-  /** Undefined: the request makes no sense, and is left without a response. */
+  /** Undefined: the request makes no sense, and gets no response. */
   async #respond(request: RadiusPacket): Promise<Buffer | undefined> {
     const eap = eapOf(request);
     return eap ? this.#respondEap(request, eap) : this.#respondPassword(request);
@@ -168,7 +176,8 @@ export class RadiusServer {
     if (!exchange) return this.#reject(request, 'the exchange is not known', eap.identifier);
     if (eap.kind === 'response') {
       const proven = await this.#prove(request, exchange, eap.response);
-      // At once, without the message that the client may try another password: charon then forgets the attempt at once, too.
+      // Rejects at once, without the message that the client may try another password: then charon
+      // drops the attempt at once too.
       if ('message' in proven) return this.#reject(request, proven.message, eap.identifier);
       const said = successOf(next, proven.proof.authenticator);
       return this.#challenge(request, said, { ...exchange, accepted: proven });
@@ -204,7 +213,7 @@ export class RadiusServer {
     return { proof, address: verdict.address };
   }
 
-  /** The tunnel, as charon is to set it up. */
+  /** The tunnel's settings for charon. */
   #configure(address: string): RadiusPacket['attributes'] {
     return [framedAddress(address), ...nameServerAttributes(this.#options.dns)];
   }
@@ -218,7 +227,7 @@ export class RadiusServer {
     return writeResponse(request, codes.access_challenge, values, this.#options.secret);
   }
 
-  /** `identifier`: of the EAP packet, where there was one. */
+  /** `identifier`: that of the EAP packet, if there was one. */
   #reject(request: RadiusPacket, message: string, identifier?: number): Buffer {
     const values: RadiusPacket['attributes'] = [
       [attributes.reply_message, Buffer.from(message)],
@@ -228,7 +237,7 @@ export class RadiusServer {
   }
 }
 
-/** Undefined: it does not say who dials where. */
+/** Undefined: it does not say which user dials which exit. */
 function attemptOf(request: RadiusPacket): Omit<LoginAttempt, 'proves'> | undefined {
   const login = textOf(request, attributes.user_name);
   const [source, source_port] = stationOf(request, attributes.calling_station);
@@ -243,7 +252,10 @@ function stationOf(request: RadiusPacket, attribute: number): string[] {
   return textOf(request, attribute)?.split(/[[\]]/) ?? [];
 }
 
-/** The spellings of a password that is shown in groups: people type it with or without what stands between them. */
+/**
+ * The spellings of a password that is shown in groups: people type it with or without the
+ * separators.
+ */
 export function spellings(password: string): string[] {
   return [password, password.replaceAll('-', '')];
 }

@@ -1,4 +1,5 @@
-// The part of the VPN that serves: what charon and the daemons of L2TP are to offer, and the tunnels that they carry.
+// The serving part of the VPN: what charon and the L2TP daemons should offer, and the tunnels that
+// they carry.
 import { isIPv4 } from 'node:net';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { ownAddresses } from '../address.ts';
@@ -19,20 +20,20 @@ import type { Tunnel, TunnelClient } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
 
-/** All that is to be served at a moment, as far as the machine can. */
+/** Everything that should be served at a moment, as far as the machine can. */
 export interface Offer {
   server: ServerValue | null;
   services: VpnService[];
-  /** Those of IPv4 that the machine has. */
+  /** The IPv4 exits that the machine has. */
   exits: string[];
   l2tp_exits: string[];
-  /** For which vpn-l2tp is left out. */
+  /** Why vpn-l2tp is left out, if it is. */
   lack_of_l2tp: Lack | undefined;
-  /** Of the firewall. */
+  /** The firewall rules. */
   rules: string;
 }
 
-/** Mail servers refuse what comes from such addresses, and operators hear of it. */
+/** Mail servers refuse mail from such addresses, and operators get complaints. */
 const refused_ports = [25];
 
 export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): Offer {
@@ -56,7 +57,7 @@ export interface ServingOptions {
   l2tp: L2tp;
   certificate: Certificate;
   vpn: VpnSettings;
-  /** Tells a fault of a subject, or that it is none any more. */
+  /** Reports a subject's fault, or with undefined that there is none any more. */
   note: (subject: string, message: string | undefined) => void;
 }
 
@@ -71,7 +72,7 @@ export class Serving {
     this.#options = options;
   }
 
-  /** Has all that is offered served, and nothing else. Errors: charon does not run, or refuses. */
+  /** Serves exactly this offer. Errors: charon does not run, or refuses. */
   async offer(offer: Offer): Promise<void> {
     if (await this.#options.charon.start()) {
       this.#offered.clear();
@@ -81,7 +82,7 @@ export class Serving {
     await this.#offerL2tp(offer);
   }
 
-  /** All tunnels, by the address of the client inside. */
+  /** All tunnels, by the client's address inside. */
   async tunnels(): Promise<Map<string, Tunnel>> {
     const { charon, l2tp } = this.#options;
     const links = Array.from(l2tp.links(), ([address, pppd]) => [address, { pppd }] as const);
@@ -97,7 +98,10 @@ export class Serving {
     return tunnels;
   }
 
-  /** Ends a tunnel, which tells its client; it may be gone. Errors: charon does not answer. */
+  /**
+   * Ends a tunnel, which informs its client; it may be gone already. Errors: charon does not
+   * respond.
+   */
   async end(tunnel: Tunnel): Promise<void> {
     try {
       if ('pppd' in tunnel) process.kill(tunnel.pppd, 'SIGTERM');
@@ -111,20 +115,23 @@ export class Serving {
     }
   }
 
-  /** Ends the daemons, and with them their tunnels. */
+  /** Stops the daemons, and with them their tunnels. */
   async stop(): Promise<void> {
     const { charon, l2tp } = this.#options;
     await Promise.all([charon.stop(), l2tp.stop()]);
   }
 
-  /** Lets go of the daemons; they run on. */
+  /** Lets go of the daemons, which keep running. */
   close(): void {
     const { charon, l2tp } = this.#options;
     charon.close();
     l2tp.close();
   }
 
-  /** Gives charon what it lacks of certificates, secrets and connections, and takes back what is no longer so. */
+  /**
+   * Gives charon the certificates, secrets and connections that it lacks, and removes outdated
+   * ones.
+   */
   async #load({ server, services, exits }: Offer): Promise<void> {
     const { charon, certificate, vpn, note } = this.#options;
     await certificate.renew();
@@ -142,7 +149,7 @@ export class Serving {
       this.#offered.clear();
       this.#given = given;
     }
-    // Also those of an agent before; and those that somebody else took away are given back.
+    // Includes those of an earlier agent; connections that something else removed are added again.
     const { conns = [] } = await charon.command('get-conns');
     for (const [name, connection] of wanted) {
       const text = JSON.stringify(connection);
@@ -169,7 +176,7 @@ export class Serving {
     await charon.command('load-pool', { [ipv6Pool]: { addrs: vpn.pool6 } });
   }
 
-  /** A fault of L2TP leaves the others. */
+  /** A fault of L2TP does not affect the other services. */
   async #offerL2tp({ l2tp_exits, lack_of_l2tp: lack }: Offer): Promise<void> {
     const { l2tp, note } = this.#options;
     let fault = lack && `${lack.sentence}: ${lack.remedy}`;
@@ -182,7 +189,7 @@ export class Serving {
   }
 }
 
-/** Undefined: its connection asks for no login by XAuth, or its end is near. */
+/** Undefined: its connection uses no XAuth login, or it is about to end. */
 function clientIn(connection: string, tunnel: ViciMessage): TunnelClient | undefined {
   const login = tunnel['remote-xauth-id'];
   if (tunnel.state !== 'ESTABLISHED' || typeof login !== 'string') return undefined;

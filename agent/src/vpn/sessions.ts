@@ -1,4 +1,5 @@
-// The sessions of the VPN: let in by a login, kept by the kernel together with their counts, ended by what carries them.
+// The sessions of the VPN: opened by a login, held by the kernel together with their counts, closed
+// by the part that carries them.
 import { randomBytes, randomInt } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
@@ -11,16 +12,16 @@ import { type Revoked, Sessions } from '../policy/sessions.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import type { LoginAttempt } from './radius_server.ts';
 
-/** A session as the kernel is told it. */
+/** A session as the kernel gets it. */
 export interface KernelSession {
-  /** The client's inside the tunnel. */
+  /** The client's address inside the tunnel. */
   address: string;
   exit_ip: string;
-  /** At most 120 characters; no quotation marks. */
+  /** At most 120 characters, without quotation marks. */
   note: string;
 }
 
-/** The bytes of IP packets that pass through the tunnel of a session. */
+/** The bytes of IP packets that passed through a session's tunnel. */
 export interface KernelCount {
   address: string;
   note: string;
@@ -28,17 +29,20 @@ export interface KernelCount {
   down: number;
 }
 
-/** The part of the kernel that lets sessions pass and counts their bytes. It outlives this process. Errors of all: it refuses. */
+/**
+ * The part of the kernel that lets sessions pass and counts their bytes. It outlives this process.
+ * Errors of all methods: it refuses.
+ */
 export interface KernelSessions {
-  /** Whether it has its rules, and with them what it was told. */
+  /** Whether it has its rules, and with them its sessions. */
   isThere(): Promise<boolean>;
-  /** Lets a session pass, all of it or nothing; an address that is in use is refused. */
+  /** Lets a session pass, as a whole or not at all; an address that is in use is refused. */
   open(session: KernelSession): Promise<void>;
-  /** Ends what these send and are sent, at once; they may be closed already. Their counts stay. */
+  /** Stops all their traffic at once; they may be closed already. Their counts stay. */
   close(addresses: readonly string[]): Promise<void>;
-  /** Forgets sessions that were closed, and their counts. */
+  /** Drops closed sessions and their counts. */
   forget(addresses: readonly string[]): Promise<void>;
-  /** All that it keeps, open or not. */
+  /** All sessions that it holds, open or not. */
   list(): Promise<KernelCount[]>;
   listOpen(): Promise<ReadonlySet<string>>;
 }
@@ -47,7 +51,7 @@ export interface VpnSessionsOptions {
   pool: AddressRange;
   kernel: KernelSessions;
   rules: Rules;
-  /** That of now. */
+  /** The current policy. */
   policy: () => Policy;
   clock: Clock;
 }
@@ -55,7 +59,7 @@ export interface VpnSessionsOptions {
 export type VpnAuthority = Extract<Authority, { by: 'token' | 'vpn' }>;
 
 export interface VpnSession {
-  /** Names it for ever. */
+  /** A name that is never reused. */
   connection: string;
   address: string;
   authority: VpnAuthority;
@@ -66,33 +70,38 @@ export interface VpnSession {
   client?: TunnelClient | undefined;
 }
 
-/** By which a client of IKEv1 is known when it logs in again for new keys. */
+/** Identifies a client of IKEv1 when it logs in again for new keys. */
 export type TunnelClient = Pick<LoginAttempt, 'connection' | 'login' | 'source' | 'source_port'>;
 
-/** The part that carries a tunnel, by which it is ended: a number of charon's, or a process of pppd. */
+/** The carrier of a tunnel, by which it can be ended: charon's number for it, or a pppd process. */
 export type Tunnel = { ike: string; client?: TunnelClient | undefined } | { pppd: number };
 
-/** So long a client may take from its login to its tunnel. */
+/** How long a client may take from its login to its tunnel. */
 const building_seconds = 30;
 const prefix = 'vpn-';
 
 export class VpnSessions {
   readonly #options: VpnSessionsOptions;
-  /** Opening, counting, forgetting and restoring happen one at a time. Closing waits for none of them. */
+  /**
+   * Opening, counting, dropping and restoring run one at a time. Closing waits for none of them.
+   */
   readonly #queue = new SerialQueue();
   readonly #revocations = new SerialQueue();
   readonly #byAddress = new Map<string, VpnSession>();
-  /** Those that are open, by account, to find those that may no longer be. */
+  /** Open sessions by account, to find those that are no longer allowed. */
   readonly #authorities = new Sessions();
-  /** Those that had a tunnel at the last look, by address. */
+  /** The tunnels at the last look, by address. */
   #tunnels: ReadonlyMap<string, Tunnel> | undefined;
-  /** When that was, in epoch seconds. */
+  /** The time of that look, in epoch seconds. */
   #looked_at = 0;
-  /** Sessions that no look has seen a tunnel of since their login, and when that was. */
+  /** Sessions without a tunnel at any look since their login, and the time of the login. */
   readonly #building = new Map<string, number>();
-  /** Those of an agent before, until the first poll. */
+  /** Sessions of an earlier agent, until the first poll. */
   #inherited: VpnSession[] = [];
-  /** Where the search for a free address goes on: an address rests as long as possible. */
+  /**
+   * Where the search for a free address continues, so that an address stays unused as long as
+   * possible.
+   */
   #next: number;
   #isShut = false;
 
@@ -101,7 +110,7 @@ export class VpnSessions {
     this.#next = randomInt(options.pool.size);
   }
 
-  /** Takes over the sessions that the kernel has from an agent before. */
+  /** Takes over the sessions that the kernel has from an earlier agent. */
   async recover(): Promise<void> {
     const { kernel } = this.#options;
     const [counts, open] = await Promise.all([kernel.list(), kernel.listOpen()]);
@@ -120,25 +129,25 @@ export class VpnSessions {
     return this.#byAddress.values();
   }
 
-  /** How many tunnels there are; undefined before the first look. */
+  /** The number of tunnels; undefined before the first look. */
   get size(): number | undefined {
     return this.#tunnels?.size;
   }
 
-  /** Whether nobody has the address, and no count of somebody before is kept. */
+  /** Whether the address is unused, and no count of its last user is left. */
   isFree(address: string): boolean {
     return !this.#byAddress.has(address);
   }
 
   /**
-   * The open session of a client that logs in again in its tunnel. charon is not asked: it has a
-   * thread for each login that waits for RADIUS, and many leave it none to answer.
+   * The open session of a client that logs in again in its tunnel. charon is not asked: each login
+   * that waits for RADIUS takes one of its threads, and with many of them none is left to respond.
    */
   resume(client: TunnelClient, authority: Authority): VpnSession | undefined {
     for (const session of this.all) {
       if (!session.is_open || !isDeepStrictEqual(session.client, client)) continue;
       if (!isDeepStrictEqual(session.authority, authority)) continue;
-      // The tunnel changes hands in charon, or was ended and comes again: a look may see none.
+      // charon replaces the tunnel, or it ended and comes back: a look may see none.
       this.#building.set(session.connection, this.#options.clock.now());
       return session;
     }
@@ -146,8 +155,8 @@ export class VpnSessions {
   }
 
   /**
-   * Opens a session for a login; returns it, or the reason against it. `given`: the address of a client by PPP, which has one
-   * already. `client`: one that may log in again. Errors: the kernel's.
+   * Opens a session for a login; returns it, or the reason against it. `given`: the address of a
+   * PPP client, which already has one. `client`: one that may log in again. Errors: the kernel's.
    */
   open(
     { authority, exit_ip }: Allowed,
@@ -167,14 +176,17 @@ export class VpnSessions {
       this.#byAddress.set(address, session);
       this.#building.set(connection, since);
       this.#authorities.open(connection, authority);
-      // A change that came after the decision found no session to end.
+      // A change that came after the decision found no session to close.
       const reason = revocationOf(policy(), rules, authority, clock.now());
       if (reason) await this.#close([session]);
       return reason ?? session;
     });
   }
 
-  /** Ends those that may no longer be, of these accounts alone when some are given; returns them. Errors: the kernel's. */
+  /**
+   * Closes the sessions that are no longer allowed, only those of `accounts` if given; returns
+   * them. Errors: the kernel's.
+   */
   closeRevoked(accounts?: Iterable<number>): Promise<Revoked[]> {
     return this.#revocations.run(async () => {
       const { rules, policy, clock } = this.#options;
@@ -187,7 +199,7 @@ export class VpnSessions {
     });
   }
 
-  /** Ends them all, and lets no more in. */
+  /** Closes all sessions, and opens no more. */
   shut(): Promise<void> {
     return this.#queue.run(async () => {
       this.#isShut = true;
@@ -195,7 +207,10 @@ export class VpnSessions {
     });
   }
 
-  /** Has the kernel's rules put in force by `apply`, if it lost them; with them went all sessions, whose counts that are kept are final. */
+  /**
+   * Has `apply` put the kernel's rules in force, if it lost them. All sessions are lost with them,
+   * so their stored counts are final.
+   */
   restore(apply: () => Promise<void>): Promise<void> {
     return this.#queue.run(async () => {
       if (this.#isShut || (await this.#options.kernel.isThere())) return;
@@ -204,13 +219,19 @@ export class VpnSessions {
     });
   }
 
-  /** A login for an address that was given out anew: the client who had it before has its tunnel behind it, though no look saw one. */
+  /**
+   * Notes a login for an address that was assigned again: the previous client's tunnel is over,
+   * even if no look saw it.
+   */
   noteReuse(address: string): void {
     const session = this.#byAddress.get(address);
     if (session) this.#building.delete(session.connection);
   }
 
-  /** `tunnels`: all that there are now, by the address inside. Returns those of no session, which are to be ended. */
+  /**
+   * `tunnels`: all current ones, by the address inside. Returns those without a session, which
+   * should be ended.
+   */
   noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;
     this.#looked_at = this.#options.clock.now();
@@ -226,14 +247,16 @@ export class VpnSessions {
   }
 
   /**
-   * The counts since the cursor; none: since this agent started. A session that is over is told once, and the kernel keeps it until the cursor that says so is kept. One
-   * that the kernel lost, with the machine, is told as what is kept of it.
+   * The counts since the cursor; without one, since this agent started. A finished session is
+   * reported once, and the kernel holds it until the cursor that says so is stored. One that the
+   * kernel lost in a reboot is reported with its stored counts.
    */
   poll(cursor: unknown, stored?: Stored): Promise<Poll> {
     return this.#queue.run(async () => {
       const reported = namesOf(cursor);
       const durable = stored ? namesOf(stored.cursor) : reported;
-      // A journal that is new was told nothing, and another one may have been: what was transferred before is not told again.
+      // A new journal has received nothing, but another one may have: earlier traffic is not
+      // reported again.
       if (cursor === undefined || cursor === null) {
         await this.#close(this.#inherited);
         await this.#forget(this.#inherited);
@@ -242,7 +265,7 @@ export class VpnSessions {
       await this.#forget([...this.all].filter(({ connection }) => durable.has(connection)));
       const now = this.#options.clock.now();
       const sessions = [...this.all];
-      // The last packets of those that end meanwhile may come after their counts are read.
+      // Sessions that end meanwhile may have more packets after their counts are read.
       const isFinal = new Set(sessions.filter(({ is_open }) => !is_open));
       const counts = sessions.length === 0 ? [] : await this.#options.kernel.list();
       const finished: Finished[] = [];
@@ -275,7 +298,7 @@ export class VpnSessions {
     });
   }
 
-  /** The sessions that are over: without a tunnel, and not about to get one. */
+  /** Whether a session is over: without a tunnel, and not about to get one. */
   #isOver({ address, connection }: VpnSession): boolean {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
@@ -283,7 +306,7 @@ export class VpnSessions {
     return since === undefined || this.#looked_at - since >= building_seconds;
   }
 
-  /** Ends what these send and are sent, at once. */
+  /** Stops all their traffic at once. */
   async #close(sessions: readonly VpnSession[]): Promise<void> {
     if (sessions.length === 0) return;
     await this.#options.kernel.close(sessions.map(({ address }) => address));
@@ -321,7 +344,7 @@ function namesOf(cursor: unknown): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string'));
 }
 
-/** All that another agent needs to know of it, in at most 120 characters. */
+/** Everything that another agent needs to know of it, in at most 120 characters. */
 function noteOf({ connection, since, authority }: VpnSession): string {
   const { by, account, user, token_version, expiry } = authority;
   const kid = by === 'token' ? authority.kid : '-';

@@ -1,4 +1,5 @@
-// VICI, charon's control interface: commands with sections, lists and values over a UNIX socket, and the events that come with them.
+// VICI, charon's control interface: commands with sections, lists and values over a UNIX socket,
+// and the events that accompany them.
 import { connect, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ownedByConnection, ownedByLog } from '../../../kit/src/owner.ts';
@@ -19,14 +20,14 @@ const kinds = {
   event: 7,
 };
 const elements = { section: 1, end: 2, value: 3, list: 4, item: 5, list_end: 6 };
-/** A packet of ours or of charon's (VICI_MESSAGE_SIZE_MAX). */
+/** The longest packet of either side (VICI_MESSAGE_SIZE_MAX). */
 const longest = 512 * 1024;
 const default_patience_ms = 10_000;
 
-/** A command that charon did not do. */
+/** Raised for a command that charon did not carry out. */
 export class Refused extends Error {}
 
-/** One socket to one charon: it is done with when a command fails. */
+/** One socket to one charon; it is unusable once a command fails. */
 export class Vici {
   readonly #path: string;
   readonly #log: Logger;
@@ -42,12 +43,12 @@ export class Vici {
     this.#patience_ms = patience_ms;
   }
 
-  /** The response to a command. Errors: charon does not run or answer, or says that it failed. */
+  /** The response to a command. Errors: charon does not run or respond, or reports a failure. */
   command(name: string, message: ViciMessage = {}): Promise<ViciMessage> {
     return this.#queue.run(() => this.#command(name, message));
   }
 
-  /** The same for a command that streams events; returns them. */
+  /** The same for a command that streams events; returns those. */
   list(name: string, event: string, message: ViciMessage = {}): Promise<ViciMessage[]> {
     return this.#queue.run(async () => {
       const events: ViciMessage[] = [];
@@ -58,7 +59,7 @@ export class Vici {
     });
   }
 
-  /** A command that waits for its response fails. */
+  /** Closes the socket; a command that waits for its response fails. */
   close(): void {
     this.#fail(new Error('its socket was closed'));
   }
@@ -71,7 +72,7 @@ export class Vici {
     return response;
   }
 
-  /** The packet that answers this one; events on the way are collected. */
+  /** The packet that responds to this one; events in between are collected. */
   async #exchange(packet: Buffer, events?: ViciMessage[]): Promise<Buffer> {
     this.#socket ??= await this.#open();
     const head = Buffer.alloc(4);
@@ -161,7 +162,7 @@ export function encode(message: ViciMessage): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Errors: it is cut off, or is no message. */
+/** Errors: it is cut off, or malformed. */
 export function decode(bytes: Buffer): ViciMessage {
   let at = 0;
   const text = (size: number): string => {
@@ -171,7 +172,7 @@ export function decode(bytes: Buffer): ViciMessage {
     return bytes.toString('latin1', at - length, at);
   };
   const section = (isInner: boolean): ViciMessage => {
-    // Of names that come from outside: without what every object has.
+    // The names come from outside, so it must not inherit what every object has.
     const message: ViciMessage = Object.create(null);
     while (at < bytes.length) {
       const kind = bytes[at];
@@ -202,7 +203,7 @@ function shortText(text: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 }
 
-/** Keys and certificates are bytes, each a character. */
+/** Keys and certificates are bytes, one per character. */
 function longText(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   const head = Buffer.alloc(2);

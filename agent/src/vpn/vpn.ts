@@ -1,4 +1,5 @@
-// The VPN of a node: charon builds the tunnels, RADIUS asks here about each login, the kernel counts, and what may no longer be is ended.
+// The VPN of a node: charon builds the tunnels, RADIUS asks here about each login, the kernel
+// counts, and sessions that are no longer allowed are ended.
 import { existsSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
@@ -32,24 +33,24 @@ export interface VpnOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
-  /** The changes that it could not write. */
+  /** The changes that the store could not write. */
   unstored?: Unstored | undefined;
   clock: Clock;
   log: Logger;
 }
 
-/** How long a login by PPP waits until the bytes of its address's client before are told. */
+/** How long a PPP login waits until the bytes of its address's previous client are reported. */
 const address_seconds = 10;
-/** How often tunnels are looked at, expiries pass, and what failed is tried again. */
+/** How often tunnels and expiries are checked, and failures tried again. */
 const look_seconds = 1;
 
 export class Vpn {
   readonly #options: VpnOptions;
   readonly #replica: Replica;
-  /** Those of the kernel, from the first time that there may be any. */
+  /** The kernel's sessions, from the first time that there may be any. */
   #sessions: VpnSessions | undefined;
   #takingOver: Promise<VpnSessions> | undefined;
-  /** From the first time that the server has a VPN service. */
+  /** Set from the first time that the server has a VPN service. */
   #serving: Serving | undefined;
   #radius: RadiusServer | undefined;
   readonly #certificate: Certificate;
@@ -57,11 +58,11 @@ export class Vpn {
   readonly #stopping = new AbortController();
   #loops: Array<Promise<void>> = [];
   readonly #enforcing = new SerialQueue();
-  /** Aborted when tunnels are to be looked at at once. */
+  /** Aborted to look at the tunnels at once. */
   #pause = new AbortController();
   /** The rules that the kernel was given. */
   #rules = '';
-  /** Why it does not serve, or not all. By subject. */
+  /** Why it serves nothing, or not everything, by subject. */
   readonly #faults = new Map<string, string>();
 
   constructor(options: VpnOptions) {
@@ -71,7 +72,10 @@ export class Vpn {
     this.#certificate = new Certificate(config, () => clock.now());
   }
 
-  /** Looks after its tunnels until it is stopped. The three wait for each other nowhere: a charon that hangs keeps nothing open. */
+  /**
+   * Looks after its tunnels until it is stopped. The three loops never wait for each other, so a
+   * charon that hangs keeps no session open.
+   */
   run(): void {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
@@ -84,10 +88,11 @@ export class Vpn {
     this.#loops = [repeat(() => this.#guard()), repeat(() => this.#serve()), this.#followTunnels()];
   }
 
-  /** Decides by all that the store holds, and ends what may no longer be. */
+  /** Decides by everything that the store holds, and ends sessions that are no longer allowed. */
   async catchUp(): Promise<Position | undefined> {
     const touched = await this.#replica.catchUp();
-    // The sessions of an agent before are to be ended by what it heard, ahead of its first response. A failure is told by the looks.
+    // Sessions of an earlier agent must be ended by what it had received, before its first
+    // response. The looks report a failure.
     if (!this.#sessions && this.#isNeeded) await this.#takeOver().catch(() => undefined);
     await this.#closeRevoked(touched === 'all' ? undefined : touched);
     return this.#replica.position;
@@ -95,12 +100,13 @@ export class Vpn {
 
   async poll(cursor: unknown, stored?: Stored): Promise<Poll> {
     if (this.#sessions) return this.#sessions.poll(cursor, stored);
-    // Without its folder there never was a session: one that outlives this agent is to be told to this journal.
+    // Without its folder there never was a session, so one that outlives this agent is reported to
+    // this journal.
     const begun = existsSync(this.#dir) ? null : [];
     return { finished: [], open: [], cursor: cursor ?? begun };
   }
 
-  /** As it would decide on this login. */
+  /** The decision on this login. */
   async explain(login: VpnLogin): Promise<Explanation> {
     const { policy, position } = this.#replica;
     if (!position) throw new Error('This node has no policy yet.');
@@ -108,17 +114,17 @@ export class Vpn {
     return { decision: decideLogin(policy, rules, login, clock.now()), position };
   }
 
-  /** The decisions on logins, since it started. */
+  /** The decisions on logins since the start. */
   get decisions(): DecisionCounts {
     return this.#decisions.counts;
   }
 
-  /** How many tunnels there are; undefined: none are served, or it is not known yet. */
+  /** The number of tunnels; undefined: none are served, or it is not known yet. */
   get tunnels(): number | undefined {
     return this.#sessions?.size;
   }
 
-  /** The services that are to be there, and the certificate that there is; undefined: none is. */
+  /** The services that should be served, and the certificate; undefined: none. */
   get offer(): VpnOffer | undefined {
     const { server } = this.#replica.policy;
     if (!server || !this.#isWanted) return undefined;
@@ -162,7 +168,7 @@ export class Vpn {
     return server !== null && servedServices(server).length > 0;
   }
 
-  /** Whether there may be sessions: those of before stay when the server has no VPN any more. */
+  /** Whether there may be sessions: existing ones stay when the server loses its VPN. */
   get #isNeeded(): boolean {
     return this.#isWanted || existsSync(this.#dir);
   }
@@ -177,7 +183,7 @@ export class Vpn {
     const { rules, clock, log } = this.#options;
     const { login, source, source_port, exit_ip, connection, proves, password, address } = attempt;
     const service = serviceOf(connection);
-    // New keys of IKEv1 are a login.
+    // New keys of IKEv1 are another login.
     const client = service === 'vpn-ikev1' ? { connection, login, source, source_port } : undefined;
     if (address !== undefined) await this.#untilFree(address);
     const start = performance.now();
@@ -204,7 +210,7 @@ export class Vpn {
     return { allowed: false, message: `${sentenceOf(outcome)} (${outcome})` };
   }
 
-  /** The daemon of L2TP gives an address out again as soon as it was given back. */
+  /** The L2TP daemon assigns an address again as soon as it was returned. */
   async #untilFree(address: string): Promise<void> {
     const { clock } = this.#options;
     const until = clock.steady() + address_seconds;
@@ -216,7 +222,7 @@ export class Vpn {
 
   // ---- The kernel -------------------------------------------------------------------------
 
-  /** Holds the rules, and ends by the clock what nothing else ends. */
+  /** Keeps the rules in force, and ends sessions that expire. */
   async #guard(): Promise<void> {
     try {
       if (!this.#sessions && !this.#isNeeded) return;
@@ -229,15 +235,15 @@ export class Vpn {
   }
 
   /**
-   * Has the rules of now in force, and returns what they are for. Without them clients are held back from nothing. `isLook`: the kernel
-   * is asked whether it has them still.
+   * Puts the current rules in force, and returns what they are for. Without them clients are not
+   * restricted. `isLook`: the kernel is asked whether it still has them.
    */
   #enforce(isLook = false): Promise<Offer> {
     return this.#enforcing.run(async () => {
       const sessions = await this.#takeOver();
       const offer = this.#offer();
       const isNew = this.#rules !== offer.rules;
-      // Ahead of new rules: with those in force it is not seen that others were lost.
+      // Before new rules: once those are in force, the loss of the old ones would go unnoticed.
       if (isNew || isLook) await sessions.restore(() => nft(offer.rules));
       if (isNew) await nft(offer.rules);
       this.#rules = offer.rules;
@@ -249,7 +255,10 @@ export class Vpn {
     return offerOf(this.#replica.policy.server, this.#options.config);
   }
 
-  /** The sessions that the kernel has from an agent before. Errors: the kernel's; the next call tries anew. */
+  /**
+   * The sessions that the kernel has from an earlier agent. Errors: the kernel's; the next call
+   * tries again.
+   */
   async #takeOver(): Promise<VpnSessions> {
     this.#takingOver ??= this.#recover();
     try {
@@ -275,7 +284,9 @@ export class Vpn {
     return sessions;
   }
 
-  /** The kernel lets nothing through from this moment on; the look at tunnels tells the clients. */
+  /**
+   * The kernel lets nothing through from now on; the next look at the tunnels informs the clients.
+   */
   async #closeRevoked(accounts?: Iterable<number>): Promise<void> {
     const { config, log } = this.#options;
     if (config.on_revoke === 'leave' || !this.#sessions) return;
@@ -286,17 +297,17 @@ export class Vpn {
 
   // ---- The daemons ------------------------------------------------------------------------
 
-  /** Has the daemons serve what the policy says; a failure is a fault until it is none. */
+  /** Makes the daemons serve what the policy says; a failure is reported until it clears. */
   async #serve(): Promise<void> {
     try {
       if (!this.#serving && !this.#isWanted) return;
       const lack = findLack(this.#options.config.vpn);
       if (lack) throw new Error(`${lack.sentence}: ${lack.remedy}`);
-      // Ahead of what lets clients in.
+      // Before clients are let in.
       const offer = await this.#enforce();
       if (!this.#serving) {
         this.#serving = await this.#prepare();
-        // Clients whose login waited for this agent may have a tunnel already.
+        // Clients whose login waited for this agent may already have a tunnel.
         this.#pause.abort();
       }
       await this.#serving.offer(offer);
@@ -319,7 +330,10 @@ export class Vpn {
     return new Serving({ charon, l2tp, certificate: this.#certificate, vpn, note });
   }
 
-  /** Hears of all tunnels, and ends those that no session has. A charon that does not answer is a fault of what serves. */
+  /**
+   * Reads all tunnels, and ends those without a session. A charon that does not respond is reported
+   * as a fault of the services.
+   */
   async #followTunnels(): Promise<void> {
     const { clock, log } = this.#options;
     while (!this.#stopping.signal.aborted) {

@@ -1,15 +1,19 @@
-// The VPN's table in nftables: which packets of the tunnels may pass, where to, from which exit, and how many bytes they did.
-// The kernel keeps it, so that sessions and their counts outlive this process, and charon.
+// The VPN's table in nftables: which packets of the tunnels may pass, to where, from which exit,
+// and how many bytes they were. The kernel keeps it, so sessions and their counts outlive this
+// process, and charon.
 //
-// A packet's addresses are what its sender wrote. So each rule asks first where the packet came in, or goes out: tunnels of IKE and links
-// of PPP are a door each, and to each belongs one half of the pool.
+// A packet's addresses are what its sender wrote. So each rule first checks where the packet came
+// in, or goes out: the IKE tunnels and the PPP links are one door each, and each door has its own
+// half of the pool.
 //
-// - prerouting: does it come by the door of its source? Ahead of connection tracking, where it could join a flow of somebody else.
+// - prerouting: does the packet come by the door of its source? This is before connection tracking,
+//   where it could join another client's flow.
 // - forward: did it come by a door (from_client), or is it for a client (to_client)?
-// - from_client: may this client send, to there, and is it translated to its exit? Counts it.
+// - from_client: may this client send there, and is it translated to its exit? Counts it.
 // - to_client: did the client ask for it, and does it go out by the client's door? Counts it.
-// - input: the machine itself is reached by no door; L2TP only through IPsec, and through that IPsec only L2TP.
-// - output: into the tunnels the machine itself sends errors alone; L2TP by nothing but IPsec.
+// - input: no door leads to the machine itself. L2TP comes only through IPsec, and that IPsec leads
+//   only to L2TP.
+// - output: the machine itself sends only errors into the tunnels, and L2TP only through IPsec.
 // - postrouting: the exit of a client.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -23,38 +27,38 @@ const run = promisify(execFile);
 const table = 'inet exitward_vpn';
 const reject = 'counter reject with icmpx admin-prohibited';
 const drop = 'counter drop';
-/** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 bytes of 1500. */
+/** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 of 1500 bytes. */
 const segment = 1320;
-/** Of those that never were, too: each is made before it is taken away. */
+/** Includes chains that may not exist: each one is created before it is deleted. */
 const chains = 'prerouting forward input output postrouting from_client to_client'.split(' ');
-/** Errors, by which paths are found to be too narrow, too long, or refused. */
+/** Errors that report a path as too narrow, too long, or refused. */
 const errors = 'destination-unreachable, time-exceeded, parameter-problem';
 
 export interface VpnFirewallOptions {
   pool: Network;
   pool6: string;
-  /** The part that seals packets. */
+  /** The part that encrypts packets. */
   ipsec: 'kernel' | 'userspace';
-  /** Whether there may be links of PPP: the last ones end after L2TP is served no more. */
+  /** Whether there may be PPP links: the last ones end only after L2TP is no longer served. */
   has_ppp: boolean;
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
-  /** Destination ports that may not be reached. */
+  /** Destination ports that must not be reached. */
   refused_ports: readonly number[];
-  /** Exits at which L2TP is served. */
+  /** The exits at which L2TP is served. */
   l2tp_exits: readonly string[];
 }
 
-/** By which packets come out of tunnels and go into them. */
+/** Where packets come out of tunnels, and go into them. */
 interface Door {
   from: string;
   not_from: string;
   not_into: string;
-  /** Of its clients. */
+  /** The addresses of its clients. */
   addresses: string;
 }
 
-/** That of IKE first. */
+/** The door of IKE comes first. */
 function doorsOf({ pool, ipsec, has_ppp }: VpnFirewallOptions): [Door, ...Door[]] {
   const { lower, upper } = halvesOf(pool);
   const device = (name: string, addresses: Network): Door => ({
@@ -69,12 +73,16 @@ function doorsOf({ pool, ipsec, has_ppp }: VpnFirewallOptions): [Door, ...Door[]
     not_into: 'rt ipsec missing',
     addresses: networkText(lower),
   };
-  // libipsec has a device of its own; what the kernel unsealed comes through the same one as before, with a mark.
+  // libipsec has a device of its own; packets that the kernel decrypted come through their original
+  // one, with a mark.
   const ike = ipsec === 'kernel' ? marked : device('ipsec0', lower);
   return has_ppp ? [ike, device('ppp*', upper)] : [ike];
 }
 
-/** The table, for `nft -f`. The sessions in it stay when it is applied again; those of an older one stay, too. */
+/**
+ * The table, for `nft -f`. Its sessions stay when it is applied again, and so do those of an older
+ * one.
+ */
 export function vpnFirewallRules(options: VpnFirewallOptions): string {
   const { pool, pool6, has_ppp, allowed, refused_ports, l2tp_exits } = options;
   const pool4 = networkText(pool);
@@ -93,12 +101,12 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  map exit { type ipv4_addr : ipv4_addr; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
     '}',
-    // Of the rules alone.
+    // Only the rules.
     `flush table ${table}`,
     ...chains.map((chain) => `delete chain ${table} ${chain}`),
     `table ${table} {`,
     '  chain from_client {',
-    // Address translation passes over what belongs to no flow: it would leave past the exit.
+    // Address translation skips packets that belong to no flow: they would not leave by the exit.
     `    ct state != { new, established, related } ${drop}`,
     `    ip saddr != @open ${reject}`,
     `    ip daddr ${pool4} ${reject}`,
@@ -108,7 +116,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '    update @up { ip saddr }',
     '  }',
     '  chain to_client {',
-    // The client would pay for what anybody sends.
+    // The client would pay for what any host sends.
     `    ct state != { established, related } ${drop}`,
     `    ip daddr != @open ${drop}`,
     ...doors.map(({ not_into, addresses }) => `    ${not_into} ip daddr ${addresses} ${drop}`),
@@ -118,8 +126,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain prerouting {',
     '    type filter hook prerouting priority raw; policy accept;',
     '    iifname "lo" accept',
-    // To a link of PPP its client's address is routed, and nothing else. DHCP, and its likes of IPv6, send from no address, which
-    // the look at routes lets pass.
+    // Only its client's address is routed to a PPP link. DHCP, and its like in IPv6, sends without
+    // an address, which the route check lets pass.
     ...(has_ppp
       ? [
           `    iifname "ppp*" ip saddr 0.0.0.0 ${drop}`,
@@ -127,8 +135,9 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
           `    iifname "ppp*" fib saddr . iif oif missing ${drop}`,
         ]
       : []),
-    // Rejected rather than dropped: programs fall back to IPv4 at once, and nothing leaks past the exit. Ahead of the way that the
-    // packet would take, as a machine without forwarding of IPv6 drops it there without a word.
+    // Rejected rather than dropped, so that programs fall back to IPv4 at once, and nothing
+    // bypasses the exit. It comes before routing, since a machine without IPv6 forwarding silently
+    // drops the packet there.
     `    ${ike.from} ip6 saddr ${pool6} ${reject}`,
     ...['ip saddr', 'ip daddr'].map((side) => `    ${outside} ${side} ${pool4} ${drop}`),
     ...['ip6 saddr', 'ip6 daddr'].map((side) => `    ${outside} ${side} ${pool6} ${drop}`),
@@ -136,15 +145,16 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  chain forward {',
     '    type filter hook forward priority filter; policy accept;',
     ...doors.map(({ from, addresses }) => `    ${from} ip saddr ${addresses} goto from_client`),
-    // IPv6, too. Other links of PPP than those of clients may be the machine's own.
+    // IPv6 too. PPP links other than those of clients may be the machine's own.
     `    ${ike.from} ${drop}`,
     `    ip daddr ${pool4} goto to_client`,
     '  }',
     '  chain input {',
     '    type filter hook input priority filter; policy accept;',
     ...doors.map(({ from }) => `    ${from} ip saddr ${pool4} ${reject}`),
-    // L2TP has no secrets of its own, so it is served only inside IPsec. To the kernel, an SA in transport mode covers all ports of its
-    // addresses: a client that knows the shared secret could bypass a firewall in front of the node.
+    // L2TP has no secrets of its own, so it is served only inside IPsec. For the kernel, an SA in
+    // transport mode covers all ports of its addresses: a client with the shared secret could
+    // bypass a firewall in front of the node.
     ...(l2tp
       ? [
           `    meta ipsec missing ip daddr ${l2tp} udp dport 1701 ${drop}`,
@@ -173,7 +183,10 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
 
 /** The sessions in the table. */
 export const nftSessions: KernelSessions = {
-  /** Reloading the machine's own rules takes away all others. A set that never grows is asked for: nft reads all that it has of what it lists. */
+  /**
+   * Reloading the machine's own rules removes all others. It queries a set that never grows: nft
+   * reads everything in the sets that it lists.
+   */
   isThere() {
     const list = run('nft', ['list', 'set', ...table.split(' '), 'refused4']);
     return list.then(
