@@ -1,11 +1,14 @@
-// Addresses that a node may connect to, and its own.
+// The addresses that a node may connect to, and its own.
 import { randomInt } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress, isInside, type Network } from '../../kit/src/address.ts';
 
-/** IPv4 that is not routed on the Internet: private, shared, local, documentation, multicast, reserved. */
+/**
+ * IPv4 addresses that are not routed on the Internet: private, shared, local, documentation,
+ * multicast, reserved.
+ */
 export const refusedIpv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -26,10 +29,10 @@ export const refusedIpv4 = [
   '224.0.0.0/3',
 ];
 
-/** IPv6 that is routed on the Internet is this, */
+/** IPv6 addresses that are routed on the Internet, */
 export const routedIpv6 = '2000::/3';
 
-/** less the parts of it that tunnel to IPv4 or are reserved. */
+/** less the parts that tunnel to IPv4 or are reserved. */
 export const refusedIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const refused4 = refusedIpv4.map((text) => ipaddr.IPv4.parseCIDR(text));
@@ -37,9 +40,9 @@ const refused6 = refusedIpv6.map((text) => ipaddr.IPv6.parseCIDR(text));
 const routed6 = ipaddr.IPv6.parseCIDR(routedIpv6);
 
 /**
- * Whether a node may open a connection to this address: one that is routed on the Internet, or that
- * its operator allowed. Loopback, private, link-local, shared, documentation, multicast, transition
- * and otherwise reserved addresses are not, nor is what the node has itself.
+ * Whether a node may open a connection to this address: it is routed on the Internet, or its
+ * operator allows it. Loopback, private, link-local, shared, documentation, multicast, transition
+ * and otherwise reserved addresses are refused, and so are the node's own.
  */
 export function mayDial(
   ip: string,
@@ -56,8 +59,9 @@ export function mayDial(
 }
 
 /**
- * The addresses that this machine has now, as far as its interfaces tell; or those that were `known` before, where
- * they cannot be asked. Errors: they cannot, as when no descriptor is left, and none were known.
+ * This machine's current addresses, as its interfaces list them; if they cannot be read,
+ * `lastAddresses`. Errors: they cannot be read, for example without a free descriptor, and there
+ * are no last ones.
  */
 export function ownAddresses(lastAddresses?: ReadonlySet<string>): ReadonlySet<string> {
   let interfaces: ReturnType<typeof networkInterfaces>;
@@ -72,8 +76,9 @@ export function ownAddresses(lastAddresses?: ReadonlySet<string>): ReadonlySet<s
 }
 
 /**
- * An address of loopback from which to ask this machine's own engine: another each time, which no client can foresee, so that
- * no client of the machine itself takes the place that one address has. Undefined where the engine is reached by IPv6.
+ * A random loopback address from which to ask this machine's own engine. No client can foresee it,
+ * so none on this machine can use up the connections that one address may have. Undefined if the
+ * engine is reached by IPv6.
  */
 export function freshLoopback(host: string): string | undefined {
   if (!isIPv4(host)) return undefined;

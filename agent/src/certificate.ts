@@ -1,4 +1,5 @@
-// The certificate of the TLS ports, as its files have it: loaded again when they change, and watched for its end.
+// The certificate of the TLS ports, from its files: loaded again when they change, and watched for
+// its expiry.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -10,7 +11,10 @@ export interface KeyPair {
   key: string;
 }
 
-/** A renewal that has not come by then does not come by itself; of a certificate with a short life, by its last sixth. */
+/**
+ * If it has not been renewed by then, it will not be renewed by itself. For a short-lived
+ * certificate: by the last sixth of its life.
+ */
 const soon_seconds = 14 * 86_400;
 const soon_part = 1 / 6;
 const day_seconds = 86_400;
@@ -29,7 +33,7 @@ export interface CertificateEnd {
 
 export class Certificate {
   readonly #files: Config['tls'];
-  /** ACME will bring the files. */
+  /** ACME will create the files. */
   readonly #isAwaited: boolean;
   /** Epoch seconds. */
   readonly #now: () => number;
@@ -47,12 +51,12 @@ export class Certificate {
     return this.#current;
   }
 
-  /** The fault of the files now, a sentence. */
+  /** The fault of the files now, as a sentence. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** When the one in use ends, in epoch seconds, and whether that is soon or past. */
+  /** When the one in use expires, in epoch seconds, and whether that is soon or past. */
   get end(): CertificateEnd | undefined {
     if (!this.#current) return undefined;
     const { begins_at, ends_at } = this.#current;
@@ -61,7 +65,7 @@ export class Certificate {
     return { expiry: ends_at, isSoon };
   }
 
-  /** Tells when the one in use ends, if that is soon or past. */
+  /** Reports when the one in use expires, if that is soon or past. */
   faults(): Fault[] {
     if (!this.end?.isSoon || !this.#files) return [];
     const ends_at = this.end.expiry;
@@ -76,8 +80,8 @@ export class Certificate {
   }
 
   /**
-   * Reads the files, and answers whether they hold another pair that is good. One that is not valid
-   * now does not replace another: `isServed` says that there is one, in a process that knows it.
+   * Reads the files, and returns whether they contain another good pair. A pair that is not valid
+   * now does not replace another one; `isServed` says that another process serves one.
    */
   async renew(isServed = false): Promise<boolean> {
     if (!this.#files) {
@@ -91,11 +95,11 @@ export class Certificate {
         readFile(cert_file, 'utf8'),
         readFile(key_file, 'utf8'),
       ]);
-      // One file may hold both; the key goes nowhere but where keys go.
+      // One file may contain both; the key is kept apart from the certificate.
       const cert = text.replace(privateKey, '');
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
       if (isNew) {
-        // Between two writes the files do not fit each other.
+        // Between two writes the files do not match.
         createSecureContext({ cert, key });
         const life = this.#lifeOf(cert, isServed || this.#current !== undefined);
         this.#current = { cert, key, ...life };
@@ -112,7 +116,7 @@ export class Certificate {
     }
   }
 
-  /** Errors: it is not valid now, and must be. */
+  /** Errors: it must be valid now, and is not. */
   #lifeOf(cert: string, mustBeValid: boolean): Life {
     const { validFrom, validTo } = new X509Certificate(cert);
     const [begins_at, ends_at] = [Date.parse(validFrom) / 1000, Date.parse(validTo) / 1000];

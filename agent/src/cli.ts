@@ -1,4 +1,5 @@
-// The command line `exitward-agent`: join a network, run the node, and ask a running one how it stands.
+// The command line `exitward-agent`: join a network, run the node, and ask a running one for its
+// status.
 import { existsSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { commandsWith, type Noun, type Program } from '../../kit/src/cli/command.ts';
@@ -55,7 +56,7 @@ const join = command({
   },
 });
 
-/** Joins while no agent uses what is replaced. */
+/** Joins while no agent uses the files that are replaced. */
 async function joinAlone(joining: Joining) {
   const { state_dir } = joining;
   if (!existsSync(state_dir)) return joinNetwork(joining);
@@ -87,7 +88,7 @@ const run = command({
   summary: 'run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent',
   serves: true,
   run: async (_given, env) => {
-    // Loaded where it is needed, as the doctor is: the other commands do without most of the agent.
+    // Loaded only when needed, like the doctor: other commands do without most of the agent.
     const { runUntilStopped } = await import('./process.ts');
     await runUntilStopped(readConfig(env), env.NOTIFY_SOCKET);
     return 0;
@@ -141,7 +142,7 @@ function showStatus(status: Status, forPeople: boolean): Shown {
   };
 }
 
-/** For people sentences in whole; off a terminal a line of four cells. */
+/** Whole sentences for people; otherwise a line of four cells. */
 function faultsPart(faults: Status['faults'], forPeople: boolean): Part {
   if (!forPeople) {
     const rows = faults.map((fault) => ({ what: 'fault', ...fault }));
@@ -220,7 +221,7 @@ function port(text: string): number {
 
 // ---- doctor ---------------------------------------------------------------------------------
 
-/** A host that Debian's machines reach anyway. */
+/** A host that Debian machines connect to anyway. */
 const usualOutbound = 'deb.debian.org';
 
 const doctor = command({

@@ -1,15 +1,16 @@
-// The only place of the agent that reads the time; tests and simulations hand in a clock that they move.
+// The only place in the agent that reads the time; tests and simulations pass a clock that they
+// control.
 
 export interface Clock {
   /** Epoch seconds, whole. */
   now(): number;
-  /** Seconds that only go forward, with fractions: for intervals, never for expiries. */
+  /** Seconds that only increase, with fractions: for intervals, never for expiries. */
   steady(): number;
-  /** Resolves after so many seconds, or as soon as the signal is aborted. */
+  /** Resolves after this many seconds, or as soon as the signal is aborted. */
   sleep(seconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest time that a timer can wait; one that is to wait for longer would fire at once. */
+/** The longest time for a timer; a longer one would fire at once. */
 const longest_milliseconds = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

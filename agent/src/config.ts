@@ -1,4 +1,5 @@
-// The agent's settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
+// The agent's settings: reads the environment, returns a checked configuration, and reports every
+// fault at once. Nothing else reads the environment.
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
@@ -22,11 +23,11 @@ export interface Config {
   /** Holds the node's token, the policy and the usage journal. */
   state_dir: string;
   engine: 'squid' | 'embedded';
-  /** Address to listen on; undefined: all of the machine. */
+  /** The address to listen on; undefined: all addresses of the machine. */
   listen_host: string | undefined;
   /** Added to every port of the port scheme. */
   port_shift: number;
-  /** With ACME, the files that it keeps. */
+  /** With ACME, the files that it maintains. */
   tls: { cert_file: string; key_file: string } | undefined;
   acme: AcmeSettings | undefined;
   connect_ports: PortRange[];
@@ -40,41 +41,44 @@ export interface Config {
   poll_seconds: number;
   report_seconds: number;
   health_seconds: number;
-  /** Tells the client's address; undefined: the control plane's own. */
+  /** The URL that responds with the client's address; undefined: the control plane's own. */
   echo_url: string | undefined;
   guard: 'off' | 'nftables';
   squid: string;
   vpn: VpnSettings;
   caps: CapSettings;
-  /** A tunnel in which nothing moves is ended after so long. */
+  /** A tunnel without traffic ends after this long. */
   idle_seconds: number;
-  /** Squid ignores those past 128. */
+  /** Squid ignores more than 128. */
   listeners_per_squid: number;
   /** Undefined: no metrics. */
   metrics_listen: ListenAddress | undefined;
   log_level: string;
-  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  /**
+   * Device and inode of the journal's stream, as systemd passes them to the programs that it
+   * starts.
+   */
   journal_stream: string | undefined;
 }
 
 export interface VpnSettings {
-  /** off: nothing of it runs, whatever the server's services are. */
+  /** off: nothing of it runs, whatever services the server has. */
   mode: 'on' | 'off';
   charon: string;
   xl2tpd: string;
-  /** The part that seals the packets. */
+  /** The part that encrypts the packets. */
   ipsec: 'kernel' | 'userspace';
-  /** Addresses of clients inside the tunnels. */
+  /** The addresses of clients inside the tunnels. */
   pool: Network;
-  /** The same of IPv6, which goes nowhere; CIDR. */
+  /** The same for IPv6, which is not routed anywhere; CIDR. */
   pool6: string;
-  /** Name servers that clients are told. */
+  /** The name servers that clients get. */
   dns: string[];
 }
 
 /**
- * Reads the settings (all in docs/configuration.md). An empty environment is fine.
- * Errors: one SettingsFault whose message lists every fault, a line each.
+ * Reads the settings (all in docs/configuration.md). An empty environment is fine. Errors: one
+ * SettingsFault whose message lists every fault, one per line.
  */
 export function readConfig(env: Environment): Config {
   const settings = settingsOf(env);
@@ -104,7 +108,7 @@ export function readConfig(env: Environment): Config {
       const [network, ...others] = parseNetworks(text('EXITWARD_AGENT_VPN_POOL', fallback));
       if (network?.[0].kind() === 'ipv4' && network[1] <= 28 && others.length === 0) return network;
     } catch {
-      // Told below.
+      // Reported below.
     }
     fault(
       'EXITWARD_AGENT_VPN_POOL',
@@ -191,7 +195,7 @@ export function readConfig(env: Environment): Config {
       user: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER'),
       address: cap('EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS'),
     },
-    // As long as a NAT keeps an idle connection at least (RFC 5382, 5).
+    // The minimum for which a NAT keeps an idle connection (RFC 5382, 5).
     idle_seconds: whole('EXITWARD_AGENT_IDLE_SECONDS', 7440, 1, 86_400 * 365),
     metrics_listen: metricsListen(),
     log_level: choice('EXITWARD_AGENT_LOG_LEVEL', logLevels, 'info'),
@@ -201,7 +205,7 @@ export function readConfig(env: Environment): Config {
   return config;
 }
 
-/** An address, with or without a port; IPv6 with one in brackets. */
+/** An address, with or without a port; IPv6 with a port is in brackets. */
 function isNameServer(text: string): boolean {
   const [, ipv6, ipv4, port = '53'] = /^(?:\[([^\]]*:[^\]]*)\]|([\d.]+)):(\d+)$/.exec(text) ?? [];
   return canonicalAddress(ipv6 ?? ipv4 ?? text) !== undefined && parsePorts(port) !== undefined;
@@ -214,7 +218,7 @@ function parsePorts(text: string): PortRange | undefined {
   return first >= 1 && first <= last && last <= 65_535 ? { first, last } : undefined;
 }
 
-/** The usual place of a service's state, or of a user's. */
+/** The usual place for the state of a service, or of a user. */
 function defaultStateDir(env: Environment): string {
   if (process.getuid?.() === 0) return '/var/lib/exitward-agent';
   return resolve(env.XDG_STATE_HOME || resolve(homedir(), '.local/state'), 'exitward-agent');

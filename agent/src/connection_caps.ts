@@ -1,34 +1,35 @@
-// Caps on clients' connections: chosen from the descriptors that a process may open, and counted per address, user and account.
+// Caps on clients' connections: derived from the descriptors that a process may open, and counted
+// per address, user and account.
 import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { canonicalAddress } from '../../kit/src/address.ts';
 import type { Authority } from './policy/decide.ts';
 
 export interface ConnectionCaps {
-  /** Connections that a request was let in on. */
+  /** Connections with an admitted request. */
   all: number;
   account: number;
   user: number;
-  /** Of one client address; IPv6 by /64, as one client has as much. */
+  /** Per client address; for IPv6 per /64, since that is what one client gets. */
   address: number;
-  /** Connections that no request was let in on yet, of all addresses together. */
+  /** Connections without an admitted request, for all addresses together. */
   waiting: number;
 }
 
-/** As in the settings; undefined: by the descriptors. */
+/** As in the settings; undefined: derived from the descriptors. */
 export type CapSettings = {
   [Cap in Exclude<keyof ConnectionCaps, 'waiting'>]?: number | undefined;
 };
 
-/** More would have Squid reserve memory for them, and their connections take gigabytes. */
+/** With more, Squid would reserve memory for them, and their connections would take gigabytes. */
 const most_descriptors = 65_536;
-/** The system does not tell. */
+/** Assumed if the system does not say. */
 const few_descriptors = 1024;
 
 /**
- * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one when
- * it starts, Squid inherits that; the hard one is the operator's. Of a `squid` that runs: how many it may open, as it
- * keeps the limit of its start.
+ * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one
+ * when it starts, and Squid inherits that; the hard one is the operator's. For a running `squid`:
+ * its own limit, which stays that of its start.
  */
 export function descriptorLimit(squid?: number): number {
   try {
@@ -44,8 +45,9 @@ export function descriptorLimit(squid?: number): number {
 }
 
 /**
- * The caps of a process with so many descriptors. A connection that was let in takes two, its own and
- * the destination’s. Ports, health checks, control link, journal and name servers have a reserve.
+ * The caps of a process with this many descriptors. An admitted connection takes two, its own and
+ * the destination’s. Some are reserved for ports, health checks, control link, journal and name
+ * servers.
  */
 export function connectionCaps(
   settings: CapSettings,
@@ -68,14 +70,14 @@ export function connectionCaps(
 }
 
 /**
- * So many connections of one address are taken at all. Those between are told why they are too many;
- * whoever goes on beyond is cut off without a word.
+ * How many connections of one address are accepted at all. Those above the cap get the reason why
+ * they are too many; further ones are closed without a response.
  */
 export function mostAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
   return address + Math.max(16, Math.floor(address / 8));
 }
 
-/** The addresses of one client, as one word: an IPv4 address, or the /64 of IPv6. */
+/** The addresses of one client, as one word: an IPv4 address, or a /64 of IPv6. */
 export function clientNetwork(ip: string): string {
   const canonical = canonicalAddress(ip) ?? ip;
   if (isIPv4(canonical) || !canonical.includes(':')) return canonical;
@@ -91,7 +93,7 @@ export function clientNetwork(ip: string): string {
     .join(':');
 }
 
-/** Names counted, and how often each. */
+/** Counts how often each name occurs. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -106,13 +108,16 @@ export class Tally {
   }
 }
 
-/** The connections that a request was let in on, with the address and the authority of each; they are never more than the caps. */
+/**
+ * The connections with an admitted request, with the address and authority of each; they never
+ * exceed the caps.
+ */
 export class CappedConnections {
   caps: ConnectionCaps | undefined;
   readonly #namesOf = new Map<string, readonly string[]>();
   readonly #tally = new Tally();
 
-  /** Without caps nothing is too much. */
+  /** Without caps there is no limit. */
   constructor(caps?: ConnectionCaps) {
     this.caps = caps;
   }
@@ -126,8 +131,8 @@ export class CappedConnections {
   }
 
   /**
-   * Counts a connection, or moves it to its new owner; `refused`, and nothing changes, where that is one too
-   * many; `near` from half of a cap on. The node's own checks always pass.
+   * Counts a connection, or moves it to its new owner. `refused`: it would be one too many, and
+   * nothing changed. `near`: at least half of a cap is used. The node's own checks always pass.
    */
   admit(connection: string, source: string, authority: Authority): 'admitted' | 'near' | 'refused' {
     if (authority.by === 'probe') return 'admitted';

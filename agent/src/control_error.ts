@@ -1,17 +1,17 @@
-// Why a request to the control plane failed, in words that the agent decides by.
+// Why a request to the control plane failed, in a form that the agent can decide by.
 
 /** The error of every failed request. */
 export class ControlError extends Error {
-  /** Of the response; undefined when there was none, or it broke off. */
+  /** The status of the response; undefined if there was none, or it broke off. */
   readonly status: number | undefined;
-  /** The word to decide by. */
+  /** The code to decide by. */
   readonly code: string | undefined;
-  /** Names the part of the request that is wrong, such as `rows.12.at`. */
+  /** The part of the request that is wrong, such as `rows.12.at`. */
   readonly field: string | undefined;
-  /** Whether the response was one of a control plane, and not of something between. */
+  /** Whether the response came from a control plane, and not from something in between. */
   readonly isOurs: boolean;
   readonly retry_after_seconds: number | undefined;
-  /** Epoch seconds, by the clock of the control plane; undefined when it did not tell. */
+  /** Epoch seconds by the control plane's clock; undefined if it sent no time. */
   readonly answered_at: number | undefined;
 
   constructor(

@@ -1,4 +1,4 @@
-// The interface of every proxy engine: it decides by the store's policy, and tells the traffic.
+// The interface of every proxy engine: it decides by the store's policy, and reports the traffic.
 
 import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
@@ -11,9 +11,14 @@ import type { Position } from './policy/records.ts';
 
 export type IkeVersion = '1' | '2';
 
-/** Bytes of one client connection, up from the client and down to it, as the client itself counts them. */
+/**
+ * The bytes of one client connection, up from the client and down to it, as the client itself
+ * counts them.
+ */
 export interface Traffic {
-  /** Names the connection, for ever where its bytes are told before a request is finished. */
+  /**
+   * Identifies the connection; never reused if its bytes are reported before a request is finished.
+   */
   connection: string;
   account: number;
   user: number;
@@ -21,26 +26,28 @@ export interface Traffic {
   down: number;
 }
 
-/** A request or tunnel that is over: its final count. */
+/** A finished request or tunnel, with its final count. */
 export interface Finished extends Traffic {
   /** Epoch seconds. */
   at: number;
 }
 
 export interface Poll {
-  /** The requests and tunnels that ended since the cursor, each exactly once, billable ones only. */
+  /**
+   * The requests and tunnels that ended since the cursor, each exactly once, billable ones only.
+   */
   finished: Finished[];
-  /** Bytes so far of each request or tunnel that is under way. Never too many. */
+  /** The bytes so far of each request or tunnel that is under way. Never too many. */
   open: Traffic[];
-  /** Where the next poll goes on. Plain JSON: it is stored together with the counts. */
+  /** Where the next poll continues. Plain JSON: it is stored together with the counts. */
   cursor: unknown;
 }
 
-/** The part of the traffic that is on disk: nothing of it is forgotten, whatever dies. */
+/** The part of the traffic that is on disk: it is never lost, whatever crashes. */
 export interface Stored {
-  /** Of the last poll that is kept. */
+  /** The cursor of the last stored poll. */
   readonly cursor: unknown;
-  /** By connection: the bytes counted so far of requests that are not finished. */
+  /** By connection: the bytes counted so far of unfinished requests. */
   readonly counted: ReadonlyMap<string, Traffic>;
 }
 
@@ -49,17 +56,20 @@ export interface Explanation {
   position: Position;
 }
 
-/** For the metrics, since this engine started. Never exact to the last request, and never waited for. */
+/**
+ * For the metrics, since this engine started. Not exact to the last request, since nothing waits
+ * for it.
+ */
 export interface EngineCounts {
   decisions: DecisionCounts;
-  /** Of clients, by the policy's port. */
+  /** Connections of clients, by the policy's port. */
   open_connections: ReadonlyMap<number, number>;
   /** Undefined: not known yet. */
   policy: PolicySize | undefined;
   squids: Array<{ number: number; up: boolean; starts: number }>;
-  /** Processes that decide; undefined where the agent does it itself. */
+  /** The number of processes that decide; undefined if the agent does it itself. */
   deciders: number | undefined;
-  /** Tunnels of the VPN; undefined: there is none, or they are not known yet. */
+  /** The number of VPN tunnels; undefined: there is no VPN, or it is not known yet. */
   tunnels?: number | undefined;
 }
 
@@ -67,48 +77,54 @@ export interface EngineCounts {
 export interface OfferedVpn {
   service: VpnService;
   ip: string;
-  /** Of the protocol that clients begin with. */
+  /** The version of the protocol that clients begin with. */
   version: IkeVersion;
-  /** It is not served, which a fault of the engine tells. */
+  /** It is not served; a fault of the engine says why. */
   isLacking: boolean;
 }
 
-/** The VPN as it is to be served. */
+/** The VPN as it should be served. */
 export interface VpnOffer {
   services: OfferedVpn[];
-  /** By which the node shows who it is; undefined: it has none. */
+  /** The node's certificate; undefined: there is none. */
   certificate: CertificateEnd | undefined;
 }
 
 export interface Engine {
   readonly name: 'squid' | 'embedded';
   /**
-   * Makes every worker decide by all that the store holds, closes connections that are no longer
-   * allowed, and listens where the server's record says. Returns the position that all workers have
-   * applied; undefined while the store holds no policy. A configuration that cannot be put in force
-   * leaves the last good one and is told by `faults`. Errors: when a worker does not answer.
+   * Makes every worker decide by everything that the store holds, closes connections that are no
+   * longer allowed, and listens as the server's record says. Returns the position that all workers
+   * have applied; undefined while the store holds no policy. If a configuration cannot be put in
+   * force, the last good one stays, and `faults` reports it. Errors: a worker does not respond.
    */
   catchUp(): Promise<Position | undefined>;
   /**
-   * The traffic since the cursor. Undefined: since the engine started, as a new journal begins; what
-   * was transferred before is not told, by whatever engine or journal. `kept` is needed when the cursor is not the
-   * last poll's. `isExtra`: it comes sooner than the usual poll. It can be polled after it was stopped, for its last
-   * traffic.
+   * The traffic since the cursor. Undefined: since the engine started, for a new journal. Earlier
+   * traffic is not reported by any engine, to any journal. `stored` is needed if the cursor is not
+   * the last poll's. `isExtra`: it comes sooner than the usual poll. A stopped engine can still be
+   * polled for its last traffic.
    */
   poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll>;
-  /** The authlist entries that let a connection in since this was last called, each once or more, with the time. */
+  /**
+   * The authlist entries that let a connection in since the last call, each at least once, with the
+   * time.
+   */
   takeLastUsed(): Promise<LastUsed[]>;
-  /** The decision on this request or login, by the same policy and code that decides on real ones. */
+  /** The decision on this request or login, by the same policy and code as for real ones. */
   explain(question: Question): Promise<Explanation>;
-  /** Where clients connect, by port: the policy's that is in force. For health checks, and to show. */
+  /** Where clients connect, by port of the policy in force. For health checks and for display. */
   listeners(): ReadonlyMap<number, Listener>;
-  /** The VPN that is to be there, for health checks; undefined: none is. */
+  /** The VPN that should be served, for health checks; undefined: none. */
   vpn?(): VpnOffer | undefined;
-  /** Whether new connections are refused, as the operator wants it. */
+  /** Whether new connections are refused, as the operator requested. */
   isDrained(): boolean;
   counts(): EngineCounts;
-  /** The faults now: a port that is taken, a configuration that was rejected, a certificate that ends. */
+  /**
+   * The faults now: a port that is taken, a configuration that was rejected, a certificate that
+   * expires.
+   */
   faults(): Fault[];
-  /** Ends it; an engine of its own processes may leave them running for the next agent. */
+  /** Stops it; an engine with its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;
 }

@@ -1,6 +1,7 @@
-// The faults of the node now: one list, for its own status and for the control plane, each with since when.
+// The faults of the node now: one list, for its own status and for the control plane, with the
+// start of each.
 
-/** The words that programs decide by (docs/faults.md). */
+/** The codes that programs decide by (docs/faults.md). */
 export type FaultKind =
   | 'agent'
   | 'certificate'
@@ -19,7 +20,7 @@ export type FaultKind =
 
 export interface Fault {
   kind: FaultKind;
-  /** Which of several: an address, a port, a file. */
+  /** Which one of several: an address, a port, a file. */
   subject?: string;
   /** A sentence for people. */
   message: string;
@@ -30,10 +31,10 @@ export interface KnownFault extends Fault {
   since: number;
 }
 
-/** The same fault again, whatever its sentence says of it now. */
+/** Identifies a fault, whatever its sentence says now. */
 const nameOf = ({ kind, subject = '' }: Fault) => `${kind} ${subject}`;
 
-/** Sentences of one kind as faults. */
+/** Turns sentences of one kind into faults. */
 export function faultsOf(kind: FaultKind, messages: readonly string[] = []): Fault[] {
   return messages.map((message) => ({ kind, message }));
 }
@@ -41,7 +42,7 @@ export function faultsOf(kind: FaultKind, messages: readonly string[] = []): Fau
 export class FaultList {
   #faults: KnownFault[] = [];
 
-  /** Takes what is wrong now; what was so before keeps its time. */
+  /** Takes the faults now; those that existed before keep their time. */
   update(faults: readonly Fault[], now: number): KnownFault[] {
     const before = new Map(this.#faults.map((fault) => [nameOf(fault), fault.since]));
     this.#faults = faults.map((fault) => ({

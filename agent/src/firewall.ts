@@ -1,4 +1,5 @@
-// The firewall, a second fence in the kernel: nftables rules that keep exit addresses from reaching private destinations, and the machine itself.
+// The firewall, a second barrier in the kernel: nftables rules that keep exit addresses from
+// reaching private destinations and the machine itself.
 import { execFile } from 'node:child_process';
 import { isIPv4 } from 'node:net';
 import type { Network } from '../../kit/src/address.ts';
@@ -11,14 +12,17 @@ export interface FirewallOptions {
   exit_ips: readonly string[];
   /** Destinations that the operator allows although they are private or reserved. */
   allowed: readonly Network[];
-  /** User that the proxy runs as: it sends IPv6 from the exit addresses only. Undefined: that is not held. */
+  /**
+   * The user that the proxy runs as: it may send IPv6 only from the exit addresses. Undefined: this
+   * is not enforced.
+   */
   proxy_user: string | undefined;
 }
 
 const table = 'inet exitward';
 const reject = 'counter reject with icmpx admin-prohibited';
 
-/** The options of this node: its exits, and the destinations that its operator allowed. */
+/** The options of this node: its exits, and the destinations that its operator allows. */
 export function firewallOptions(
   { allowed, engine }: Config,
   listeners: ReadonlyMap<number, Listener>,
@@ -32,8 +36,8 @@ export function firewallOptions(
 }
 
 /**
- * The ruleset, for `nft -f`. It decides by the exit address of a new connection: connections that the
- * machine makes for itself, or the proxy to its helpers, pass. Applying it again replaces it.
+ * The ruleset, for `nft -f`. It decides by the exit address of a new connection: connections of the
+ * machine itself, or of the proxy to its helpers, pass. Applying it again replaces it.
  */
 export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions): string {
   const exits4 = exit_ips.filter((ip) => isIPv4(ip));
@@ -62,7 +66,7 @@ export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions
       : [`meta skuid "${proxy_user}" ${ipv6Leak(exits6)} ${reject}`]),
   ];
   return [
-    // Made before it is dropped, so that dropping it never fails; all of it is one transaction.
+    // Created before it is deleted, so that deleting it never fails; all of it is one transaction.
     `table ${table}`,
     `delete table ${table}`,
     `table ${table} {`,
@@ -81,17 +85,19 @@ export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions
   ].join('\n');
 }
 
-/** Puts the ruleset in force. Errors: those that `nft` tells. */
+/** Puts the ruleset in force. Errors: those of `nft`. */
 export function applyFirewall(options: FirewallOptions): Promise<void> {
   return nft(firewallRules(options));
 }
 
-/** Takes the ruleset away; it need not be there. */
+/** Removes the ruleset, if it exists. */
 export function removeFirewall(): Promise<void> {
   return nft(`table ${table}\ndelete table ${table}\n`);
 }
 
-/** IPv6 of the proxy that leaves from another address than its exits; its helpers answer on ::1. */
+/**
+ * IPv6 of the proxy that leaves from another address than its exits; its helpers respond on ::1.
+ */
 function ipv6Leak(exits6: readonly string[]): string {
   const other = exits6.length > 0 ? 'ip6 saddr != @exits6' : 'meta nfproto ipv6';
   return `ip6 daddr != ::1 ${other}`;
@@ -108,7 +114,7 @@ export function networkText([base, bits]: Network): string {
   return `${base.toString()}/${bits}`;
 }
 
-/** Does all that is in `rules`, or nothing. Errors: those that `nft` tells. */
+/** Applies all of `rules`, or nothing. Errors: those of `nft`. */
 export function nft(rules: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = execFile('nft', ['-f', '-'], (error, _stdout, stderr) => {

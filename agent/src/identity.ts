@@ -1,4 +1,4 @@
-// The identity of this node: joining with a one-time code, and the file that keeps the token.
+// The identity of this node: joining with a one-time code, and the file that stores the token.
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { Journal } from './usage/journal.ts';
 import { version } from './version.ts';
 
 export interface Identity {
-  /** Of the node interface, without /node. */
+  /** Of the node interface, without `/node`. */
   url: string;
   node: number;
   server: string;
@@ -28,32 +28,32 @@ export interface Joining {
   code: string;
   /** The name that the operator sees. */
   name: string;
-  /** Take another identity in place of the one that is there. */
+  /** Replace the existing identity. */
   again: boolean;
 }
 
-/** The identity that a machine has by joining. */
+/** The identity that a machine gets by joining. */
 export interface Joined extends Identity {
-  /** The usage of the identity before it; none when there was nothing to keep. */
+  /** The unsent usage of the previous identity; missing if there was none. */
   usage_left?: UsageLeft;
 }
 
 export interface UsageLeft {
-  /** Where it was put; nothing of it will be sent. */
+  /** Where it was put; it will not be sent. */
   path: string;
-  /** Those that its control plane had not acknowledged; null when the journal is damaged. */
+  /** The bytes that its control plane had not acknowledged; null if the journal is damaged. */
   bytes: number | null;
 }
 
 const fileName = 'node.json';
 
-/** Where the policy of this identity is kept. */
+/** Where the policy of this identity is stored. */
 export const policyFolder = (state_dir: string) => join(state_dir, 'policy');
 
-/** Where the usage of this identity is kept. */
+/** Where the usage of this identity is stored. */
 export const journalPath = (state_dir: string) => join(state_dir, 'usage.journal');
 
-/** Joins the network and keeps the identity. Errors: one sentence. */
+/** Joins the network and stores the identity. Errors: one sentence. */
 export async function joinNetwork(joining: Joining): Promise<Joined> {
   const { state_dir, code, name, again } = joining;
   const url = checkUrl(joining.url);
@@ -64,7 +64,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
       `${state_dir} has joined already, as a node of ${server}; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.`,
     );
   }
-  // Before the code is used up: it must be possible to keep what it gives.
+  // Before the code is used up: it must be possible to store the new identity.
   const file = await createPrivate(state_dir, path);
   try {
     const joined = await joinControl(url, { code, name, version }).catch((error) => {
@@ -73,7 +73,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
     const identity = { url, ...joined };
     await file.handle.writeFile(`${JSON.stringify(identity, null, 2)}\n`);
     await file.handle.sync();
-    // It is another server's, and its history may go on under the same name.
+    // The policy is another server's, and its history may continue under the same name.
     await rm(policyFolder(state_dir), { recursive: true, force: true });
     const usage_left = await leaveUsage(state_dir);
     await rename(file.path, path);
@@ -88,8 +88,8 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
 }
 
 /**
- * Puts the journal of the old identity aside: a batch is known by the node that sends it, so under
- * another one usage that was taken already could count twice, and at another server.
+ * Puts the journal of the old identity aside: a batch is identified by the node that sends it.
+ * Under another node, usage that was already accepted could count twice, and at another server.
  */
 async function leaveUsage(state_dir: string): Promise<UsageLeft | undefined> {
   const path = journalPath(state_dir);
@@ -114,7 +114,7 @@ function nodeOf(state_dir: string): number | 'unknown' {
   }
 }
 
-/** Whether the file of an identity is there, whatever is in it; also where this user may not look. */
+/** Whether there is an identity file, whatever its content, even if this user may not read it. */
 export function isJoined(state_dir: string): boolean {
   try {
     statSync(join(state_dir, fileName));
@@ -125,7 +125,7 @@ export function isJoined(state_dir: string): boolean {
   }
 }
 
-/** The identity that joining has kept. Errors: one sentence. */
+/** The identity stored by joining. Errors: one sentence. */
 export function readIdentity(state_dir: string): Identity {
   const path = join(state_dir, fileName);
   let text: string;
@@ -143,12 +143,15 @@ export function readIdentity(state_dir: string): Identity {
     const { url, node, server, token } = JSON.parse(text) as Partial<Identity>;
     if (url && node && server && token) return { url, node, server, token };
   } catch {
-    // Text that is not JSON is no identity either.
+    // Text that is not JSON is not an identity.
   }
   throw new Error(`${path} is damaged; join again with a new code and --again.`);
 }
 
-/** The URL in one spelling. Errors: one sentence, also for one that would carry the token in the clear. */
+/**
+ * The URL in canonical spelling. Errors: one sentence, also for a URL that would send the token
+ * unencrypted.
+ */
 export function checkUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {
@@ -181,7 +184,10 @@ function joinFault(url: string, error: unknown): Error {
   return new Error(`url: ${url} cannot be used: ${message}; ${which}.`);
 }
 
-/** A new file beside the one that it will replace, in a folder of this user alone. Errors: one sentence. */
+/**
+ * A new file next to the one that it will replace, in a folder that only this user may read.
+ * Errors: one sentence.
+ */
 async function createPrivate(state_dir: string, path: string) {
   const temporary = `${path}.${randomUUID()}`;
   try {

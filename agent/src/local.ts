@@ -1,4 +1,5 @@
-// The control socket of a running agent, for users that may read its folder: it tells the status, and explains decisions.
+// The control socket of a running agent, for users who may read its folder: it shows the status,
+// and explains decisions.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, linkSync, rmSync, statSync } from 'node:fs';
@@ -21,20 +22,23 @@ export interface Status {
   node: number;
   engine: string;
   state: LinkStatus['state'];
-  /** The position that is stored, and the one that the engine has put in force; null without a policy. */
+  /**
+   * The position that is stored, and the one that the engine has put in force; null without a
+   * policy.
+   */
   stored: Position | null;
   applied: Position | null;
-  /** Epoch seconds, and how long ago; null when the control plane was not heard yet. */
+  /** Epoch seconds, and how long ago; null if the control plane has not been heard from yet. */
   heard_at: number | null;
   heard_seconds_ago: number | null;
   ports: number[];
   connections: number;
-  /** Whether it takes no new connections, as the operator wants it. */
+  /** Whether it accepts no new connections, as the operator requested. */
   drained: boolean;
-  /** Rows of usage that the control plane has not taken yet. */
+  /** Rows of usage that the control plane has not accepted yet. */
   usage_waiting: number;
   exits: ExitHealth[];
-  /** Null: no VPN is served, or it was not checked yet. */
+  /** Null: no VPN is served, or it has not been checked yet. */
   vpn: VpnReport | null;
   faults: KnownFault[];
 }
@@ -51,7 +55,9 @@ const mostTries = 10;
 
 const socketPath = (state_dir: string) => join(state_dir, 'agent.sock');
 
-/** Answers on the socket until it is closed. Errors: one sentence when another agent does already. */
+/**
+ * Responds on the socket until it is closed. Errors: one sentence if another agent already does.
+ */
 export async function serveLocal(state_dir: string, local: Local): Promise<{ close(): void }> {
   const path = socketPath(state_dir);
   if (Buffer.byteLength(path) > longestPathBytes) {
@@ -64,12 +70,12 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
   const server = createServer((request, response) => {
     respond(local, request, response).catch(() => response.destroy());
   });
-  // Under its name from the moment on that it can answer, and is for this user alone.
+  // It gets its name once it can respond, and is only for this user.
   const made = join(state_dir, `.${randomBytes(4).toString('hex')}`);
   try {
     await listen(server, made);
     chmodSync(made, 0o600);
-    // No process listens there: it was left behind.
+    // No process listens there: it is a leftover.
     rmSync(path, { force: true });
     linkSync(made, path);
   } catch (error) {
@@ -94,9 +100,9 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
 }
 
 /**
- * Keeps every agent out of the folder until it is released, or this process ends however it ends.
- * Undefined when one runs there. On systems without sockets that have no file, one that starts in the
- * same moment is seen by the name of its socket alone.
+ * Keeps other agents out of the folder until it is released, or this process ends in any way.
+ * Undefined if one runs there. On systems where sockets need a file, two agents that start at the
+ * same moment are only told apart by the socket's name.
  */
 export async function holdFolder(state_dir: string): Promise<{ release(): void } | undefined> {
   const lock = createListener((socket) => socket.destroy());
@@ -107,19 +113,19 @@ export async function holdFolder(state_dir: string): Promise<{ release(): void }
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
         if (tries === mostTries) return undefined;
-        // A program that another process is just starting holds what that one has open, for a moment.
+        // A program that another process is just starting briefly holds that process's open files.
         await systemClock.sleep(0.05);
       }
     }
   }
   const release = () => void lock.close();
-  // One in another network namespace is not kept out by that.
+  // This does not keep out an agent in another network namespace.
   if (!(await isRunning(state_dir))) return { release };
   release();
   return undefined;
 }
 
-/** Names a file for as long as it is there; undefined when it is not. */
+/** Identifies a file while it exists; undefined if it does not. */
 function inodeOf(path: string): string | undefined {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}-${stat.ino}`;
@@ -128,7 +134,7 @@ function inodeOf(path: string): string | undefined {
 async function listen(server: Listener, path: string): Promise<void> {
   server.listen(path);
   await once(server, 'listening');
-  // From here on an error is of one connection that could not be taken.
+  // From here on an error concerns a single connection that could not be accepted.
   server.on('error', () => {});
 }
 
@@ -158,13 +164,13 @@ async function respond(
 
 // ---- The asking side ----------------------------------------------------------------------
 
-/** Whether an agent answers there. */
+/** Whether an agent responds there. */
 async function isRunning(state_dir: string): Promise<boolean> {
   try {
     await ask(state_dir, 'GET', '/status');
     return true;
   } catch (error) {
-    // One that is starting, or stuck, runs.
+    // An agent that is starting, or stuck, counts as running.
     return !isAbsent(error);
   }
 }

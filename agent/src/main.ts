@@ -1,4 +1,5 @@
-// Puts the agent together: disk, engine, link, usage, health, and the socket to ask it; and takes it apart again.
+// Assembles the agent: disk, engine, link, usage, health, and the control socket; and takes it
+// apart again.
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openLog } from '../../kit/src/log.ts';
@@ -35,7 +36,7 @@ import { version } from './version.ts';
 
 export type { EngineOptions };
 
-/** Put in place of the real parts by tests and simulations. */
+/** Replacements for the real parts, in tests and simulations. */
 export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
@@ -44,24 +45,27 @@ export interface TestDoubles {
 }
 
 export interface Running extends Local {
-  /** When the control plane has been heard for the first time. */
+  /** Resolves when the control plane is first heard from. */
   readonly following: Promise<void>;
-  /** Undefined until it is listened on. */
+  /** Undefined until it listens. */
   readonly metrics_url: string | undefined;
   /** Counts and sends the last traffic. */
   stop(options?: { leave_running: boolean }): Promise<void>;
 }
 
-/** Before a part that failed begins again. */
+/** How long a failed part waits before it starts again. */
 const pause_seconds = 30;
-/** The first poll tells what ended while no agent ran, the next ones what is open since: sent apart, that looks like too much at once. */
+/**
+ * The first poll reports what ended while no agent ran, and the next ones what is open since. In
+ * separate reports that would look like too much at once.
+ */
 const first_report_seconds = 3;
-/** So long an agent that ends waits for its usage to be taken. */
+/** How long a stopping agent waits for its usage to be accepted. */
 const longest_farewell_seconds = 10;
 
 /**
- * Runs the node that this machine has joined as, by what is on disk and whether the control plane is
- * there or not. Errors: one sentence when it cannot start.
+ * Runs the node that this machine has joined as, with the policy on disk, whether or not the
+ * control plane is there. Errors: one sentence if it cannot start.
  */
 export async function runAgent(config: Config, doubles: TestDoubles = {}): Promise<Running> {
   const agent = new Agent(config, doubles);
@@ -84,14 +88,14 @@ class Agent implements Running {
   readonly #probe_password = randomBytes(24).toString('base64url');
   readonly #echo_url: string;
   readonly #time: ControlTime;
-  /** Ends the parts; then the requests of the last of them. */
+  /** Stops the parts; then the requests of the last of them. */
   readonly #stopping = new AbortController();
   readonly #over = new AbortController();
   readonly #parts: Promise<void>[] = [];
   /** By part. */
   readonly #failed = new Map<string, string>();
   readonly #faults = new FaultList();
-  /** Holds until there is a newer snapshot, which is whole and needs nothing from before. */
+  /** Stays until there is a newer snapshot, which is complete and needs nothing older. */
   #storeFault: { sentence: string; generation: number | undefined } | undefined;
   #local: { close(): void } | undefined;
   #store: Store | undefined;
@@ -105,7 +109,7 @@ class Agent implements Running {
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
   readonly #following = Promise.withResolvers<void>();
   readonly following = this.#following.promise;
-  /** Requests and tunnels that are under way, by the last count. */
+  /** Requests and tunnels under way, by the last count. */
   #connections: number | undefined;
   metrics_url: string | undefined;
   #firewall_exits = '';
@@ -127,7 +131,7 @@ class Agent implements Running {
 
   async start(): Promise<void> {
     const { state_dir, engine } = this.#config;
-    // First of all: it is what keeps a second agent out.
+    // First of all: this keeps a second agent out.
     this.#local = await serveLocal(state_dir, this);
     const dir = policyFolder(state_dir);
     this.#store = await Store.open(dir, {
@@ -189,7 +193,7 @@ class Agent implements Running {
     const reporter = new FaultReporter({ faults: () => this.#faultsNow(), control, clock, log });
     this.#keep('link', (signal) => link.run(signal));
     this.#keep('health', async (signal) => {
-      // Before that there is no port to check, and the next round would be a while.
+      // Before that there is no port to check, and the next round would come late.
       while (!link.status().applied && !signal.aborted) await clock.sleep(1, signal);
       await health.run(signal);
     });
@@ -219,7 +223,9 @@ class Agent implements Running {
     this.#keep('metrics', (signal) => serveMetrics(metrics, at, signal, onListening));
   }
 
-  /** Runs a part until the agent stops. One that fails begins again, and the others go on. */
+  /**
+   * Runs a part until the agent stops. A part that fails is started again, and the others continue.
+   */
   #keep(name: string, run: (signal: AbortSignal) => Promise<void>): void {
     const { signal } = this.#stopping;
     const keep = async () => {
@@ -244,7 +250,10 @@ class Agent implements Running {
     return applied;
   }
 
-  /** Keeps the kernel's rules to the exits there are. The engine denies by itself all that they reject. */
+  /**
+   * Adapts the kernel's rules to the current exits. The engine by itself denies everything that
+   * they reject.
+   */
   async #applyFirewall(engine: Engine): Promise<void> {
     if (this.#config.guard === 'off') return;
     const options = firewallOptions(this.#config, engine.listeners());
@@ -277,9 +286,9 @@ class Agent implements Running {
     const sending = clock.sleep(first_report_seconds, either).then(() => sender.run(either));
     const runs = [meter.run(either), sending].map((run) => run.finally(() => failing.abort()));
     const outcomes = await Promise.allSettled(runs);
-    // The last tick, of a stop, is still to come.
+    // The last tick, at the stop, is still to come.
     if (signal.aborted) return;
-    // Two of them on one file would undo each other's work.
+    // Two of them on one file would destroy each other's work.
     this.#usage = undefined;
     await journal.close();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -353,10 +362,10 @@ class Agent implements Running {
   async #stop(leave_running: boolean): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#parts);
-    // Each is done whatever became of the others: above all, the counts are to be kept.
+    // Each step runs even if others failed: above all, the counts must be stored.
     const steps = [
       async () => this.#lastUsed?.collect(),
-      // Once while deciders and kernel tell of what is open, and once for what its end made final.
+      // Once while deciders and kernel report what is open, and once for the final counts.
       async () => this.#usage?.meter.tick(),
       async () => this.#engine?.stop({ leave_running }),
       async () => this.#usage?.meter.tick(),
@@ -373,7 +382,7 @@ class Agent implements Running {
     if (this.#engine) this.#log.info('the agent has stopped');
   }
 
-  /** Sends what is left, for as long as one may wait for it. Errors: the control plane is not there. */
+  /** Sends the rest, within a time limit. Errors: the control plane is not reachable. */
   async #sendLast(): Promise<void> {
     const waiting = new AbortController();
     const sent = (this.#usage?.sender.sendAll(waiting.signal) ?? Promise.resolve()).finally(() =>
@@ -382,7 +391,7 @@ class Agent implements Running {
     await Promise.race([sent, this.#clock.sleep(longest_farewell_seconds, waiting.signal)]);
     if (waiting.signal.aborted) return sent;
     waiting.abort();
-    // One that is under way ends with the agent.
+    // A request under way ends with the agent.
     sent.catch(() => {});
     throw new Error('the control plane does not answer');
   }

@@ -1,4 +1,4 @@
-// Metrics: the counts of the agent about its node, in Prometheus' format, on a listener of its own.
+// Metrics: the agent's counts about its node, in Prometheus' format, on a listener of its own.
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,22 +13,25 @@ import { allReasons } from './policy/denials.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
 
-/** The state of the agent, as the metrics tell it. */
+/** The state of the agent, as the metrics show it. */
 export interface Facts {
   status: Status;
-  /** The newest position that was heard. */
+  /** The newest position received. */
   held: Position | undefined;
   behind_seconds: number | undefined;
-  /** Epoch seconds of the oldest usage that the control plane has not taken. */
+  /** Epoch seconds of the oldest usage that the control plane has not accepted. */
   oldest_usage_at: number | undefined;
-  /** Bytes that were counted since this agent started. */
+  /** Bytes counted since this agent started. */
   transferred: { readonly up: number; readonly down: number } | undefined;
   /** Undefined while the engine starts. */
   counts: EngineCounts | undefined;
   listeners: ReadonlyMap<number, Listener> | undefined;
 }
 
-/** No label has a value that a client chooses: there are as many series as exits, Squids, reasons and kinds of faults. */
+/**
+ * No label has a value that a client can choose: there are only as many series as exits, Squids,
+ * reasons and kinds of faults.
+ */
 export class Metrics {
   readonly registry = new Registry();
   readonly #read: () => Facts;
@@ -120,7 +123,7 @@ export class Metrics {
   readonly #free = this.#gauge('disk_free_bytes', 'Free space where the state folder is.');
   readonly #size = this.#gauge('disk_size_bytes', 'Size of the file system of the state folder.');
 
-  /** `state_dir`: the folder whose disk is told. */
+  /** `state_dir`: the folder whose disk is measured. */
   constructor(read: () => Facts, now: () => number, state_dir: string) {
     this.#read = read;
     this.#now = now;
@@ -140,7 +143,7 @@ export class Metrics {
       this.#free.set(bavail * bsize);
       this.#size.set(blocks * bsize);
     } catch {
-      // A disk that is gone is a fault, and no reason to tell nothing of the rest.
+      // A missing disk is a fault, and no reason to hide the other metrics.
     }
     return this.registry.metrics();
   }
@@ -235,7 +238,7 @@ export class Metrics {
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
     const registers = [this.registry];
     const gauge = new Gauge({ name: `exitward_agent_${name}`, help, labelNames, registers });
-    // One without labels would be 0 where there is nothing to tell.
+    // A gauge without labels would show 0 if there is no value.
     this.#clears.push(() => (labelNames.length > 0 ? gauge.reset() : gauge.remove()));
     return gauge;
   }
@@ -246,14 +249,14 @@ export class Metrics {
   }
 }
 
-/** Sets a counter to sums that are kept elsewhere, and that only grow. */
+/** Sets a counter to sums that are counted elsewhere and only grow. */
 function setCounter(counter: Counter, sums: Array<[labels: Record<string, string>, sum: number]>) {
   counter.reset();
   for (const [labels, sum] of sums) counter.inc(labels, sum);
 }
 
 /**
- * Serves the metrics at `/metrics`, and nothing else, until the signal is aborted. `onListening` hears of the URL.
+ * Serves only `/metrics`, until the signal is aborted. `onListening` is called with the URL.
  * Errors: it cannot listen there.
  */
 export async function serveMetrics(
@@ -278,7 +281,7 @@ export async function serveMetrics(
     const why = code === 'EADDRINUSE' ? 'another program listens there already' : message;
     throw new Error(`Cannot listen on ${host}:${port}: ${why}.`);
   });
-  // From here on an error is of one connection that could not be taken.
+  // From here on an error concerns a single connection that could not be accepted.
   server.on('error', () => {});
   const shown = host.includes(':') ? `[${host}]` : host;
   onListening(`http://${shown}:${(server.address() as AddressInfo).port}/metrics`);

@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config.ts';
 import { runAgent } from './main.ts';
 
-/** So long whoever starts the service waits for the control plane. */
+/** How long the start of the service waits for the control plane. */
 const longest_start_seconds = 10;
 
 /**
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
- * then keeps and sends what was counted. A second signal ends it at once, with 1. SIGHUP, as of a
- * terminal that is closed, is no reason to end. `notify_socket`:
- * systemd's, where it started this as Type=notify. Errors: one sentence when it cannot start.
+ * then stores and sends the last counts. A second signal ends it at once, with 1. SIGHUP, as from a
+ * closed terminal, is ignored. `notify_socket`: systemd's, if it started this as Type=notify.
+ * Errors: one sentence if it cannot start.
  */
 export async function runUntilStopped(config: Config, notify_socket?: string): Promise<void> {
   const signals = ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const;
@@ -27,7 +27,7 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
   process.on('SIGHUP', stay);
   try {
     const running = await runAgent(config);
-    // Without the control plane it has started, too: it serves by what is on disk.
+    // It counts as started even without the control plane: it works with the policy on disk.
     const patience = sleep(longest_start_seconds * 1000, undefined, { ref: false });
     if (notify_socket) void Promise.race([running.following, patience]).then(notifySystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
@@ -37,7 +37,7 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
   }
 }
 
-/** Lets whoever waits for the start go on. */
+/** Reports to systemd that the service has started. */
 function notifySystemd(): void {
   execFile('systemd-notify', ['--ready'], () => {});
 }

@@ -1,4 +1,5 @@
-// The certificate of the TLS ports by ACME: a renewal for the hostname of the server, and its faults.
+// The certificate of the TLS ports by ACME: it is renewed for the server's hostname, and failures
+// become faults.
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { Answers } from '../../kit/src/acme/answers.ts';
@@ -20,7 +21,7 @@ export interface RenewedCertificateOptions {
 }
 
 const look_seconds = 10;
-/** At the start, until there is a policy. */
+/** How often to look at the start, until there is a policy. */
 const first_look_seconds = 1;
 
 export class RenewedCertificate {
@@ -33,7 +34,10 @@ export class RenewedCertificate {
     this.#names = options.config.acme?.names;
   }
 
-  /** Keeps the files of the settings, until the signal. Errors: one sentence when their folder cannot be used. */
+  /**
+   * Maintains the certificate files in the settings until the signal is aborted. Errors: one
+   * sentence if their folder cannot be used.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { config, dir, clock } = this.#options;
     const hostname = new ServerHostname(dir);
@@ -84,7 +88,8 @@ export class RenewedCertificate {
       },
       answers: new Answers(config.acme.listen, now),
       user_agent: `exitward-agent/${version}`,
-      // A port without a certificate is a fault of its own, and clients that verify would not use it.
+      // A port without a certificate is a fault of its own, and clients that verify would not use a
+      // placeholder.
       placeholder: false,
       now,
       log,

@@ -1,17 +1,17 @@
-// The rights (Linux capabilities) of processes, as the kernel tells them.
+// The rights (Linux capabilities) of processes, as the kernel reports them.
 import { readFileSync } from 'node:fs';
 
-/** The capability by which a process may drop others for good (CAP_SETPCAP). */
+/** The capability to drop others for good (CAP_SETPCAP). */
 const may_drop = 1n << 8n;
 
-/** The capabilities that are in effect for a process, a bit each. */
+/** The effective capabilities of a process, one bit each. */
 export function rightsOf(pid: number | 'self'): bigint {
   const status = readFileSync(`/proc/${pid}/status`, 'latin1');
   const [, effective = '0'] = /^CapEff:\s*(\w+)/m.exec(status) ?? [];
   return BigInt(`0x${effective}`);
 }
 
-/** Whether this process may take rights away for good. */
+/** Whether this process may drop rights for good. */
 export function mayDropRights(): boolean {
   return (rightsOf('self') & may_drop) !== 0n;
 }

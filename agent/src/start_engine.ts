@@ -1,4 +1,4 @@
-// Starts the engine that the settings name, by the rules that they make.
+// Starts the engine that the settings name, with the rules that they define.
 import type { Logger } from 'pino';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -11,19 +11,19 @@ export interface EngineOptions {
   rules: Rules;
   /** Where the store keeps the policy. */
   dir: string;
-  /** The changes that it could not write. */
+  /** The changes that the store could not write. */
   unstored?: Unstored;
   clock: Clock;
   log: Logger;
 }
 
-/** `probe`: the node's own checks, and where they go. `node`: the id of this node. */
+/** `probe`: the node's own checks, and their destination. `node`: the id of this node. */
 export function rulesOf(config: Config, probe: Rules['probe'], node: number): Rules {
   const { connect_ports, http_ports, allowed, staleness_seconds } = config;
   return { connect_ports, http_ports, allowed, staleness_seconds, probe, node };
 }
 
-/** Only the engine that is used is loaded. */
+/** Only the engine in use is loaded. */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const proxy = await startProxy(options);
   if (options.config.vpn.mode === 'off') return proxy;
@@ -32,7 +32,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     import('./vpn/vpn.ts'),
   ]);
   const vpn = new Vpn(options);
-  // As the engine: a failure now is tried again by the next change.
+  // As for the engine: the next change tries again after a failure.
   await vpn.catchUp().catch((error) => {
     options.log.error({ err: error }, 'the policy on disk cannot be put in force for the VPN yet');
   });

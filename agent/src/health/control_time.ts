@@ -24,19 +24,19 @@ export class ControlTime {
   begin(): (date: string | undefined) => void {
     const start = this.#clock.steady();
     return (date) => {
-      const date_seconds = Date.parse(date ?? '') / 1000;
-      if (!Number.isNaN(date_seconds)) this.#note(date_seconds, this.#clock.steady() - start);
+      const dateSeconds = Date.parse(date ?? '') / 1000;
+      if (!Number.isNaN(dateSeconds)) this.#note(dateSeconds, this.#clock.steady() - start);
     };
   }
 
   /**
-   * The response was written at `date_seconds` or up to a second later, at some time within this
+   * The response was written at `dateSeconds` or up to a second later, at some time within this
    * round trip.
    */
-  #note(date_seconds: number, round_trip: number): void {
+  #note(dateSeconds: number, round_trip: number): void {
     const now = this.#clock.now();
-    const greatest = now + precision_seconds - date_seconds;
-    const least = now - date_seconds - round_trip - precision_seconds;
+    const greatest = now + precision_seconds - dateSeconds;
+    const least = now - dateSeconds - round_trip - precision_seconds;
     const ahead = least > 0 ? least : Math.min(greatest, 0);
     if (Math.abs(ahead) > most_seconds) {
       if (Math.abs(ahead - this.#ahead) >= steady_seconds) this.#ahead = ahead;

@@ -1,4 +1,5 @@
-// The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real one.
+// The control plane, as the agent sees it (docs/node.md), and the HTTP client that speaks to a real
+// one.
 import type { Agent as HttpAgent, IncomingMessage } from 'node:http';
 import { ControlError } from '../control_error.ts';
 import type { KnownFault } from '../faults.ts';

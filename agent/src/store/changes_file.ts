@@ -1,6 +1,6 @@
-// The changes since a snapshot, a line each, with a checksum by which a torn or damaged line is known.
-//   9d1c44aa 14 1795229237 [{"kind":"override",…}]     revision, when it was heard, records
-//   51d2c0de next 8                                    the last line: changes go on in 8.changes
+// The changes since a snapshot, one per line, with a checksum that reveals a torn or damaged line.
+//   9d1c44aa 14 1795229237 [{"kind":"override",…}]     revision, time received, records
+//   51d2c0de next 8                                    the last line: changes continue in 8.changes
 import { close, closeSync, fstatSync, fsync, openSync, readSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';

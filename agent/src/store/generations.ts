@@ -1,7 +1,7 @@
-// Where the policy lies on disk: a snapshot and the changes after it share a number, the generation.
+// Where the policy is on disk: a snapshot and the changes after it share a number, the generation.
 //   7.snapshot   the policy as it was when 7.changes began
-//   7.changes    what changed since; its last line may say that changes go on in 8.changes
-//   9.partial    being written; of no use until it is renamed
+//   7.changes    what changed since; its last line may say that changes continue in 8.changes
+//   9.partial    being written; useless until it is renamed
 // A reader of the policy begins at the newest snapshot and follows the changes from there.
 import {
   chmodSync,
