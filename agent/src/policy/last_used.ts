@@ -10,7 +10,7 @@ export interface LastUsed {
 }
 
 /** When this many entries are held, no further ones are noted until some have been taken. */
-const mostKept = 250_000;
+const defaultMaxEntries = 250_000;
 
 /**
  * Costs at most one map write per decision. It grows no larger than the authlist, or than
@@ -21,7 +21,7 @@ export class LastUsedTimes {
   readonly #maxEntries: number;
   #size = 0;
 
-  constructor(maxEntries = mostKept) {
+  constructor(maxEntries = defaultMaxEntries) {
     this.#maxEntries = maxEntries;
   }
 

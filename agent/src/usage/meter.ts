@@ -34,7 +34,7 @@ export class Meter {
    * Reported by polls but not stored by the journal. It goes into the next tick, and is not
    * requested again.
    */
-  #unkept: Pick<Poll, 'finished' | 'cursor'> | undefined;
+  #unstored: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
   /** The bytes of all rows so far. */
   readonly transferred = { up: 0, down: 0 };
@@ -79,15 +79,15 @@ export class Meter {
     const steady = this.#clock.steady();
     const isExtra = steady - this.#usual_at < 0.9 * this.#poll_seconds;
     if (!isExtra) this.#usual_at = steady;
-    const unkept = this.#unkept;
-    const cursor = unkept ? unkept.cursor : this.#journal.cursor;
+    const unstored = this.#unstored;
+    const cursor = unstored ? unstored.cursor : this.#journal.cursor;
     const poll = await this.#engine.poll(cursor, this.#journal, isExtra);
     const sound = {
-      finished: [...(unkept?.finished ?? []), ...this.#soundOf(poll.finished)],
+      finished: [...(unstored?.finished ?? []), ...this.#soundOf(poll.finished)],
       open: this.#soundOf(poll.open),
       cursor: poll.cursor,
     };
-    this.#unkept = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
+    this.#unstored = { finished: this.#foldOf(sound.finished), cursor: poll.cursor };
     const gone = this.#findGone(poll.open);
     // If the clock was set back, traffic must not appear older than what was counted before it.
     const at = Math.max(this.#clock.now(), this.#journal.newest_at);
@@ -98,7 +98,7 @@ export class Meter {
     // over.
     const isSame = JSON.stringify(tick.cursor) === JSON.stringify(this.#journal.cursor);
     await (isIdle && isSame ? this.#journal.repair() : this.#journal.append(tick));
-    this.#unkept = undefined;
+    this.#unstored = undefined;
     for (const { up, down } of rows) {
       this.transferred.up += up;
       this.transferred.down += down;
