@@ -101,8 +101,8 @@ export async function serveLocal(state_dir: string, local: Local): Promise<{ clo
 
 /**
  * Keeps other agents out of the folder until it is released, or this process ends in any way.
- * Undefined if one runs there. On systems where sockets need a file, two agents that start at the
- * same moment are only told apart by the socket's name.
+ * Undefined if one runs there. On systems where every socket needs a file, an agent that starts at
+ * the same moment is only detected by its socket's name.
  */
 export async function holdFolder(state_dir: string): Promise<{ release(): void } | undefined> {
   const lock = createListener((socket) => socket.destroy());

@@ -17,7 +17,7 @@ import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 const step_seconds = 5;
-/** Renewal by then can be expected; otherwise it has been forgotten. */
+/** A certificate that is not renewed by then has probably been forgotten. */
 const renew_days = 14;
 
 export const controlChecks: NodeCheck[] = [

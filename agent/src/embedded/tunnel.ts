@@ -52,7 +52,7 @@ function relay(own: Own, from: Socket, to: Socket): void {
     'close',
     own(() => {
       if (from.readableEnded && from.writableFinished) return;
-      // A plain end would mean that everything has arrived. TLS can tell the two apart.
+      // A plain end would mean that everything has arrived. TLS can distinguish the two.
       if (to instanceof TLSSocket) to.destroy();
       else to.resetAndDestroy();
     }),

@@ -15,7 +15,7 @@ export interface Compaction {
 }
 
 const pieceRecords = 500;
-/** Tells the data of our own thread from that of other threads. */
+/** Distinguishes the data of our own thread from that of other threads. */
 const task = 'exitward_compaction';
 
 /**

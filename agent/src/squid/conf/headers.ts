@@ -40,8 +40,8 @@ export const headerLines = [
   'reply_header_access Content-Type deny unanswered',
   'reply_header_replace Content-Type text/plain;charset=utf-8',
 
-  // Nothing identifies this proxy. Squid adds its X-Cache to an origin's, and cannot tell them
-  // apart afterwards.
+  // Nothing identifies this proxy. Squid adds its X-Cache to an origin's, and cannot separate them
+  // afterwards.
   'httpd_suppress_version_string on',
   ...squids.map((name) => `reply_header_access ${name} deny own_words`),
   'reply_header_access X-Cache deny all',

@@ -11,7 +11,7 @@ import type { Authority } from '../../policy/decide.ts';
  */
 const rests_per_list = 10;
 const shortest_rest_milliseconds = 100;
-/** A client waits this long for the next list. */
+/** The longest pause: a client that waits for the next list must still be there. */
 const longest_rest_milliseconds = 2000;
 /**
  * Requests that may wait for a list, per account and in all: Squid waits patiently for this many
