@@ -60,19 +60,19 @@ export const startOf = ({ from }: TextRange, behind: { ip: string } | undefined)
  */
 export async function findWithin<R extends { ip: string }>(
   network: Network,
-  most: number,
+  maxRows: number,
   read: (range: TextRange, behind: R | undefined, slice: number) => Promise<R[]>,
 ): Promise<R[]> {
-  const found: R[] = [];
+  const matches: R[] = [];
   for (const range of textRanges(network)) {
     for (let behind: R | undefined; ; ) {
       const rows: R[] = await read(range, behind, slice);
-      found.push(...rows.filter(({ ip }) => addressInNetworks(ip, [network])));
-      if (found.length >= most) return found.slice(0, most);
+      matches.push(...rows.filter(({ ip }) => addressInNetworks(ip, [network])));
+      if (matches.length >= maxRows) return matches.slice(0, maxRows);
       if (rows.length < slice) break;
       behind = rows.at(-1);
       await turn();
     }
   }
-  return found;
+  return matches;
 }

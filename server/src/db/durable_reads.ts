@@ -30,7 +30,7 @@ export class DurableReads {
   readonly #writer: Connection;
   readonly #wal: Wal;
   /** The probe's last value of which it is known that all commits that it counts are on the disk. */
-  #known: number | undefined;
+  #durableVersion: number | undefined;
   #version = 0;
   #isPinned = false;
   #isHeld = false;
@@ -86,12 +86,12 @@ export class DurableReads {
 
   /** True when there are commits of other processes that are not known to be on the disk. */
   get isBehind(): boolean {
-    return this.#probe() !== this.#known;
+    return this.#probe() !== this.#durableVersion;
   }
 
   /** The whole log is on the disk. Call it with the write lock held. */
   isWhole(): void {
-    this.#known = this.#probe();
+    this.#durableVersion = this.#probe();
     // Commits of others may be shown from here on.
     this.#version += 1;
     this.release();
@@ -100,16 +100,16 @@ export class DurableReads {
   /** Opens the writer anew: its probe then counts from another number. Errors: the engine's; it is as it was. */
   reopenWriter(): void {
     const successor = this.#writer.another();
-    let known: number | undefined;
+    let durableVersion: number | undefined;
     try {
       const first = probe(successor);
       // Only now: what was committed before the successor looked is counted here.
-      if (!this.isBehind) known = first;
+      if (!this.isBehind) durableVersion = first;
     } catch {
       // The old one does not even read; then all there is counts as new.
     }
     this.#writer.become(successor);
-    this.#known = known;
+    this.#durableVersion = durableVersion;
     if (this.#settling) this.#settling.seen = undefined;
   }
 
@@ -128,7 +128,7 @@ export class DurableReads {
     const seen = this.#probe();
     this.#looked();
     if (!this.#settling) {
-      if (seen !== this.#known) this.#settle(seen, []);
+      if (seen !== this.#durableVersion) this.#settle(seen, []);
     } else if (seen !== this.#settling.seen && !this.#settling.isLate) {
       this.#settling.isLate = true;
       this.#version += 1;
@@ -149,7 +149,7 @@ export class DurableReads {
     if (this.#isPinned) return;
     const seen = this.#openView();
     this.#looked();
-    if (seen !== this.#known) this.#settle(seen, []);
+    if (seen !== this.#durableVersion) this.#settle(seen, []);
   }
 
   /** Answers the probe's value: after the view, so that what it shows of others is counted. */
@@ -189,7 +189,7 @@ export class DurableReads {
     });
     flushed.then(
       () => {
-        this.#known = settling.seen;
+        this.#durableVersion = settling.seen;
         this.#settled(settling);
       },
       (error: unknown) => this.#settled(settling, error),

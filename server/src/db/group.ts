@@ -182,9 +182,9 @@ export class GroupWriter {
   *#next(): IteratorObject<Waiting> {
     const { clock, largest_group = largestGroup } = this.#options;
     const started = clock.steady();
-    for (let left = Math.min(this.#waiting.size, largest_group); left > 0; left -= 1) {
-      const one = this.#waiting.take();
-      if (one) yield one;
+    for (let slots = Math.min(this.#waiting.size, largest_group); slots > 0; slots -= 1) {
+      const waiting = this.#waiting.take();
+      if (waiting) yield waiting;
       if (this.#waiting.isShared && clock.steady() - started > longestGroup_seconds) return;
     }
   }
@@ -198,7 +198,7 @@ export class GroupWriter {
       await this.#connection.rollback();
       // Actions that waited meanwhile would only wait as long again: none queues up behind a database that is away.
       const all = [...next, ...this.#alone.splice(0), ...this.#waiting.takeAll()];
-      for (const one of all) one.reject(storageFault(error));
+      for (const waiting of all) waiting.reject(storageFault(error));
       return;
     }
     try {
@@ -212,7 +212,7 @@ export class GroupWriter {
       } else if (error instanceof Failed) {
         actions[0]?.reject(error.cause);
       } else {
-        for (const one of actions) one.reject(storageFault(error));
+        for (const waiting of actions) waiting.reject(storageFault(error));
       }
     }
     this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
@@ -225,38 +225,39 @@ export class GroupWriter {
     const group = new SharedGroup();
     const results: Array<[Waiting, unknown]> = [];
     const rejections: Array<[Waiting, ApiError]> = [];
-    const own = () => new GroupTransaction(connection, group, committer, clock.now());
-    await connection.prepare?.(own());
+    const committerTransaction = () =>
+      new GroupTransaction(connection, group, committer, clock.now());
+    await connection.prepare?.(committerTransaction());
     let turned = clock.steady();
-    for (const one of next) {
-      actions.push(one);
+    for (const waiting of next) {
+      actions.push(waiting);
       if (clock.steady() - turned > longestTurn_seconds) {
         await turn();
         turned = clock.steady();
       }
-      const tx = new GroupTransaction(connection, group, one.actor, clock.now());
+      const tx = new GroupTransaction(connection, group, waiting.actor, clock.now());
       try {
-        results.push([one, await one.action(tx)]);
+        results.push([waiting, await waiting.action(tx)]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
         // A failed statement leaves PostgreSQL's transaction unusable, so only an action that wrote nothing may be rejected alone.
         if (tx.dirty || !(error instanceof ApiError)) {
           throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
         }
-        rejections.push([one, error]);
+        rejections.push([waiting, error]);
       } finally {
         tx.end();
       }
     }
     if (acknowledge_early) {
-      for (const [one, result] of results) one.resolve(result);
+      for (const [waiting, result] of results) waiting.resolve(result);
       await sleep(early_milliseconds);
     }
-    const last = own();
+    const last = committerTransaction();
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
-    for (const [one, result] of results) one.resolve(result);
+    for (const [waiting, result] of results) waiting.resolve(result);
     // Only now: the records that a rejection is based on may have been written by this very group.
-    for (const [one, error] of rejections) one.reject(error);
+    for (const [waiting, error] of rejections) waiting.reject(error);
   }
 }

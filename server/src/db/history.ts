@@ -50,8 +50,8 @@ export async function beginHistory(tx: Transaction, action: string): Promise<voi
  * promoted may lack the last commits, a backup that was restored does. Ahead of everything else in its group.
  */
 export async function keepHistory(tx: Transaction, reached: string): Promise<void> {
-  const known = await tx.one<{ history: string | null }>('select history from network');
-  if (!known || known.history === reached) return;
+  const network = await tx.one<{ history: string | null }>('select history from network');
+  if (!network || network.history === reached) return;
   await tx.run('update network set history = $1', [reached]);
-  if (known.history !== null) await beginHistory(tx, 'database.failover');
+  if (network.history !== null) await beginHistory(tx, 'database.failover');
 }

@@ -4,7 +4,7 @@ const sizes = [1, 8, 64, 512, 4096];
 
 /** The values, each once, padded with the last to one of a few lengths: as many placeholders as there are. */
 function padded<T>(distinct: readonly T[]): T[] {
-  const size = sizes.find((one) => one >= distinct.length) ?? distinct.length;
+  const size = sizes.find((candidate) => candidate >= distinct.length) ?? distinct.length;
   const last = distinct.at(-1);
   return last === undefined ? [] : [...distinct, ...Array<T>(size - distinct.length).fill(last)];
 }
@@ -50,12 +50,12 @@ export async function findByKeys<R>(
   keyOf: (row: R) => Key,
   find: (keys: readonly Key[]) => Promise<R[]>,
 ): Promise<(...key: Key) => R | undefined> {
-  const most = 512;
-  const found = new Map<string, R>();
+  const maxKeys = 512;
+  const rowOfKey = new Map<string, R>();
   const distinct = Array.from(new Map(keys.map((key) => [String(key), key])).values());
-  for (let at = 0; at < distinct.length; at += most) {
-    const rows = await find(distinct.slice(at, at + most));
-    for (const row of rows) found.set(String(keyOf(row)), row);
+  for (let at = 0; at < distinct.length; at += maxKeys) {
+    const rows = await find(distinct.slice(at, at + maxKeys));
+    for (const row of rows) rowOfKey.set(String(keyOf(row)), row);
   }
-  return (...key) => found.get(String(key));
+  return (...key) => rowOfKey.get(String(key));
 }

@@ -22,12 +22,12 @@ import { PostgresWriter, writeLock } from './postgres_writer.ts';
 /** Longer than any migration takes; a script has no other limit. */
 const script_milliseconds = 3_600_000;
 /** More than the connections of the pool, all of which may be to a former primary. */
-const mostTries = 10;
+const maxTries = 10;
 
 const connecting: Actor = { kind: 'system', name: 'connect', address: '', request_id: '' };
 
 /** Asks the server; its faults become the 503 that the client sees. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
+async function unlessAway<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
@@ -71,8 +71,8 @@ class PostgresDatabase implements Database {
     return (await this.all<R>(sql, values))[0];
   }
   async all<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
-    return asked(async () => {
-      for (let tries = 0; tries < mostTries; tries += 1) {
+    return unlessAway(async () => {
+      for (let tries = 0; tries < maxTries; tries += 1) {
         const client = await this.#pool.connect();
         let rows: R[] | undefined;
         try {
@@ -101,8 +101,8 @@ class PostgresDatabase implements Database {
     const client = newClient(this.#settings);
     try {
       const rows = <R>(sql: string, values: readonly Value[] = []) =>
-        asked(async () => (await client.query(named(sql, values))).rows as R[]);
-      await asked(async () => {
+        unlessAway(async () => (await client.query(named(sql, values))).rows as R[]);
+      await unlessAway(async () => {
         await client.connect();
         await this.#primary.admit(client);
       });
@@ -139,21 +139,21 @@ class PostgresDatabase implements Database {
 
   /** On a server that is another one the new history begins at once, not with the next change. */
   async #beginHistory(reached: string): Promise<void> {
-    const known = await this.one<{ history: string | null }>('select history from network');
-    if (known?.history !== reached) await this.write(connecting, async () => {});
+    const network = await this.one<{ history: string | null }>('select history from network');
+    if (network?.history !== reached) await this.write(connecting, async () => {});
   }
 
   /** Errors: `Unfit` when the server cannot be relied on. */
   async check(): Promise<void> {
-    const one = await this.#pool.connect();
+    const client = await this.#pool.connect();
     let other: pg.PoolClient | undefined;
     let isGood = false;
     try {
       other = await this.#pool.connect();
-      await checkServer(one, other);
+      await checkServer(client, other);
       isGood = true;
     } finally {
-      one.release(!isGood);
+      client.release(!isGood);
       other?.release(!isGood);
     }
   }
@@ -166,15 +166,15 @@ class PostgresDatabase implements Database {
         throw error;
       },
     );
-    const told = await this.one<Omit<DatabaseFacts & { engine: 'postgres' }, 'engine' | 'unfit'>>(
+    const facts = await this.one<Omit<DatabaseFacts & { engine: 'postgres' }, 'engine' | 'unfit'>>(
       `select current_setting('server_version') as version,
          (select reset_val from pg_settings where name = 'synchronous_commit') as synchronous_commit,
          current_setting('fsync') as fsync,
          current_setting('full_page_writes') as full_page_writes,
          (select count(*) from pg_stat_replication) as standbys`,
     );
-    if (!told) throw new Error('PostgreSQL tells nothing of itself');
-    return { engine: 'postgres', unfit, ...told };
+    if (!facts) throw new Error('PostgreSQL tells nothing of itself');
+    return { engine: 'postgres', unfit, ...facts };
   }
 
   backup(): Promise<void> {

@@ -9,31 +9,33 @@ const patience_seconds = 20;
 
 /** The clients are two connections that no other code uses meanwhile. Errors: `Unfit`. */
 export async function checkServer(
-  one: pg.ClientBase,
+  client: pg.ClientBase,
   other: pg.ClientBase,
   { notify_seconds = patience_seconds } = {},
 ): Promise<void> {
-  const { rows } = await one.query("select current_setting('transaction_read_only') as read_only");
+  const { rows } = await client.query(
+    "select current_setting('transaction_read_only') as read_only",
+  );
   if (rows[0]?.read_only === 'on') {
     throw new Unfit(
       'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.',
     );
   }
-  await checkLock(one, other);
-  await checkNotify(one, other, notify_seconds);
+  await checkLock(client, other);
+  await checkNotify(client, other, notify_seconds);
 }
 
 /** The write lock of the network is such a lock: where it does not exclude, revisions would be given twice. */
-async function checkLock(one: pg.ClientBase, other: pg.ClientBase): Promise<void> {
+async function checkLock(client: pg.ClientBase, other: pg.ClientBase): Promise<void> {
   // No lock of anybody else's, nor of a process that starts at the same time.
   const lock = randomBytes(6).readUIntBE(0, 6);
-  await one.query('begin');
+  await client.query('begin');
   try {
-    await one.query(`select pg_advisory_xact_lock(${lock})`);
+    await client.query(`select pg_advisory_xact_lock(${lock})`);
     const { rows } = await other.query(`select pg_try_advisory_xact_lock(${lock}) as taken`);
     if (!rows[0]?.taken) return;
   } finally {
-    await one.query('rollback');
+    await client.query('rollback');
   }
   throw new Unfit(
     'The PostgreSQL server gives an advisory lock to two connections at once; EXITWARD_DATABASE_URL must lead to one server, the primary.',
@@ -42,23 +44,23 @@ async function checkLock(one: pg.ClientBase, other: pg.ClientBase): Promise<void
 
 /** Processes hear of one another's commits so. */
 async function checkNotify(
-  one: pg.ClientBase,
+  client: pg.ClientBase,
   other: pg.ClientBase,
   seconds: number,
 ): Promise<void> {
   const token = randomUUID();
   const heard = Promise.withResolvers<boolean>();
   const hear = ({ payload }: pg.Notification) => payload === token && heard.resolve(true);
-  one.on('notification', hear);
+  client.on('notification', hear);
   const timer = setTimeout(() => heard.resolve(false), seconds * 1000);
   try {
-    await one.query(`listen ${channel}`);
+    await client.query(`listen ${channel}`);
     await other.query(`select pg_notify('${channel}', '${token}')`);
     if (await heard.promise) return;
   } finally {
     clearTimeout(timer);
-    one.off('notification', hear);
-    await one.query(`unlisten ${channel}`);
+    client.off('notification', hear);
+    await client.query(`unlisten ${channel}`);
   }
   throw new Unfit(
     `A notification of the PostgreSQL server did not arrive within ${seconds} s; EXITWARD_DATABASE_URL must lead to the server itself or to a pooler of sessions, not of transactions.`,

@@ -33,19 +33,19 @@ export class Primary extends EventEmitter<{ moved: [] }> {
    */
   async admit(client: pg.ClientBase): Promise<string> {
     const place = (await client.query<Place>(placeQuery)).rows[0] as Place;
-    const known = this.#place;
+    const lastPlace = this.#place;
     if (place.standby) throw fault('standby');
-    if (known && nameOf(known) === nameOf(place)) {
-      this.#admitted.set(client, known);
-      return nameOf(known);
+    if (lastPlace && nameOf(lastPlace) === nameOf(place)) {
+      this.#admitted.set(client, lastPlace);
+      return nameOf(lastPlace);
     }
     // Hexadecimal digits of one length are in their order as text, too.
     const isFormer =
-      known?.system === place.system && (place.timeline ?? '') < (known.timeline ?? '');
+      lastPlace?.system === place.system && (place.timeline ?? '') < (lastPlace.timeline ?? '');
     if (isFormer) throw fault('former primary');
     this.#place = place;
     this.#admitted.set(client, place);
-    if (known) this.emit('moved');
+    if (lastPlace) this.emit('moved');
     return nameOf(place);
   }
 

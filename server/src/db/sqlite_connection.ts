@@ -67,9 +67,9 @@ export class Connection implements Reader {
     db.exec('pragma cache_size = -16000');
     db.exec('pragma temp_store = memory');
     const of = (name: string) => db.prepare(`pragma ${name}`).get()?.[name];
-    const found = `journal_mode=${of('journal_mode')} synchronous=${of('synchronous')} wal_autocheckpoint=${of('wal_autocheckpoint')}`;
+    const actual = `journal_mode=${of('journal_mode')} synchronous=${of('synchronous')} wal_autocheckpoint=${of('wal_autocheckpoint')}`;
     const needed = `journal_mode=wal synchronous=${synchronous} wal_autocheckpoint=0`;
-    if (found !== needed) throw new Error(`SQLite runs with ${found}; Exitward needs ${needed}`);
+    if (actual !== needed) throw new Error(`SQLite runs with ${actual}; Exitward needs ${needed}`);
     db.exec(`pragma busy_timeout = ${wait_milliseconds}`);
     db.function('ip_order', { deterministic: true }, ipOrder);
     db.function('period_start', { deterministic: true }, periodStart);
@@ -90,8 +90,8 @@ export class Connection implements Reader {
   }
   row<R>(sql: string, values: readonly Value[] = []): R | undefined {
     const [row] = this.#answer(sql, (statement) => {
-      const found = statement.get(...(values as SQLInputValue[]));
-      return found ? [found] : [];
+      const row = statement.get(...(values as SQLInputValue[]));
+      return row ? [row] : [];
     });
     return row as R | undefined;
   }
