@@ -230,7 +230,7 @@ eachDatabase((database) => {
         })),
       ),
     );
-    const snapshots = new Snapshots(t.running.ctx, { most: 1, stalled_seconds: 0.1 });
+    const snapshots = new Snapshots(t.running.ctx, { maxRunning: 1, stalled_seconds: 0.1 });
     const unread = snapshots.open({ id: 1, server_id: row.id });
     const failed = new Promise<Error>((resolve) => unread.once('error', resolve));
     expect(() => snapshots.open({ id: 1, server_id: row.id })).toThrow(/Too many snapshots/);

@@ -31,7 +31,7 @@ eachDatabase((database) => {
 
   it('a node takes one snapshot at a time, and leaves the others theirs', async () => {
     const { greedy, victim } = await nodes();
-    const snapshots = new Snapshots(t.running.ctx, { most: 2 });
+    const snapshots = new Snapshots(t.running.ctx, { maxRunning: 2 });
     const taken = snapshots.open(greedy);
     for (let at = 0; at < 100; at += 1) {
       expect(() => snapshots.open(greedy)).toThrow(/Too many snapshots/);

@@ -1,6 +1,6 @@
 // An account that waits for its nodes by more requests than it may, at a node that acknowledges nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { AppliedWatch, most_waiting_of_account } from '../../server/src/nodes/applied.ts';
+import { AppliedWatch, maxWaitingOfAccount } from '../../server/src/nodes/applied.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 
@@ -32,7 +32,7 @@ eachDatabase((database) => {
     const [beyond, waiting] = [20, [] as Array<Promise<unknown>>];
     const answered = await new Promise<unknown[]>((resolve) => {
       const early: unknown[] = [];
-      for (let left = most_waiting_of_account + beyond; left > 0; left -= 1) {
+      for (let left = maxWaitingOfAccount + beyond; left > 0; left -= 1) {
         const one = create(crowd);
         waiting.push(one);
         void one.then((answer) => early.push(answer) === beyond && resolve(early));
@@ -49,7 +49,7 @@ eachDatabase((database) => {
     await silent.ack();
     const all = await Promise.all(waiting);
     expect(all.filter((answer) => (answer as unknown[])[1] === 'wait=30')).toHaveLength(
-      most_waiting_of_account,
+      maxWaitingOfAccount,
     );
     for (const one of [silent, node]) one.stop();
   });
@@ -73,7 +73,7 @@ eachDatabase((database) => {
     await node.start();
     const stopping = new AbortController();
     const watch = new AppliedWatch(counted, () => 0, stopping.signal);
-    const waits = Array.from({ length: most_waiting_of_account }, () =>
+    const waits = Array.from({ length: maxWaitingOfAccount }, () =>
       watch.wait(account.id, null, 1_000_000, 30),
     );
     await expect.poll(() => asked).toBe(1);
@@ -83,7 +83,7 @@ eachDatabase((database) => {
     }
     expect(await watch.wait(account.id, null, 1, 30)).toBe(false);
     stopping.abort();
-    expect(await Promise.all(waits)).toEqual(Array(most_waiting_of_account).fill(true));
+    expect(await Promise.all(waits)).toEqual(Array(maxWaitingOfAccount).fill(true));
     node.stop();
   });
 });

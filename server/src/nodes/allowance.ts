@@ -34,8 +34,8 @@ export function reportedUntil(
   rate: number,
   now: number,
 ): number {
-  const told_until = batch.is_full ? 0 : hourOf(batch.newest_at);
-  return Math.max(untilOf(node, now) + batch.bytes / rate, told_until);
+  const completeUntil = batch.is_full ? 0 : hourOf(batch.newest_at);
+  return Math.max(untilOf(node, now) + batch.bytes / rate, completeUntil);
 }
 
 function untilOf({ reported_until, joined_at }: Reporting, now: number): number {

@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { leastApplied } from './store.ts';
 
-export const most_waiting_of_account = 100;
-const most_waiting = 2000;
+export const maxWaitingOfAccount = 100;
+const maxWaiting = 2000;
 /** Until the database is asked again that did not answer. */
 const retry_milliseconds = 1000;
 
@@ -43,7 +43,7 @@ export class AppliedWatch {
     wait_seconds: number,
   ): Promise<boolean> {
     const ofAccount = this.#accounts.get(account_id) ?? new Set();
-    if (ofAccount.size >= most_waiting_of_account || this.#size >= most_waiting) return false;
+    if (ofAccount.size >= maxWaitingOfAccount || this.#size >= maxWaiting) return false;
     if (this.#stopping.aborted) return true;
     this.#accounts.set(account_id, ofAccount);
     const { promise, resolve: done } = Promise.withResolvers<void>();
@@ -93,13 +93,13 @@ export class AppliedWatch {
   }
 
   async #look(): Promise<void> {
-    const asked = Array.from(this.#accounts, ([account_id, waiters]) =>
+    const awaited = Array.from(this.#accounts, ([account_id, waiters]) =>
       Array.from(new Set(Array.from(waiters, ({ server_id }) => server_id)), (server_id) => ({
         account_id,
         server_id,
       })),
     ).flat();
-    for (const { account_id, server_id, revision } of await leastApplied(this.#db, asked)) {
+    for (const { account_id, server_id, revision } of await leastApplied(this.#db, awaited)) {
       for (const waiter of this.#accounts.get(account_id) ?? []) {
         const isApplied = waiter.revision <= (revision ?? Number.POSITIVE_INFINITY);
         if (waiter.server_id === server_id && isApplied) waiter.done();

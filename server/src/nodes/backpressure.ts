@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
 /** How long a node may read nothing of what it asked for. */
-export const mostStalled_seconds = 30;
+export const maxStalledSeconds = 30;
 
 /** Resolves when all that was written is read, or the stream is closed. Errors: when that takes longer. */
 export async function untilRead(stream: Writable, stalled_seconds: number): Promise<void> {

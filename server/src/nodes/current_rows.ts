@@ -22,15 +22,15 @@ const ofRecord = ({ account_id, id }: { account_id: number; id: number }): Key =
 /** Reads what these changes refer to, for the servers that each is told to. */
 export async function readCurrentRows(
   db: Reader,
-  told: ReadonlyArray<{ change: LoggedChange; server_ids: readonly number[] }>,
+  deliveries: ReadonlyArray<{ change: LoggedChange; server_ids: readonly number[] }>,
 ): Promise<CurrentRows> {
   const keysOf = (kind: LoggedChange['kind']) =>
-    told.flatMap(({ change: { account_id, record_id, ...change } }): Key[] =>
+    deliveries.flatMap(({ change: { account_id, record_id, ...change } }): Key[] =>
       change.kind === kind && account_id !== null && record_id !== null
         ? [[account_id, record_id]]
         : [],
     );
-  const places = told.flatMap(({ change: { account_id }, server_ids }) =>
+  const places = deliveries.flatMap(({ change: { account_id }, server_ids }) =>
     account_id === null ? [] : server_ids.map((id): Key => [account_id, id]),
   );
   const [on, user, authlist, override] = await Promise.all([

@@ -20,32 +20,32 @@ export async function replaceFaults(
   const before = (await store.faultsOf(tx, node_id)).map(
     ({ node_id: _, number: __, ...rest }) => rest,
   );
-  const known = new Map(before.map((fault) => [nameOf(fault), fault.since]));
+  const sinceOf = new Map(before.map((fault) => [nameOf(fault), fault.since]));
   // A node whose clock runs ahead has them since they were told first.
-  const told = faults.flatMap((fault) => {
+  const nodeFaults = faults.flatMap((fault) => {
     const { kind, subject, message, since } = fault;
     if (kind === held) return [];
-    const at = since > tx.now ? Math.min(known.get(nameOf(fault)) ?? tx.now, tx.now) : since;
+    const at = since > tx.now ? Math.min(sinceOf.get(nameOf(fault)) ?? tx.now, tx.now) : since;
     return [{ kind, subject, message, since: at }];
   });
-  if (JSON.stringify(before) === JSON.stringify(told)) return false;
+  if (JSON.stringify(before) === JSON.stringify(nodeFaults)) return false;
   await store.removeFaults(tx, node_id);
   await store.insertFaults(
     tx,
-    told.map((fault, number) => ({ node_id, number, ...fault })),
+    nodeFaults.map((fault, number) => ({ node_id, number, ...fault })),
   );
   return true;
 }
 
 /** By node, those of nodes that are not revoked; in the node's order, behind what the control plane tells of it. */
 export async function faultsByNode(db: Reader): Promise<Map<number, NodeFault[]>> {
-  const [told, sums] = await Promise.all([store.allFaults(db), heldByNode(db)]);
+  const [rows, sums] = await Promise.all([store.allFaults(db), heldByNode(db)]);
   const byNode = new Map<number, NodeFault[]>();
   for (const { node_id, batches, bytes, since } of sums) {
     const message = `${batches === 1 ? 'One batch' : `${batches} batches`} of usage with ${bytes} bytes in all: more than its machine can have carried. Held, not billed: accept or discard it (exitward held-usage).`;
     byNode.set(node_id, [{ kind: held, subject: null, message, since }]);
   }
-  for (const { node_id, number: _, ...fault } of told) {
+  for (const { node_id, number: _, ...fault } of rows) {
     byNode.set(node_id, [...(byNode.get(node_id) ?? []), fault]);
   }
   return byNode;

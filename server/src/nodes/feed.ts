@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
-import { mostStalled_seconds } from './backpressure.ts';
+import { maxStalledSeconds } from './backpressure.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';
 import { NodeStream } from './node_stream.ts';
@@ -25,13 +25,13 @@ const page = 500;
 /** Changes of which what they refer to is read together: it is told as it was then. */
 const read_together = 64;
 /** One page of a stream that catches up looks at no more of the log than this. */
-const mostRevisionsScanned = 20_000;
+const maxRevisionsScanned = 20_000;
 const heartbeat_seconds = 15;
 /** A node with more of the log to read than this takes a snapshot: that is less. */
-const mostChangesBehind = 50_000;
+const maxChangesBehind = 50_000;
 const retry_seconds = 1;
 /** A node that connects again has its stream of until now for a moment still; an older one has no reader. */
-const most_streams_per_node = 2;
+const maxStreamsPerNode = 2;
 
 /** A server that needs a change of an account. */
 interface Concerned {
@@ -55,7 +55,7 @@ export class Feed {
   #isClosed = false;
 
   /** A stream that catches up, and of which nothing is read for `stalled_seconds`, is cut. */
-  constructor(ctx: Context, { stalled_seconds = mostStalled_seconds } = {}) {
+  constructor(ctx: Context, { stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
     this.#own = ownedByLog(ctx.log);
     this.#stalled_seconds = stalled_seconds;
@@ -81,14 +81,14 @@ export class Feed {
     const now = await networkPosition(db);
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now;
-    if (!(await this.#tellsAll(revision, now.revision))) return false;
+    if (!(await this.#isWholeAfter(revision, now.revision))) return false;
     // Most revisions are no changes for nodes: where there are too many, count those.
-    if (now.revision - revision <= mostChangesBehind) return true;
-    return !(await log.hasMoreChanges(db, revision, mostChangesBehind));
+    if (now.revision - revision <= maxChangesBehind) return true;
+    return !(await log.hasMoreChanges(db, revision, maxChangesBehind));
   }
 
   /** Whether no change after a revision was pruned. */
-  async #tellsAll(after: number, newest: number): Promise<boolean> {
+  async #isWholeAfter(after: number, newest: number): Promise<boolean> {
     const oldest = await log.oldestChange(this.#ctx.db);
     return oldest === undefined ? after === newest : after + 1 >= oldest;
   }
@@ -97,9 +97,9 @@ export class Feed {
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
-    const own = [...others].filter((other) => other.node.id === node.id && other.open);
+    const sameNode = [...others].filter((other) => other.node.id === node.id && other.open);
     // The newest is the one that the node reads.
-    for (const old of own.slice(0, own.length + 1 - most_streams_per_node)) old.cut();
+    for (const old of sameNode.slice(0, sameNode.length + 1 - maxStreamsPerNode)) old.cut();
     this.#streams.set(node.server_id, others.add(stream));
     const closed = () => {
       others.delete(stream);
@@ -127,7 +127,7 @@ export class Feed {
   /** Sends the log after the last revision sent, at the pace of the node; then it is handed changes live. */
   #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
-    stream.told_since = Number.POSITIVE_INFINITY;
+    stream.notifiedAt = Number.POSITIVE_INFINITY;
     void this.#catchUp(stream).catch((error) => {
       this.#ctx.log.warn({ err: error, node: stream.node.name }, 'a change stream was cut');
       stream.cut();
@@ -144,10 +144,10 @@ export class Feed {
       stream.missed = false;
       const { epoch, revision } = await networkPosition(this.#ctx.db);
       if (epoch !== stream.epoch) return stream.close();
-      const to = Math.max(from, Math.min(from + mostRevisionsScanned, revision));
+      const to = Math.max(from, Math.min(from + maxRevisionsScanned, revision));
       const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
       // Looked at behind the page: changes that it lacks were pruned before. The node connects again, and hears 409.
-      if (to > from && !(await this.#tellsAll(from, revision))) return stream.close();
+      if (to > from && !(await this.#isWholeAfter(from, revision))) return stream.close();
       const lastWhole = new Map<number, number>();
       for (const { kind, account_id, revision } of changes) {
         if (kind === 'account' && account_id !== null) lastWhole.set(account_id, revision);
@@ -172,7 +172,7 @@ export class Feed {
       }
       // No change came between the empty page and here: from now on changes are handed out live.
       stream.catchingUp = false;
-      stream.told_since = this.#ctx.clock.now();
+      stream.notifiedAt = this.#ctx.clock.now();
       stream.position(revision);
       return;
     }
@@ -223,13 +223,13 @@ export class Feed {
       const serversOf = await this.#serversOf(changes, handedOut.revision);
       const serversChanged = new Set<number>();
       for (let at = 0; at < changes.length; at += read_together) {
-        const told = changes.slice(at, at + read_together).map((change) => {
+        const deliveries = changes.slice(at, at + read_together).map((change) => {
           const servers = this.#concerned(change, serversOf);
           return { change, servers, server_ids: servers.map(({ server_id }) => server_id) };
         });
-        const rows = await readCurrentRows(this.#ctx.db, told);
-        for (const { change, servers, server_ids } of told) {
-          await this.#handOutOne(change, servers, rows);
+        const rows = await readCurrentRows(this.#ctx.db, deliveries);
+        for (const { change, servers, server_ids } of deliveries) {
+          await this.#handOutChange(change, servers, rows);
           handedOut.revision = change.revision;
           if (change.kind === 'server') for (const id of server_ids) serversChanged.add(id);
         }
@@ -274,7 +274,11 @@ export class Feed {
     return all.filter(({ server_id }) => this.#streams.has(server_id));
   }
 
-  async #handOutOne(change: LoggedChange, servers: Concerned[], rows: CurrentRows): Promise<void> {
+  async #handOutChange(
+    change: LoggedChange,
+    servers: Concerned[],
+    rows: CurrentRows,
+  ): Promise<void> {
     // Users and addresses look the same to every server: read once for all of them.
     const same =
       change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
@@ -318,7 +322,7 @@ export class Feed {
     const nodes = await currentNodes(db);
     const since = clock.now() - config.node_lost_seconds;
     for (const stream of streams) {
-      if (nodes.get(stream.node.id) === false && stream.told_since <= since) stream.cut();
+      if (nodes.get(stream.node.id) === false && stream.notifiedAt <= since) stream.cut();
     }
   }
 

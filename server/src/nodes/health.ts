@@ -16,12 +16,12 @@ export async function reportHealth(
   reports: store.HealthReport[],
   stale_seconds: number,
 ): Promise<number> {
-  const taken = new Set<string>();
+  const storedIps = new Set<string>();
   for (const report of reports) {
-    if (await store.putHealth(tx, node, report)) taken.add(report.ip);
+    if (await store.putHealth(tx, node, report)) storedIps.add(report.ip);
   }
-  await showHealth(tx, node.server_id, taken, stale_seconds, node.id);
-  return taken.size;
+  await showHealth(tx, node.server_id, storedIps, stale_seconds, node.id);
+  return storedIps.size;
 }
 
 /** Shows the health of all exit IPs of a server, as it is told by the nodes that take connections now. */
@@ -60,22 +60,21 @@ async function showHealth(
   const isClosed = live.length > 0 && open.length === 0;
   const shown = Array.from(ips, (ip): store.HealthReport | undefined => {
     if (isClosed) return { ip, status: 'crit', status_time: tx.now };
-    const told = byAddress.get(ip);
-    if (told) return worst(told);
+    const ofAddress = byAddress.get(ip);
+    if (ofAddress) return worst(ofAddress);
     return reporting === undefined ? { ip, status: 'unknown', status_time: tx.now } : undefined;
   });
   await recordHealth(
     tx,
     server_id,
-    shown.filter((one) => one !== undefined),
+    shown.filter((report) => report !== undefined),
   );
 }
 
 function worst(reports: store.HealthReport[]): store.HealthReport {
-  return reports.reduce((one, other) => ({
-    ip: one.ip,
-    status:
-      severity.indexOf(other.status) > severity.indexOf(one.status) ? other.status : one.status,
-    status_time: Math.max(one.status_time, other.status_time),
+  return reports.reduce((a, b) => ({
+    ip: a.ip,
+    status: severity.indexOf(b.status) > severity.indexOf(a.status) ? b.status : a.status,
+    status_time: Math.max(a.status_time, b.status_time),
   }));
 }

@@ -21,10 +21,10 @@ export interface UsageRow {
 }
 
 /** The most of one node that is held: some 15 MB. Beyond that its batches stay in its journal. */
-const most_batches = 100;
-const most_rows = 200_000;
+const maxBatches = 100;
+const maxRows = 200_000;
 /** Of the accounts of a batch, those that are told. */
-const most_accounts = 10;
+const maxAccounts = 10;
 const full_retry_seconds = 60;
 
 export function bytesOf(rows: readonly UsageRow[]): number {
@@ -40,9 +40,11 @@ export async function knownRows(
   for (const { account, user } of rows) {
     users.set(`${account} ${user}`, { account_id: account, user_id: user });
   }
-  const found = await existingUsers(db, Array.from(users.values()));
-  const known = new Set(found.map(({ account_id, user_id }) => `${account_id} ${user_id}`));
-  return ({ account, user }) => known.has(`${account} ${user}`);
+  const existing = await existingUsers(db, Array.from(users.values()));
+  const existingKeys = new Set(
+    existing.map(({ account_id, user_id }) => `${account_id} ${user_id}`),
+  );
+  return ({ account, user }) => existingKeys.has(`${account} ${user}`);
 }
 
 /** Counts rows of users that exist, and has the limits act. Returns the accounts. */
@@ -89,7 +91,7 @@ export async function hold(
 ): Promise<void> {
   const { node_id, boot, seq, plausible_bytes, rows } = batch;
   const before = await held.heldOf(tx, node_id);
-  if (before.batches >= most_batches || before.row_count + rows.length > most_rows) {
+  if (before.batches >= maxBatches || before.row_count + rows.length > maxRows) {
     throw unavailable(
       'This is more than the node can have carried, and too much of it is held already; an operator has to judge that first.',
       full_retry_seconds,
@@ -97,9 +99,9 @@ export async function hold(
     );
   }
   const byAccount = Map.groupBy(rows, ({ account }) => account);
-  const sums = Array.from(byAccount, ([id, some]) => ({ id, bytes: bytesOf(some) }))
-    .sort((one, other) => other.bytes - one.bytes)
-    .slice(0, most_accounts);
+  const sums = Array.from(byAccount, ([id, ofAccount]) => ({ id, bytes: bytesOf(ofAccount) }))
+    .sort((a, b) => b.bytes - a.bytes)
+    .slice(0, maxAccounts);
   const accounts = await Promise.all(
     sums.map(async ({ id, bytes }) => ({ account: (await requireAccount(tx, id)).name, bytes })),
   );
@@ -128,14 +130,14 @@ export async function acceptHeld(tx: Transaction, id: number): Promise<number> {
   const { batch, server_id } = await take(tx, id);
   const { node_id } = batch;
   await countRows(tx, { node_id, server_id }, JSON.parse(batch.usage_rows) as UsageRow[]);
-  await tell(tx, 'held_usage.accept', batch);
+  await auditJudgement(tx, 'held_usage.accept', batch);
   return batch.bytes;
 }
 
 /** Errors: 404 when it was judged before. */
 export async function discardHeld(tx: Transaction, id: number): Promise<void> {
   const { batch } = await take(tx, id);
-  await tell(tx, 'held_usage.discard', batch);
+  await auditJudgement(tx, 'held_usage.discard', batch);
 }
 
 async function take(
@@ -149,7 +151,7 @@ async function take(
   return { batch, server_id: node.server_id };
 }
 
-function tell(
+function auditJudgement(
   tx: Transaction,
   action: string,
   { usage_rows: _, accounts, ...batch }: held.HeldRow,

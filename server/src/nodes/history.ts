@@ -67,14 +67,14 @@ export async function addRejected(
   boot: string,
   counts: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const told = await store.toldCounts(tx, node_id, boot);
+  const counted = await store.reportedCounts(tx, node_id, boot);
   const more = Object.entries(counts).flatMap(([reason, all]) => {
-    const count = all - (told[reason] ?? 0);
+    const count = all - (counted[reason] ?? 0);
     return count > 0 ? inSteps([node_id, 0], tx.now, { reason, count }) : [];
   });
   if (more.length === 0) return;
   await store.addRejections(tx, more);
-  await store.setToldCounts(tx, node_id, boot, { ...told, ...counts });
+  await store.setReportedCounts(tx, node_id, boot, { ...counted, ...counts });
 }
 
 /** Looks at the live nodes, once a minute in the whole network; returns 0: no look follows at once. */
@@ -87,13 +87,13 @@ export async function sampleNodes(tx: Transaction): Promise<number> {
     faults_peak: faults,
     lag_peak: waiting_since === null ? 0 : Math.max(0, tx.now - waiting_since),
   }));
-  const sum = (of: (one: (typeof amounts)[number]) => number) =>
-    amounts.reduce((all, one) => all + of(one), 0);
+  const sum = (of: (amount: (typeof amounts)[number]) => number) =>
+    amounts.reduce((all, amount) => all + of(amount), 0);
   const network = {
     id: 0,
     connections: sum(({ connections }) => connections),
     faults_peak: sum(({ faults_peak }) => faults_peak),
-    lag_peak: amounts.reduce((most, { lag_peak }) => Math.max(most, lag_peak), 0),
+    lag_peak: amounts.reduce((peak, { lag_peak }) => Math.max(peak, lag_peak), 0),
   };
   const points = [...amounts, network].flatMap(({ id, connections, ...rest }) =>
     inSteps([id], tx.now, {
@@ -109,12 +109,12 @@ export async function sampleNodes(tx: Transaction): Promise<number> {
 }
 
 /** Removes steps that are too old, a batch at a time. */
-export async function purgeHistory(tx: Transaction, most: number): Promise<number> {
+export async function purgeHistory(tx: Transaction, maxRows: number): Promise<number> {
   const removed = [
-    await store.removeOld(tx, short_seconds, false, tx.now - short_kept_seconds, most),
-    await store.removeOld(tx, short_seconds, true, tx.now - short_kept_seconds, most),
-    await store.removeOld(tx, hour_seconds, false, tx.now - hours_kept_seconds, most),
-    await store.removeOld(tx, hour_seconds, true, tx.now - network_hours_kept_seconds, most),
+    await store.removeOld(tx, short_seconds, false, tx.now - short_kept_seconds, maxRows),
+    await store.removeOld(tx, short_seconds, true, tx.now - short_kept_seconds, maxRows),
+    await store.removeOld(tx, hour_seconds, false, tx.now - hours_kept_seconds, maxRows),
+    await store.removeOld(tx, hour_seconds, true, tx.now - network_hours_kept_seconds, maxRows),
   ];
   return Math.max(...removed);
 }
@@ -156,7 +156,7 @@ export async function history(
     store.pointsOf(db, whose, span),
     store.rejectionsOf(db, whose, span),
   ]);
-  const found = new Map<number, HistoryPoint>();
+  const byTime = new Map<number, HistoryPoint>();
   for (const { at, up, down, samples, connections, ...peaks } of points) {
     const { connections_peak, lag_peak, faults_peak } = peaks;
     const seen =
@@ -168,14 +168,14 @@ export async function history(
             faults_peak,
           }
         : unseen;
-    found.set(at, { at, up, down, ...seen, rejected: {} });
+    byTime.set(at, { at, up, down, ...seen, rejected: {} });
   }
   for (const { at, reason, count } of rejections) {
-    const point = found.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };
+    const point = byTime.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };
     point.rejected[reason] = count;
-    found.set(at, point);
+    byTime.set(at, point);
   }
-  return { step, points: Array.from(found.values()).sort((one, other) => one.at - other.at) };
+  return { step, points: Array.from(byTime.values()).sort((a, b) => a.at - b.at) };
 }
 
 const unseen = { connections: null, connections_peak: null, lag_peak: null, faults_peak: null };

@@ -59,7 +59,7 @@ export function addRejections(tx: Transaction, rows: readonly RejectionRow[]): P
 }
 
 /** The counts that a node told last, in this run of its agent; none: it is the first time. */
-export async function toldCounts(
+export async function reportedCounts(
   db: Reader,
   node_id: number,
   boot: string,
@@ -71,7 +71,7 @@ export async function toldCounts(
   return row ? JSON.parse(row.counts) : {};
 }
 
-export function setToldCounts(
+export function setReportedCounts(
   tx: Transaction,
   node_id: number,
   boot: string,
@@ -166,14 +166,14 @@ export async function removeOld(
   step: number,
   ofNetwork: boolean,
   before: number,
-  most: number,
+  maxRows: number,
 ): Promise<number> {
   const whose = ofNetwork ? 'node_id = 0' : 'node_id > 0';
   const remove = (table: string, key: string) =>
     tx.run(
       `delete from ${table} where (${key}) in (select ${key} from ${table}
          where step = $1 and at < $2 and ${whose} order by step, at limit $3)`,
-      [step, before, most],
+      [step, before, maxRows],
     );
   const points = await remove('node_points', 'node_id, step, at');
   return points + (await remove('node_rejections', 'node_id, step, at, reason'));

@@ -27,12 +27,12 @@ export async function hasMoreChanges(
 export function changesAfter(
   db: Reader,
   revision: number,
-  most: number,
+  maxChanges: number,
 ): Promise<Array<LoggedChange & { epoch: string }>> {
   return db.all(
     `select changes.*, network.epoch from changes join network on network.id = 1
      where changes.revision > $1 order by changes.revision limit $2`,
-    [revision, most],
+    [revision, maxChanges],
   );
 }
 
@@ -51,7 +51,7 @@ export function changesOfServer(
   server_id: number,
   after: number,
   to: number,
-  most: number,
+  maxChanges: number,
 ): Promise<LoggedChange[]> {
   return db.all(
     `select revision, at, account_id, server_id, record_id,
@@ -62,7 +62,7 @@ export function changesOfServer(
          or account_id in (select account_id from changes
            where server_id = $1 and kind = 'account' and revision > $2))))
      order by revision limit $4`,
-    [server_id, after, to, most],
+    [server_id, after, to, maxChanges],
   );
 }
 
@@ -77,7 +77,7 @@ export function accountsChanged(db: Reader, server_id: number, from: number, to:
 }
 
 /** A statement takes no more values than this. */
-const mostPlaces = 1000;
+const maxValues = 1000;
 
 /** Those of the accounts that the server served lately: on the contract, or the log tells of them. */
 export async function served(
@@ -85,9 +85,9 @@ export async function served(
   server_id: number,
   account_ids: number[],
 ): Promise<Set<number>> {
-  const found = new Set<number>();
-  for (let at = 0; at < account_ids.length; at += mostPlaces) {
-    const ids = account_ids.slice(at, at + mostPlaces);
+  const servedIds = new Set<number>();
+  for (let at = 0; at < account_ids.length; at += maxValues) {
+    const ids = account_ids.slice(at, at + maxValues);
     const places = ids.map((_, index) => `$${index + 2}`);
     const rows = await db.all<{ id: number }>(
       `select id from accounts a where id in (${places}) and (
@@ -95,9 +95,9 @@ export async function served(
          or exists (select 1 from changes c where c.account_id = a.id and c.server_id = $1))`,
       [server_id, ...ids],
     );
-    for (const { id } of rows) found.add(id);
+    for (const { id } of rows) servedIds.add(id);
   }
-  return found;
+  return servedIds;
 }
 
 /** The servers of these accounts, and those that they have left after a revision. */
@@ -119,27 +119,31 @@ export function serversOfAccounts(
   );
 }
 
-export function pruneChanges(tx: Transaction, older_than: number, most: number): Promise<number> {
+export function pruneChanges(
+  tx: Transaction,
+  older_than: number,
+  maxChanges: number,
+): Promise<number> {
   return tx.run(
     `delete from changes where revision in
        (select revision from (select revision, at from changes order by revision limit $2) c where at < $1)`,
-    [older_than, most],
+    [older_than, maxChanges],
   );
 }
 
 /**
- * How many changes that concern a server come after a revision; questions are none. `most` stands for that many or more,
- * and for a revision that lies more than `most` back in the whole log: no more of it is read.
+ * How many changes that concern a server come after a revision; questions are none. `maxLag` stands for that many or more,
+ * and for a revision that lies more than `maxLag` back in the whole log: no more of it is read.
  */
 export async function nodeLag(
   db: Reader,
   server_id: number,
   revision: number,
-  most: number,
+  maxLag: number,
 ): Promise<number> {
   const newest = (await networkPosition(db)).revision;
   if (newest <= revision) return 0;
-  if (newest - revision > most) return most;
+  if (newest - revision > maxLag) return maxLag;
   const row = await db.one<{ lag: number }>(
     `select count(*) as lag from changes where revision > $2 and revision <= $3
        and kind <> 'explain' and ${concerns}`,

@@ -6,7 +6,7 @@ import type { Node } from './nodes.ts';
 import { isLong, type NodeRecord } from './records.ts';
 
 /** A stream that would hold more than this unread is sent the rest at the pace of its node. */
-const mostUnreadBytes = 1024 * 1024;
+const maxUnreadBytes = 1024 * 1024;
 
 /** One node's open stream. */
 export class NodeStream {
@@ -22,7 +22,7 @@ export class NodeStream {
   catchingUp = true;
   missed = false;
   /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
-  told_since = Number.POSITIVE_INFINITY;
+  notifiedAt = Number.POSITIVE_INFINITY;
 
   constructor(
     node: Node,
@@ -43,7 +43,7 @@ export class NodeStream {
   sendLive(revision: number, records: NodeRecord[]): boolean {
     if (revision <= this.sent || !this.open) return true;
     const event = this.#eventOf(revision, records);
-    if (this.#response.writableLength + event.length > mostUnreadBytes) return false;
+    if (this.#response.writableLength + event.length > maxUnreadBytes) return false;
     this.sent = revision;
     this.#response.write(event);
     return true;
@@ -78,7 +78,7 @@ export class NodeStream {
    */
   sendAhead({ account_id }: LoggedChange, records: NodeRecord[]): void {
     if (!this.open || this.#sending === undefined || account_id === this.#sending) return;
-    if (this.#response.writableLength < mostUnreadBytes) this.#write(this.sent, records);
+    if (this.#response.writableLength < maxUnreadBytes) this.#write(this.sent, records);
   }
   #write(revision: number, records: NodeRecord[]): void {
     if (this.open) this.#response.write(this.#eventOf(revision, records));
@@ -97,7 +97,7 @@ export class NodeStream {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
     if (!this.open) return;
-    if (this.#response.writableLength > mostUnreadBytes) this.cut();
+    if (this.#response.writableLength > maxUnreadBytes) this.cut();
     else this.#response.write(event);
   }
   /** Ends it after the events under way. */

@@ -41,7 +41,7 @@ export {
   purgeQuestions,
 } from './questions.ts';
 export { listInvites, listNodes, nodeCounts, nodesOfContract, nodesOfServer } from './store.ts';
-export { most_rows_of_batch, type UsageReport } from './usage_reports.ts';
+export { maxRowsOfBatch, type UsageReport } from './usage_reports.ts';
 export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
 
 const nodesVersion = 'nodes version';
@@ -101,8 +101,8 @@ export async function removeInvite(tx: Transaction, id: string): Promise<void> {
 const invites_kept_seconds = 30 * 86_400;
 
 /** Forgets invitations that were over 30 days ago, a batch at a time. */
-export function purgeInvites(tx: Transaction, most: number): Promise<number> {
-  return store.purgeInvites(tx, tx.now - invites_kept_seconds, most);
+export function purgeInvites(tx: Transaction, maxInvites: number): Promise<number> {
+  return store.purgeInvites(tx, tx.now - invites_kept_seconds, maxInvites);
 }
 
 /**
@@ -211,7 +211,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
 
 /**
  * Stores how far a node has applied the log: all changes of `epoch` up to `revision`; it is live by saying so. A node
- * that starts again from an older state says so here, and its entries are pending again: that is the truth. `told`: of its
+ * that starts again from an older state says so here, and its entries are pending again: that is the truth. `reported`: of its
  * agent, as far as it says so.
  * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
  */
@@ -220,11 +220,11 @@ export async function acknowledge(
   node_id: number,
   epoch: string,
   revision: number,
-  told: { version?: string; connections?: number } = {},
+  reported: { version?: string; connections?: number } = {},
 ): Promise<void> {
   const node = await requireNode(tx, node_id);
   await requireHistory(tx, epoch, revision);
-  const { version = node.version, connections = null } = told;
+  const { version = node.version, connections = null } = reported;
   const heard = { live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, { ...node, ...heard, version, connections });
   // Of a node that is being drained people wait for the last one; of the others it is no news.
@@ -252,9 +252,9 @@ export async function requireHistory(db: Reader, epoch: string, revision: number
 export async function sweepLostNodes(
   tx: Transaction,
   lost_seconds: number,
-  most: number,
+  maxNodes: number,
 ): Promise<number> {
-  const nodes = await store.lost(tx, tx.now - lost_seconds, most);
+  const nodes = await store.lost(tx, tx.now - lost_seconds, maxNodes);
   for (const node of nodes) await store.update(tx, { ...node, live: 0 });
   if (nodes.length > 0) await nodesChanged(tx);
   const servers = new Set(nodes.map((node) => node.server_id));
@@ -262,7 +262,7 @@ export async function sweepLostNodes(
   return nodes.length;
 }
 
-const mostRevisionsToSearch = 20_000;
+const maxRevisionsToSearch = 20_000;
 
 /**
  * Brings the applied revision of a server up to date: the least of its live nodes, or of all where none is
@@ -284,7 +284,7 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
   const oldest = await log.oldestChange(tx);
   const isLogged = oldest !== undefined && from + 1 >= oldest;
   const accounts =
-    isLogged && to - from <= mostRevisionsToSearch
+    isLogged && to - from <= maxRevisionsToSearch
       ? await log.accountsChanged(tx, server_id, from, to)
       : await accountsOfServer(tx, server_id);
   for (const { account_id } of accounts) await bumpVersion(tx, account_id, 'authlist', 'overrides');
@@ -297,17 +297,12 @@ export async function reportUsage(
   tx: Transaction,
   node_id: number,
   report: UsageReport,
-  most_bytes_per_second: number,
+  maxBytesPerSecond: number,
 ): Promise<UsageOutcome> {
-  const outcome = await countReport(
-    tx,
-    await requireNode(tx, node_id),
-    report,
-    most_bytes_per_second,
-  );
+  const outcome = await countReport(tx, await requireNode(tx, node_id), report, maxBytesPerSecond);
   if (outcome.isHeldNow) await nodesChanged(tx);
-  const { isHeldNow: _, ...told } = outcome;
-  return told;
+  const { isHeldNow: _, ...response } = outcome;
+  return response;
 }
 
 /** Counts a held batch after all; see `acceptHeld`. Returns its bytes. Errors: 404. */

@@ -6,7 +6,7 @@ import { notFound, unavailable } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { requireServer, type Server } from '../servers/servers.ts';
 import * as store from './store.ts';
-import { untilFound } from './waiting.ts';
+import { waitFor } from './waiting.ts';
 
 /** A connection, as a proxy sees it come in. */
 export interface Question {
@@ -149,7 +149,7 @@ function awaitAnswer(
     if (!answer || !answered_by) return undefined;
     return { node: answered_by, answer: JSON.parse(answer) as Answer };
   };
-  return untilFound(db, look, { steady, wait_seconds: answer_seconds });
+  return waitFor(db, look, { steady, wait_seconds: answer_seconds });
 }
 
 /** Runs one transaction, in the name of the client. */
@@ -174,6 +174,6 @@ export async function answerOfNodes(
 }
 
 /** Forgets questions that no process waits for any more, as theirs ended; a batch at a time. */
-export function purgeQuestions(tx: Transaction, most: number): Promise<number> {
-  return store.purgeQuestions(tx, tx.now - kept_seconds, most);
+export function purgeQuestions(tx: Transaction, maxQuestions: number): Promise<number> {
+  return store.purgeQuestions(tx, tx.now - kept_seconds, maxQuestions);
 }

@@ -76,8 +76,8 @@ async function contractRecord(
 
 async function contractValue(db: Reader, account: Account, server_over_limit: number) {
   // A server's own limit counts with detailed server billing; without, only the network's.
-  const own = account.detailed_billing === 1 && server_over_limit === 1;
-  const over = account.over_limit === 1 || own;
+  const isOverServerLimit = account.detailed_billing === 1 && server_over_limit === 1;
+  const over = account.over_limit === 1 || isOverServerLimit;
   const schemes = await listPortSchemes(db);
   return {
     name: account.name,

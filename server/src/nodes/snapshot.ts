@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
 import { unavailable } from '../errors.ts';
 import { publicKeys } from '../keys/signing_keys.ts';
-import { mostStalled_seconds, untilRead } from './backpressure.ts';
+import { maxStalledSeconds, untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
 
@@ -17,15 +17,15 @@ const pace = new Pace(1);
 
 export class Snapshots {
   readonly #ctx: Context;
-  readonly #most: number;
+  readonly #maxRunning: number;
   readonly #stalled_seconds: number;
   /** By node. */
   readonly #running = new Set<number>();
 
-  /** At most `most` at once; one of which nothing is read for `stalled_seconds` is given up. */
-  constructor(ctx: Context, { most = 8, stalled_seconds = mostStalled_seconds } = {}) {
+  /** At most `maxRunning` at once; one of which nothing is read for `stalled_seconds` is given up. */
+  constructor(ctx: Context, { maxRunning = 8, stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
-    this.#most = most;
+    this.#maxRunning = maxRunning;
     this.#stalled_seconds = stalled_seconds;
   }
 
@@ -34,7 +34,7 @@ export class Snapshots {
    * many as may be are under way.
    */
   open({ id, server_id }: Pick<Node, 'id' | 'server_id'>): PassThrough {
-    if (this.#running.has(id) || this.#running.size >= this.#most) {
+    if (this.#running.has(id) || this.#running.size >= this.#maxRunning) {
       throw unavailable('Too many snapshots are under way; try again in a few seconds.');
     }
     const lines = new PassThrough();

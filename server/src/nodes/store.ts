@@ -76,10 +76,14 @@ export async function removeInvite(tx: Transaction, id: string): Promise<boolean
   return removed.length > 0;
 }
 
-export function purgeInvites(tx: Transaction, over_since: number, most: number): Promise<number> {
+export function purgeInvites(
+  tx: Transaction,
+  over_since: number,
+  maxInvites: number,
+): Promise<number> {
   return tx.run(
     'delete from node_invites where hash in (select hash from node_invites where expiry < $1 limit $2)',
-    [over_since, most],
+    [over_since, maxInvites],
   );
 }
 
@@ -150,10 +154,10 @@ export function setDrained(tx: Transaction, id: number, at: number | null): Prom
 }
 
 /** Live nodes that were last heard of before `not_since`. */
-export function lost(db: Reader, not_since: number, most: number): Promise<NodeRow[]> {
+export function lost(db: Reader, not_since: number, maxNodes: number): Promise<NodeRow[]> {
   return db.all(
     'select * from nodes where live = 1 and revoked_at is null and seen_at < $1 order by id limit $2',
-    [not_since, most],
+    [not_since, maxNodes],
   );
 }
 
@@ -164,33 +168,36 @@ export interface NodesOf {
 }
 
 /** One statement for any number. */
-const mostAsked = 50;
+const pairsPerStatement = 50;
 const leastAppliedStatement = `select v.column1 as account_id, v.column2 as server_id,
     (select min(n.applied_revision) from contract_servers c join nodes n on n.server_id = c.server_id
      where c.account_id = v.column1 and (v.column2 = 0 or c.server_id = v.column2)
        and n.live = 1 and n.revoked_at is null) as revision
   from (values ${Array.from(
-    { length: mostAsked },
+    { length: pairsPerStatement },
     (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
   )}) as v`;
 
 /** The revision that all of these that are live have applied; null where none is live. */
 export async function leastApplied(
   db: Reader,
-  asked: readonly NodesOf[],
+  wanted: readonly NodesOf[],
 ): Promise<Array<NodesOf & { revision: number | null }>> {
-  const found: Array<NodesOf & { revision: number | null }> = [];
-  for (let at = 0; at < asked.length; at += mostAsked) {
-    const some = asked.slice(at, at + mostAsked);
-    const none = Array<NodesOf>(mostAsked - some.length).fill({ account_id: 0, server_id: 0 });
-    const values = [...some, ...none].flatMap(({ account_id, server_id }) => [
+  const revisions: Array<NodesOf & { revision: number | null }> = [];
+  for (let at = 0; at < wanted.length; at += pairsPerStatement) {
+    const batch = wanted.slice(at, at + pairsPerStatement);
+    const none = Array<NodesOf>(pairsPerStatement - batch.length).fill({
+      account_id: 0,
+      server_id: 0,
+    });
+    const values = [...batch, ...none].flatMap(({ account_id, server_id }) => [
       account_id,
       server_id,
     ]);
     const rows = await db.all<NodesOf & { revision: number | null }>(leastAppliedStatement, values);
-    found.push(...rows.filter(({ account_id }) => account_id > 0));
+    revisions.push(...rows.filter(({ account_id }) => account_id > 0));
   }
-  return found;
+  return revisions;
 }
 
 export interface NodeCounts {
@@ -273,10 +280,10 @@ export function removeQuestion(tx: Transaction, id: number): Promise<number> {
   return tx.run('delete from node_questions where id = $1', [id]);
 }
 
-export function purgeQuestions(tx: Transaction, asked_until: number, most: number) {
+export function purgeQuestions(tx: Transaction, asked_until: number, maxQuestions: number) {
   return tx.run(
     'delete from node_questions where id in (select id from node_questions where asked_at <= $1 limit $2)',
-    [asked_until, most],
+    [asked_until, maxQuestions],
   );
 }
 

@@ -11,7 +11,7 @@ import * as log from './log_store.ts';
 import * as store from './store.ts';
 
 /** Of more rows a node makes several batches. */
-export const most_rows_of_batch = 20_000;
+export const maxRowsOfBatch = 20_000;
 
 export interface UsageReport {
   /** One run of the agent's journal; `seq` rises in it with every batch. */
@@ -39,7 +39,7 @@ export async function countReport(
   tx: Transaction,
   node: store.NodeRow,
   { boot, seq, rows }: UsageReport,
-  most_bytes_per_second: number,
+  maxBytesPerSecond: number,
 ): Promise<UsageOutcome & { isHeldNow: boolean }> {
   const tooOld = rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
   if (tooOld >= 0)
@@ -66,7 +66,7 @@ export async function countReport(
   const counting = dated.filter(isKnown);
   const left_out = dated.flatMap((row, at) => (isKnown(row) ? [] : [at]));
   const bytes = bytesOf(counting);
-  const rate = node.max_bytes_per_second ?? most_bytes_per_second;
+  const rate = node.max_bytes_per_second ?? maxBytesPerSecond;
   const plausible_bytes = plausibleBytes(node, rate, tx.now);
   if (bytes > plausible_bytes) {
     await hold(tx, { node_id: node.id, boot, seq, plausible_bytes, rows: counting });
@@ -80,7 +80,7 @@ export async function countReport(
   }
   if (rows.length > 0) {
     const newest_at = dated.reduce((newest, { at }) => Math.max(newest, at), 0);
-    const batch = { bytes, newest_at, is_full: rows.length === most_rows_of_batch };
+    const batch = { bytes, newest_at, is_full: rows.length === maxRowsOfBatch };
     const until = reportedUntil(node, batch, rate, tx.now);
     await store.setReportedUntil(tx, node.id, until);
   }
@@ -97,8 +97,8 @@ async function limitsLeft(
 ): Promise<BytesLeft[]> {
   const limits: BytesLeft[] = [];
   for (const id of account_ids) {
-    const left = await bytesLeft(tx, await requireAccount(tx, id), server_id);
-    if (left) limits.push(left);
+    const limit = await bytesLeft(tx, await requireAccount(tx, id), server_id);
+    if (limit) limits.push(limit);
   }
   return limits;
 }

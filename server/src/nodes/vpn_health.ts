@@ -6,9 +6,9 @@ import { severity } from './health.ts';
 import * as store from './store.ts';
 import {
   type OfServers,
+  type ReportOfNode,
   replaceVpnHealth,
-  type ToldByNode,
-  toldByNodes,
+  reportsOfNodes,
   type VpnHealthRow,
 } from './vpn_health_store.ts';
 
@@ -32,8 +32,8 @@ export async function reportVpnHealth(
   certificate_expiry: number | null,
 ): Promise<void> {
   const exits = new Set<string>((await exitIpsOfServer(tx, server_id)).map(({ ip }) => ip));
-  const own = reports.filter(({ ip }) => exits.has(ip));
-  const rows = new Map(own.map((one) => [nameOf(one), { node_id: id, ...one }]));
+  const ofServer = reports.filter(({ ip }) => exits.has(ip));
+  const rows = new Map(ofServer.map((report) => [nameOf(report), { node_id: id, ...report }]));
   await replaceVpnHealth(tx, id, [...rows.values()]);
   if (before !== certificate_expiry) await store.setCertificateExpiry(tx, id, certificate_expiry);
   if (rows.size > 0) await bumpVersion(tx, networkVersion);
@@ -46,10 +46,12 @@ export async function vpnHealth(
   stale_seconds: number,
   now: number,
 ): Promise<VpnHealth> {
-  const told = await toldByNodes(db, of, now - stale_seconds);
-  const byServer = Map.groupBy(told, ({ server_id }) => server_id);
-  const ends = told.flatMap(({ certificate_expiry }) => certificate_expiry ?? []);
-  const shown = new Map([...byServer.values()].flatMap(shownOf).map((one) => [nameOf(one), one]));
+  const rows = await reportsOfNodes(db, of, now - stale_seconds);
+  const byServer = Map.groupBy(rows, ({ server_id }) => server_id);
+  const ends = rows.flatMap(({ certificate_expiry }) => certificate_expiry ?? []);
+  const shown = new Map(
+    [...byServer.values()].flatMap(shownOf).map((report) => [nameOf(report), report]),
+  );
   return {
     find: (ip, service) => shown.get(nameOf({ ip, service })),
     certificate_expiry: ends.length > 0 ? Math.min(...ends) : null,
@@ -60,18 +62,18 @@ export async function vpnHealth(
  * The nodes of one server: those count that are live and not drained; where all of those are drained, new logins are
  * refused, and it is `crit`. Where none is live, their last words count until they are too old.
  */
-function shownOf(told: readonly ToldByNode[]): VpnReport[] {
-  const live = told.filter((one) => one.live === 1);
-  const counted = live.length > 0 ? live : told;
+function shownOf(rows: readonly ReportOfNode[]): VpnReport[] {
+  const live = rows.filter((row) => row.live === 1);
+  const counted = live.length > 0 ? live : rows;
   const open = counted.filter(({ drained_at }) => drained_at === null);
   const isClosed = live.length > 0 && open.length === 0;
-  const reports = (isClosed ? counted : open).filter((one) => one.ip !== null);
-  return Array.from(Map.groupBy(reports, nameOf).values(), (some) => {
-    const [worst] = some.toSorted(
+  const reports = (isClosed ? counted : open).filter((row) => row.ip !== null);
+  return Array.from(Map.groupBy(reports, nameOf).values(), (ofExit) => {
+    const [worst] = ofExit.toSorted(
       (a, b) => severity.indexOf(b.status) - severity.indexOf(a.status),
     );
-    const { ip, service, status } = worst as (typeof some)[number];
-    const status_time = Math.max(...some.map((one) => one.status_time));
+    const { ip, service, status } = worst as (typeof ofExit)[number];
+    const status_time = Math.max(...ofExit.map((row) => row.status_time));
     return { ip, service, status: isClosed ? 'crit' : status, status_time };
   });
 }

@@ -25,7 +25,7 @@ export async function replaceVpnHealth(
 }
 
 /** A node, and one report of it; or the node alone. */
-export type ToldByNode = {
+export type ReportOfNode = {
   server_id: number;
   live: number;
   drained_at: number | null;
@@ -36,7 +36,11 @@ export type ToldByNode = {
 export type OfServers = { server_id: number } | OfContract;
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
-export function toldByNodes(db: Reader, of: OfServers, fresh_after: number): Promise<ToldByNode[]> {
+export function reportsOfNodes(
+  db: Reader,
+  of: OfServers,
+  fresh_after: number,
+): Promise<ReportOfNode[]> {
   const { sql, ids } = idCondition(
     'n.server_id',
     'server_id' in of ? [of.server_id] : of.server_ids,

@@ -9,7 +9,7 @@ interface Patience {
 }
 
 /** The thing that `look` finds, now or after a commit; undefined when the seconds were over first. */
-export async function untilFound<T>(
+export async function waitFor<T>(
   db: Database,
   look: () => Promise<T | undefined>,
   { steady, wait_seconds, stopping }: Patience,
@@ -25,10 +25,10 @@ export async function untilFound<T>(
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      const found = await look();
-      const left = until - steady();
-      if (found !== undefined || left <= 0 || stopping?.aborted) return found;
-      const timer = setTimeout(wake, left * 1000);
+      const result = await look();
+      const remainingSeconds = until - steady();
+      if (result !== undefined || remainingSeconds <= 0 || stopping?.aborted) return result;
+      const timer = setTimeout(wake, remainingSeconds * 1000);
       await woken;
       clearTimeout(timer);
     }

@@ -7,7 +7,7 @@ import type { Context } from '../../context.ts';
 import { Integer, largeBodyLimit, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import {
   answerQuestion,
-  most_rows_of_batch,
+  maxRowsOfBatch,
   reportFaults,
   reportHealth,
   reportRejections,
@@ -31,7 +31,7 @@ const UsageBatch = Named('UsageBatch', {
       up: Integer('Bytes from the client.', 0, 2 ** 50),
       down: Integer('Bytes to the client.', 0, 2 ** 50),
     }),
-    { maxItems: most_rows_of_batch },
+    { maxItems: maxRowsOfBatch },
   ),
 });
 const UsageOutcome = Type.Object(
