@@ -138,8 +138,8 @@ async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerato
   yield `,\n"${name}": [`;
   let isFirst = true;
   for await (const page of pages) {
-    for (const one of page) {
-      yield `${isFirst ? '' : ','}\n${jsonText(one, 0)}`;
+    for (const account of page) {
+      yield `${isFirst ? '' : ','}\n${jsonText(account, 0)}`;
       isFirst = false;
     }
   }

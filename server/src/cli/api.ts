@@ -47,14 +47,14 @@ export class AdminApi {
     return this.#send('POST', path, text, type) as Promise<T>;
   }
 
-  /** A list with all its pages, or at most `most` entries of it. */
-  async list<T = Row>(path: string, most = Number.POSITIVE_INFINITY): Promise<T[]> {
+  /** A list with all its pages, or at most `limit` entries of it. */
+  async list<T = Row>(path: string, limit = Number.POSITIVE_INFINITY): Promise<T[]> {
     const all: T[] = [];
     for await (const page of this.pages<T>(path)) {
-      for (const one of page) all.push(one);
-      if (all.length >= most) break;
+      for (const entry of page) all.push(entry);
+      if (all.length >= limit) break;
     }
-    return all.slice(0, most);
+    return all.slice(0, limit);
   }
   /** A list, page by page. */
   async *pages<T = Row>(path: string): AsyncGenerator<T[], void, void> {
@@ -91,8 +91,8 @@ export class AdminApi {
     });
     if (response.ok) return response;
     const text = await response.text();
-    const told = faultIn(text);
-    if (told) throw new ApiFailure(told.message, told.field);
+    const fault = faultIn(text);
+    if (fault) throw new ApiFailure(fault.message, fault.field);
     throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }

@@ -64,7 +64,7 @@ async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Prom
 function sentenceOf({ changes, dry_run }: Plan): string {
   if (changes.length === 0) return 'Nothing to do: everything is as the file says.';
   const counts = (['create', 'change', 'adopt', 'remove'] as const).map(
-    (action) => `${changes.filter((one) => one.action === action).length} to ${action}`,
+    (action) => `${changes.filter((change) => change.action === action).length} to ${action}`,
   );
   return dry_run
     ? `Plan: ${counts.join(', ')}.`

@@ -18,8 +18,8 @@ interface FaultCell {
 export function kindsInWords(faults: readonly FaultCell[], forPeople: boolean): string {
   const kinds = Array.from(
     Map.groupBy(faults, ({ kind }) => kind),
-    ([kind, some]) => {
-      const since = Math.min(...some.map((one) => one.since));
+    ([kind, ofKind]) => {
+      const since = Math.min(...ofKind.map((nodeFault) => nodeFault.since));
       return forPeople ? `${kind} since ${timeInWords(since)}` : kind;
     },
   );
@@ -38,6 +38,6 @@ export function statusesInWords(cells: readonly StatusCell[], forPeople: boolean
 
 /** `3 ok, 1 crit`: without the zeros; a dash where all are zero. */
 export function countsInWords(counts: Record<string, number>): string {
-  const some = Object.entries(counts).filter(([, count]) => count > 0);
-  return some.map(([name, count]) => `${count} ${name}`).join(', ') || '-';
+  const present = Object.entries(counts).filter(([, count]) => count > 0);
+  return present.map(([name, count]) => `${count} ${name}`).join(', ') || '-';
 }

@@ -49,8 +49,8 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
     summary,
     arguments: Object.fromEntries(words.map((word) => argumentOf(word, noun))),
     options: Object.fromEntries([
-      ...required.map((one) => optionOf(one, true)),
-      ...options.map((one) => optionOf(one, false)),
+      ...required.map((choice) => optionOf(choice, true)),
+      ...options.map((choice) => optionOf(choice, false)),
     ]),
     ...(verb.list ? { list: verb.list } : {}),
     ...(verb.examples ? { examples: verb.examples } : {}),
@@ -58,8 +58,8 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
       ? {}
       : {
           question: (given) => {
-            const one = read(given);
-            return (isAsked?.(one) ?? true) ? one.text(question) : undefined;
+            const input = read(given);
+            return (isAsked?.(input) ?? true) ? input.text(question) : undefined;
           },
         }),
     ...(extent ? { extent: (given, env) => extent(read(given), new AdminApi(env)) } : {}),
@@ -69,10 +69,10 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
 
 function argumentOf(word: string, noun: string | undefined): [name: string, argument: Argument] {
   const [, bracket, name = '', dots] = /^([<[])([\w-]+)(\.\.\.)?[>\]]$/.exec(word) ?? [];
-  const known = recordsOf(name, noun);
+  const listName = recordsOf(name, noun);
   const argument = {
     read: String,
-    ...(known ? { known } : {}),
+    ...(listName ? { known: listName } : {}),
     ...(bracket === '[' ? { optional: true as const } : {}),
     ...(dots ? { many: true as const } : {}),
   };
@@ -86,13 +86,13 @@ function optionOf(
 ): [name: string, option: Option] {
   const [, short, name = '', value] = /^(?:-(\w), )?--([\w-]+)(?: (<.*>))?$/.exec(flags) ?? [];
   const choices = value?.includes('|') ? value.slice(1, -1).split('|') : undefined;
-  const known = recordsOf(name);
+  const listName = recordsOf(name);
   const option = {
     summary,
     ...(short ? { short } : {}),
     ...(value ? { value, read: parse } : {}),
     ...(choices ? { choices } : {}),
-    ...(known ? { known } : {}),
+    ...(listName ? { known: listName } : {}),
     ...(isRequired ? { required: true as const } : {}),
   };
   return [name, option];

@@ -4,12 +4,12 @@ import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
 
 const patience_milliseconds = 1000;
-const most = 200;
+const maxRows = 200;
 
 /** Asks a running server, within a second. One that is away or slow (`onAway`), and a missing token, have no words. */
 export function asking(env: Environment, onAway: () => void): Ask {
-  return async (known, given, begun) => {
-    const list = lists[known];
+  return async (listName, given, begun) => {
+    const list = lists[listName];
     if (!list) return [];
     try {
       return await list(new AdminApi(env, patience_milliseconds), given, begun);
@@ -22,8 +22,8 @@ export function asking(env: Environment, onAway: () => void): Ask {
 
 /** The records that an argument or option of this name is one of; an id is one of its noun. */
 export function recordsOf(name: string, noun?: string): string | undefined {
-  const known = name === 'id' ? `${noun} id` : name;
-  return known in lists ? known : undefined;
+  const listName = name === 'id' ? `${noun} id` : name;
+  return listName in lists ? listName : undefined;
 }
 
 type List = (api: AdminApi, given: readonly string[], begun: string) => Promise<string[]>;
@@ -31,7 +31,7 @@ type List = (api: AdminApi, given: readonly string[], begun: string) => Promise<
 const named =
   (path: (given: readonly string[], begun: string) => string, field: string): List =>
   async (api, given, begun) => {
-    const rows = await api.list(path(given, begun), most);
+    const rows = await api.list(path(given, begun), maxRows);
     return rows.map((row) => String(row[field]));
   };
 
@@ -40,7 +40,8 @@ const ofAccount = (list: string) => (given: readonly string[]) =>
 
 // Accounts come by name, from the one that is begun on: there may be many.
 const accounts: List = named(
-  (_given, begun) => `/accounts?limit=${most}${begun ? `&after=${encodeURIComponent(begun)}` : ''}`,
+  (_given, begun) =>
+    `/accounts?limit=${maxRows}${begun ? `&after=${encodeURIComponent(begun)}` : ''}`,
   'name',
 );
 const servers: List = async (api) =>

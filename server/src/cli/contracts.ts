@@ -42,12 +42,12 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
       const added: Row[] = [];
       for (const name of given.parsedAll('servers', String)) {
         const path = `${given.path(servers)}/${encodeURIComponent(name)}`;
-        const one = await api.put(path, given.fields).catch((error: Error) => {
+        const contractServer = await api.put(path, given.fields).catch((error: Error) => {
           if (added.length === 0) throw error;
           const before = added.map(({ server: name }) => name).join(', ');
           throw new Failure(`${error.message} Added before it: ${before}.`);
         });
-        added.push(one);
+        added.push(contractServer);
       }
       const [first] = added;
       return added.length === 1 && first
@@ -62,7 +62,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
       const body = { limit_bytes: given.parsed('size', sizeOrNone) };
       // Only a server on the contract has a limit there: a slip of the pen must not add one.
       const added = await api.list(given.path(servers));
-      if (!added.some((one) => one.server === given.word('server'))) {
+      if (!added.some((row) => row.server === given.word('server'))) {
         throw new Failure(given.text('<server> is not on the contract; add it first.'));
       }
       return record(await api.put(given.path(server), body), contractColumns);
@@ -109,7 +109,7 @@ export const portSchemeNoun = nounOf('port-scheme', 'ports that lead to exit IPs
       const value = await api.list<PortScheme>('/port_schemes');
       const rows = value.map(({ name, bases, ...counts }) => ({
         name,
-        bases: bases.map((one) => `${one.base}:${one.service}`),
+        bases: bases.map((entry) => `${entry.base}:${entry.service}`),
         ...counts,
       }));
       return {

@@ -31,7 +31,7 @@ export const doctor = command({
 async function examine(env: Environment): Promise<Finding[]> {
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
   if (!config) return wrong.map(settingsFinding);
-  const [isRunning, told] = await askServer(env);
+  const [isRunning, serverFindings] = await askServer(env);
   const { stoppedDatabase } = await import('../doctor/database.ts');
   const { diskChecks } = await import('../doctor/disk.ts');
   const { fileChecks } = await import('../doctor/files.ts');
@@ -42,7 +42,7 @@ async function examine(env: Environment): Promise<Finding[]> {
     ...(isRunning ? [] : [stoppedDatabase(config, systemClock)]),
     ...outsideChecks(config, systemClock, isRunning),
   ];
-  return [...told, ...(await runChecks(local))];
+  return [...serverFindings, ...(await runChecks(local))];
 }
 
 function settingsFinding(sentence: string): Finding {
@@ -58,8 +58,8 @@ interface Running {
 /** Whether a server answers, and its own findings. */
 async function askServer(env: Environment): Promise<[isRunning: boolean, findings: Finding[]]> {
   try {
-    const told = await new AdminApi(env).get<Running>('/doctor');
-    return [true, [...told.findings, ...behind(told.version)]];
+    const report = await new AdminApi(env).get<Running>('/doctor');
+    return [true, [...report.findings, ...behind(report.version)]];
   } catch (error) {
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));

@@ -55,7 +55,7 @@ async function waitUntilEmpty(
 ): Promise<DrainedNode> {
   const until = systemClock.steady() + patience;
   let first_at: number | undefined;
-  for (let told: string | undefined; ; ) {
+  for (let lastNotice: string | undefined; ; ) {
     const node = await read().catch((error: unknown) => {
       if (error instanceof NoServer) return undefined;
       throw error;
@@ -70,8 +70,8 @@ async function waitUntilEmpty(
     if (systemClock.steady() >= until) {
       throw new Failure(`Node ${drained.id} is drained, but not empty after the wait: ${stands}.`);
     }
-    if (stands !== told) notify(`Waiting: ${stands}.`);
-    told = stands;
+    if (stands !== lastNotice) notify(`Waiting: ${stands}.`);
+    lastNotice = stands;
     await sleep(pause_milliseconds);
   }
 }

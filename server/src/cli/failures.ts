@@ -15,7 +15,7 @@ export class ApiFailure extends Failure {
 export class FaultyFile extends Failure {
   constructor(file: string, faults: readonly string[]) {
     super(
-      `${file} cannot be applied; nothing was changed.${faults.map((one) => `\n- ${one}`).join('')}`,
+      `${file} cannot be applied; nothing was changed.${faults.map((message) => `\n- ${message}`).join('')}`,
     );
   }
 }

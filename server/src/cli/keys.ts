@@ -172,18 +172,18 @@ async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
 
 async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   const { keys_file, mounted_secrets } = config;
-  const known = await listSigningKeys(db);
+  const signingKeys = await listSigningKeys(db);
   const prepared = await findPrepared(db);
   if (prepared) {
     throw new Failure(
       `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate", or where the keys file has lost it "exitward keys revoke ${prepared.kid}".`,
     );
   }
-  const gone = known.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
-  const all = known.map(({ kid }) => kid);
+  const gone = signingKeys.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
+  const all = signingKeys.map(({ kid }) => kid);
   // The private half is on the disk before anything else knows of it: a process that ends here leaves a key to be taken.
   const { secrets, kid } = addSigningKey(keys_file, all, gone, mounted_secrets);
-  const key = secrets.publicKeys().find((one) => one.kid === kid);
+  const key = secrets.publicKeys().find((publicKey) => publicKey.kid === kid);
   if (!key) throw new Failure('The new key is not in the keys file.');
   await db.write(operator, (tx) => prepareKey(tx, key));
   return { kid };

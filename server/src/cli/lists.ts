@@ -9,7 +9,7 @@ import type { Choice } from './given.ts';
 import { time, whole } from './values.ts';
 
 /** Where counting ends, ahead of a question. */
-const most_counted = 1000;
+const maxCounted = 1000;
 
 /** The verbs of both lists: show all or some, extend many, say what one is for, remove one, remove all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choice[]): Verb[] {
@@ -59,8 +59,8 @@ function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choic
       summary: 'remove all entries of an account; exitward undo puts them back for seven days',
       question: `This removes all ${list} entries of <account>.`,
       extent: async (given, api) => {
-        const entries = await api.list(given.path(path), most_counted);
-        const count = `${entries.length}${entries.length < most_counted ? '' : ' or more'}`;
+        const entries = await api.list(given.path(path), maxCounted);
+        const count = `${entries.length}${entries.length < maxCounted ? '' : ' or more'}`;
         return `There are ${count}; "exitward undo" puts them back for seven days.`;
       },
       run: removeAt(path, `All ${list} entries of <account> are removed.`, {
@@ -198,7 +198,7 @@ export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes)
   if (!on_contract) return `on no node: ${server} is not on the contract`;
   const live = nodes.filter((node) => node.live);
   const counted = live.length > 0 ? live : nodes;
-  const names = (some: typeof nodes) => some.map(({ name }) => name).join(', ');
+  const names = (listedNodes: typeof nodes) => listedNodes.map(({ name }) => name).join(', ');
   const waiting = names(counted.filter((node) => !node.applied));
   const lost = live.length > 0 ? names(nodes.filter((node) => !node.live)) : '';
   const [done, all] = [counted.filter((node) => node.applied).length, counted.length];

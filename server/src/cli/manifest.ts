@@ -64,24 +64,24 @@ export function readManifest(file: string): ManifestFile {
 const isNamed = (name: unknown): name is string =>
   typeof name === 'string' && /^[\w.@-]{1,63}$/.test(name);
 
-type Tell = (path: string, message: string) => void;
+type Report = (path: string, message: string) => void;
 
 /** The value with its words read: sizes and times. */
-function converted(value: unknown, path: readonly string[], tell: Tell): unknown {
+function converted(value: unknown, path: readonly string[], report: Report): unknown {
   if (Array.isArray(value)) {
-    return value.map((one, at) => converted(one, [...path, String(at)], tell));
+    return value.map((item, at) => converted(item, [...path, String(at)], report));
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([field, one]) => {
+    Object.entries(value).map(([field, item]) => {
       const [name, read] = inWords[field] ?? [];
-      if (!name || !read || one === null)
-        return [name ?? field, converted(one, [...path, field], tell)];
+      if (!name || !read || item === null)
+        return [name ?? field, converted(item, [...path, field], report)];
       try {
-        return [name, read(String(one))];
+        return [name, read(String(item))];
       } catch (error) {
         if (!(error instanceof UsageFault)) throw error;
-        tell([...path, field].join('/'), error.message);
+        report([...path, field].join('/'), error.message);
         return [name, 0];
       }
     }),

@@ -160,10 +160,10 @@ export const auditVerb: Verb = {
     ['--limit <count>', 'how many; 100 when omitted', 'limit', whole],
   ],
   run: async (given, api) => {
-    const most = (given.option('limit') as number | undefined) ?? 100;
+    const limit = (given.option('limit') as number | undefined) ?? 100;
     const query = new URLSearchParams(given.query());
-    query.set('limit', String(Math.min(Math.max(most, 1), 1000)));
-    return table(await api.list(`/audit?${query}`, most), [
+    query.set('limit', String(Math.min(Math.max(limit, 1), 1000)));
+    return table(await api.list(`/audit?${query}`, limit), [
       'id',
       ['at', 'at', 'time'],
       ['kind', 'actor_kind', 'detail'],

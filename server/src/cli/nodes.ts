@@ -15,7 +15,7 @@ const codeLifetime: Choice = [
   lifetime,
 ];
 
-const known: Column[] = [
+const summaryColumns: Column[] = [
   'id',
   'server',
   'name',
@@ -31,7 +31,7 @@ const faultColumns: Column[] = ['kind', 'subject', ['since', 'since', 'time'], '
 
 function showNode(value: Row): Shown {
   const shown = record(value, [
-    ...known,
+    ...summaryColumns,
     ['joined', 'joined_at', 'time'],
     ...openNow,
     certificateEnds,
@@ -56,7 +56,7 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     usage: 'list',
     list: true,
     summary: 'list nodes with how far behind they are',
-    run: listAt('/nodes', [...known, ...openNow, ['faults', 'faults', kindsInWords]]),
+    run: listAt('/nodes', [...summaryColumns, ...openNow, ['faults', 'faults', kindsInWords]]),
   },
   {
     usage: 'show <id>',

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
-import { least_passphrase } from '../keys/keys_backup.ts';
+import { minPassphraseLength } from '../keys/keys_backup.ts';
 
 /**
  * Reads it from `file` (`-`: standard input; one line ending behind it is not part of it), or asks; twice when it `isNew`.
@@ -11,9 +11,9 @@ import { least_passphrase } from '../keys/keys_backup.ts';
  */
 export async function readPassphrase(file: string | undefined, isNew: boolean): Promise<string> {
   const given = file === undefined ? await ask(isNew) : readFrom(file);
-  if (isNew && given.length < least_passphrase) {
+  if (isNew && given.length < minPassphraseLength) {
     throw new Failure(
-      `The passphrase is too short; expected ${least_passphrase} characters or more.`,
+      `The passphrase is too short; expected ${minPassphraseLength} characters or more.`,
     );
   }
   return given;

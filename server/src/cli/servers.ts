@@ -18,7 +18,7 @@ const listens: Column[] = [
 ];
 const exits: Column = ['exit IPs', 'ip_count'];
 const listed: Column[] = [...place, exits, ['health', 'exits', countsInWords], ...listens];
-const known: Column[] = [
+const detailColumns: Column[] = [
   ...place,
   'latitude',
   'longitude',
@@ -53,7 +53,7 @@ const portSchemes: Choice = [
 ];
 
 function showServer(value: Row, sentence?: string): Shown {
-  const shown = record(value, known, sentence);
+  const shown = record(value, detailColumns, sentence);
   const exitIps = { rows: value.exit_ips as Row[], columns: exitColumns };
   return { ...shown, parts: [...shown.parts, exitIps] };
 }

@@ -43,9 +43,10 @@ export async function prepareHashKey(
   tx: Transaction,
   { number, id }: { number: number; id: string },
 ): Promise<void> {
-  const known = (await listHashKeys(tx)).find((key) => key.number === number);
-  if (known?.id === id) return;
-  if (known && isInUse(known)) throw conflict('another hashing key came into use meanwhile.');
+  const sameNumber = (await listHashKeys(tx)).find((key) => key.number === number);
+  if (sameNumber?.id === id) return;
+  if (sameNumber && isInUse(sameNumber))
+    throw conflict('another hashing key came into use meanwhile.');
   await requireRenewed(tx, number - 1);
   await tx.run('delete from hash_keys where number = $1', [number]);
   await tx.insertMany('hash_keys', [{ number, id, prepared_at: tx.now, activated_at: null }]);
@@ -57,7 +58,7 @@ export async function prepareHashKey(
  * has not reported that it holds it.
  */
 export async function activateHashKey(tx: Transaction): Promise<HashKey> {
-  const key = (await listHashKeys(tx)).find((one) => !isInUse(one));
+  const key = (await listHashKeys(tx)).find((candidate) => !isInUse(candidate));
   if (!key) throw conflict('no hashing key is prepared; run "exitward keys rotate --hash" first.');
   await requireHolders(tx, key.id, `the hashing key ${key.id}`);
   await tx.run('update hash_keys set activated_at = $2 where number = $1', [key.number, tx.now]);
@@ -111,7 +112,7 @@ async function requireRenewed(tx: Transaction, number: number): Promise<void> {
 /** Lays the newest key over stored hashes that it is not on yet, so many at most. A job; returns how many. */
 export async function renewHashes(
   tx: Transaction,
-  most: number,
+  maxHashes: number,
   secrets: Secrets,
   file: string,
 ): Promise<number> {
@@ -120,14 +121,14 @@ export async function renewHashes(
   if (number === 1) return 0;
   let all = 0;
   for (const { table, key } of hashed) {
-    if (all === most) break;
+    if (all === maxHashes) break;
     const rows = await tx.all<Record<(typeof key)[number], string | number> & { hash: string }>(
       `select ${key.join(', ')} ${older(table)} limit $3`,
-      [...layer(number), most - all],
+      [...layer(number), maxHashes - all],
     );
-    const found = key.map((column, at) => `${column} = $${at + 2}`).join(' and ');
+    const condition = key.map((column, at) => `${column} = $${at + 2}`).join(' and ');
     for (const row of rows) {
-      await tx.run(`update ${table} set hash = $1 where ${found}`, [
+      await tx.run(`update ${table} set hash = $1 where ${condition}`, [
         secrets.renewedHash(row.hash),
         ...key.map((column) => row[column]),
       ]);

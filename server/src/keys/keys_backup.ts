@@ -17,7 +17,7 @@ interface SealedKeys {
 
 /** About half a second and 128 MiB for each guess. */
 const cost = { log2_n: 17, r: 8, p: 1 };
-export const least_passphrase = 12;
+export const minPassphraseLength = 12;
 
 /** Seals the text of a keys file. Returns the text of the backup. */
 export function sealKeys(text: string, passphrase: string, now: number): string {
@@ -78,7 +78,7 @@ function readBackup(text: string): SealedKeys {
     kdf.r === 8 &&
     kdf.p === 1;
   const texts = [kdf?.salt, nonce, sealed, sha256];
-  if (!isKnown || !texts.every((one) => typeof one === 'string')) throw damaged();
+  if (!isKnown || !texts.every((text) => typeof text === 'string')) throw damaged();
   if (bytesOf(nonce as string).length !== 12 || bytesOf(sealed as string).length < 17) {
     throw damaged();
   }

@@ -206,8 +206,8 @@ export class Secrets {
   }
 
   #find(kid = this.#signing.at(-1)?.kid) {
-    const found = this.#signing.find((one) => one.kid === kid);
-    if (found) return found;
+    const signingKey = this.#signing.find((candidate) => candidate.kid === kid);
+    if (signingKey) return signingKey;
     throw unavailable(`The keys file of this process lacks the signing key ${kid}; copy it here.`);
   }
 }
@@ -262,39 +262,39 @@ function newSigningKey(): KeysFile['signing'][number] {
 
 /**
  * Adds a signing key to the file, ahead of the others: programs that know no rotation sign by the last one. Those that
- * are `gone` are removed. An interrupted call may have added one that is not `known`: that one is taken.
+ * are `gone` are removed. An interrupted call may have added one that is not in `knownKids`: that one is taken.
  * Returns the keys as they are in the file then. Errors: as `loadSecrets`, and when the file cannot be written.
  */
 export function addSigningKey(
   path: string,
-  known: readonly string[],
+  knownKids: readonly string[],
   gone: readonly string[],
   mounted?: string,
 ): { secrets: Secrets; kid: string } {
   const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
-  const kept = file.signing.filter(({ kid }) => !gone.includes(kid));
-  const added = kept.find(({ kid }) => !known.includes(kid));
+  const staying = file.signing.filter(({ kid }) => !gone.includes(kid));
+  const added = staying.find(({ kid }) => !knownKids.includes(kid));
   const next = added ?? newSigningKey();
-  const signing = added ? kept : [next, ...kept];
+  const signing = added ? staying : [next, ...staying];
   return { secrets: replaceKeys(path, { ...file, signing }), kid: next.kid };
 }
 
 /**
- * Adds a hashing key to the file, behind those that are `known` to the database; one that an interrupted call has added is
+ * Adds a hashing key to the file, after the `knownCount` that the database knows; one that an interrupted call has added is
  * taken. Returns it with its number. Errors: as `addSigningKey`.
  */
 export function addHashKey(
   path: string,
-  known: number,
+  knownCount: number,
   mounted?: string,
 ): { number: number; id: string } {
   const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
   const all = file.hash_next ?? [];
-  const hash_next = all.length > known ? all : [...all, newKey()];
-  const id = replaceKeys(path, { ...file, hash_next }).hashKeyIds()[known];
+  const hash_next = all.length > knownCount ? all : [...all, newKey()];
+  const id = replaceKeys(path, { ...file, hash_next }).hashKeyIds()[knownCount];
   if (id === undefined)
     throw new Error(`The keys file ${path} lacks a hashing key that is in use.`);
-  return { number: known + 2, id };
+  return { number: knownCount + 2, id };
 }
 
 function replaceKeys(path: string, file: KeysFile): Secrets {

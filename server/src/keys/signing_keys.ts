@@ -60,12 +60,14 @@ export async function ensureSigningKeys(
   secrets: Secrets,
   isUsed: boolean,
 ): Promise<void> {
-  const known = await listSigningKeys(tx);
-  const fresh = secrets.publicKeys().filter(({ kid }) => known.every((one) => one.kid !== kid));
+  const knownKeys = await listSigningKeys(tx);
+  const fresh = secrets
+    .publicKeys()
+    .filter(({ kid }) => knownKeys.every((knownKey) => knownKey.kid !== kid));
   for (const key of fresh) await insert(tx, key, isUsed);
   // In a new network the last one of the file signs.
   const newest = secrets.publicKeys().at(-1)?.kid;
-  if (known.length === 0 && newest !== undefined) {
+  if (knownKeys.length === 0 && newest !== undefined) {
     await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, newest]);
     await tx.run('update signing_keys set activated_at = $1, superseded_at = $1 where kid <> $2', [
       tx.now,
@@ -137,7 +139,7 @@ export async function requireHolders(tx: Transaction, kid: string, name: string)
  * since another has to sign first.
  */
 export async function revokeKey(tx: Transaction, kid: string): Promise<void> {
-  const key = (await listSigningKeys(tx)).find((one) => one.kid === kid);
+  const key = (await listSigningKeys(tx)).find((candidate) => candidate.kid === kid);
   if (!key || key.gone_at !== null)
     throw notFound(`There is no signing key ${JSON.stringify(kid)}.`);
   if (key.activated_at !== null && key.superseded_at === null) {
@@ -196,9 +198,9 @@ export async function reportHeldKeys(
   secrets.rereadFor([...wanted.map(({ kid }) => kid), ...hash_keys.map(({ id }) => id)]);
   const kids = secrets.heldKeys();
   const all = await holders(tx);
-  const known = all.find((holder) => holder.process === ours);
-  const isSaid = known?.kids.join() === kids.join();
-  if (isSaid && known && known.seen_at > tx.now - report_again_seconds) return 0;
+  const reported = all.find((holder) => holder.process === ours);
+  const isSaid = reported?.kids.join() === kids.join();
+  if (isSaid && reported && reported.seen_at > tx.now - report_again_seconds) return 0;
   await tx.insertMany(
     'key_holders',
     [{ process: ours, kids: kids.join(), seen_at: tx.now }],
