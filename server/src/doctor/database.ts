@@ -27,9 +27,9 @@ export function judge(facts: DatabaseFacts): Outcome[] {
   }
   const { unfit, version, synchronous_commit, fsync, full_page_writes, standbys } = facts;
   if (unfit !== null) return [fault(unfit, 'docs/postgresql.md')];
-  const found: Outcome[] = [];
+  const outcomes: Outcome[] = [];
   if (fsync !== 'on' || full_page_writes !== 'on') {
-    found.push(
+    outcomes.push(
       fault(
         `PostgreSQL runs with fsync=${fsync} and full_page_writes=${full_page_writes}: a power cut destroys the database.`,
         'alter system reset fsync; alter system reset full_page_writes; select pg_reload_conf()',
@@ -38,14 +38,14 @@ export function judge(facts: DatabaseFacts): Outcome[] {
   }
   if (synchronous_commit === 'off' || synchronous_commit === 'local') {
     // Exitward's own commits wait all the same.
-    found.push(
+    outcomes.push(
       warning(
         `PostgreSQL has synchronous_commit=${synchronous_commit}; Exitward's commits wait for the disk all the same, other programs' do not.`,
         'alter system reset synchronous_commit; select pg_reload_conf()',
       ),
     );
   }
-  found.push(
+  outcomes.push(
     ok(
       `PostgreSQL ${version} is the primary, its lock excludes, notifications arrive, commits wait for the disk (synchronous_commit=${synchronous_commit}).`,
     ),
@@ -53,7 +53,7 @@ export function judge(facts: DatabaseFacts): Outcome[] {
       ? ok('No standby follows it: what is not in a backup is lost with its disk.')
       : ok(`${standbys} ${standbys === 1 ? 'standby follows' : 'standbys follow'} it.`),
   );
-  return found;
+  return outcomes;
 }
 
 /** Looks at the database while no server runs; of SQLite it changes nothing, and makes no file. */

@@ -17,8 +17,8 @@ export function diskChecks(config: Config, clock: Clock): Check[] {
   const file = sqliteFile(config);
   if (file && dirname(file) !== config.data_dir) folders.push(dirname(file));
   const there = folders.map(nearestFolder);
-  const look = (one: (folder: string) => Outcome | Promise<Outcome>) => () =>
-    Promise.all(there.map(one));
+  const look = (check: (folder: string) => Outcome | Promise<Outcome>) => () =>
+    Promise.all(there.map(check));
   return [
     { name: 'disk_space', run: look((folder) => judgeFolder(folder, file)) },
     { name: 'disk_speed', run: look((folder) => judgeSpeed(folder, clock)) },

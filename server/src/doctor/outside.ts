@@ -59,8 +59,8 @@ function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Cl
       'set EXITWARD_PUBLIC_URL to a name that the certificate has, or get another one',
     );
   }
-  const told = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
-  return days < renew_days ? warning(`${told}.`, renew) : ok(`${told}.`);
+  const sentence = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
+  return days < renew_days ? warning(`${sentence}.`, renew) : ok(`${sentence}.`);
 }
 
 function daysLeft(until: string, clock: Clock): number {
@@ -146,8 +146,8 @@ async function shownCertificate(
       );
     }
     const days = daysLeft(valid_to, clock);
-    const told = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
-    return days < renew_days ? warning(`${told}.`, 'renew it') : ok(`${told}.`);
+    const sentence = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
+    return days < renew_days ? warning(`${sentence}.`, 'renew it') : ok(`${sentence}.`);
   } catch (error) {
     return fault(
       `${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
@@ -185,14 +185,14 @@ async function answer(url: URL): Promise<Outcome> {
 const synchronized_file = '/run/systemd/timesync/synchronized';
 
 async function systemClock(): Promise<Outcome> {
-  const told = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
+  const answer = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
     .then(({ stdout }) => stdout.trim())
     .catch(() => '');
-  if (told === 'yes' || existsSync(synchronized_file)) {
+  if (answer === 'yes' || existsSync(synchronized_file)) {
     return ok('The clock is synchronised, as the system says.');
   }
   return warning(
-    told === 'no'
+    answer === 'no'
       ? 'The system says that the clock is not synchronised: expiries and bills are judged by it.'
       : 'Nothing tells whether the clock is right: expiries and bills are judged by it.',
     'timedatectl set-ntp true, or: apt-get install systemd-timesyncd',

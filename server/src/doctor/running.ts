@@ -63,23 +63,23 @@ export function runningChecks(
 
 /** The next start reads them from the file: until then only this process knows of a loss. */
 function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Outcome {
-  let found = 'cannot be read';
+  let state = 'cannot be read';
   try {
     const text = readPrivate(keys_file, { mounted: mounted_secrets });
-    found = 'is damaged';
+    state = 'is damaged';
     const file = new Secrets(JSON.parse(text));
     const held = file.heldKeys();
     if (file.key_id === secrets.key_id && secrets.hashKeyIds().every((id) => held.includes(id))) {
       return ok('The keys file has the keys that the server works with.');
     }
-    found = 'has other keys than the server works with';
+    state = 'has other keys than the server works with';
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') found = 'is gone';
-    if (error instanceof OpenToOthers) found = 'is open to other users';
+    if (code === 'ENOENT') state = 'is gone';
+    if (error instanceof OpenToOthers) state = 'is open to other users';
   }
   return fault(
-    `The keys file ${keys_file} ${found}: the next start fails.`,
+    `The keys file ${keys_file} ${state}: the next start fails.`,
     `put the copy of ${keys_file} back that you keep elsewhere; do not stop the server before`,
   );
 }
@@ -87,19 +87,20 @@ function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Ou
 function descriptors({ max_connections }: Config): Outcome {
   const limit = descriptorLimit();
   const carried = connectionsWithin(limit);
-  const told = `The server may open ${limit} descriptors`;
-  if (carried >= max_connections) return ok(`${told}, enough for ${max_connections} connections.`);
+  const sentence = `The server may open ${limit} descriptors`;
+  if (carried >= max_connections)
+    return ok(`${sentence}, enough for ${max_connections} connections.`);
   return warning(
-    `${told}: only ${carried} of the ${max_connections} connections of EXITWARD_MAX_CONNECTIONS.`,
+    `${sentence}: only ${carried} of the ${max_connections} connections of EXITWARD_MAX_CONNECTIONS.`,
     'systemctl edit exitward: LimitNOFILE=65536',
   );
 }
 
 function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] {
   const at = ({ host, port }: ListenAddress) => `${host}:${port}`;
-  const found: Outcome[] = [];
+  const outcomes: Outcome[] = [];
   if (!isLoopback(admin_listen.host)) {
-    found.push(
+    outcomes.push(
       warning(
         `Operators' interface listens on ${at(admin_listen)}, which other machines reach.`,
         'EXITWARD_ADMIN_LISTEN=127.0.0.1:8081, and ssh -L; or a firewall',
@@ -107,27 +108,27 @@ function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] 
     );
   }
   if (metrics_listen && !isLoopback(metrics_listen.host)) {
-    found.push(
+    outcomes.push(
       warning(
         `The metrics on ${at(metrics_listen)} are open to whoever reaches that address.`,
         'EXITWARD_METRICS_LISTEN=127.0.0.1:9464; or a firewall',
       ),
     );
   }
-  if (found.length > 0) return found;
+  if (outcomes.length > 0) return outcomes;
   return [ok(`The account API listens on ${at(listen)}, operators' on ${at(admin_listen)}.`)];
 }
 
 function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
   if (nodes.length === 0) return [ok('No node has joined yet.')];
-  const told = (some: readonly SeenNode[]) => listed(some.map(nameOf));
+  const names = (listedNodes: readonly SeenNode[]) => listed(listedNodes.map(nameOf));
   const away = nodes.filter(({ live }) => !live);
   const faulty = nodes.filter(({ live, faults }) => live && faults.length > 0);
   return [
     ...(away.length > 0
       ? [
           warning(
-            `${away.length} of ${nodes.length} nodes were not heard lately: ${told(away)}.`,
+            `${away.length} of ${nodes.length} nodes were not heard lately: ${names(away)}.`,
             'exitward-agent doctor there; exitward node revoke ID for one that is no more',
           ),
         ]
@@ -135,7 +136,7 @@ function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
     ...(faulty.length > 0
       ? [
           warning(
-            `Nodes tell of faults: ${told(faulty)}.`,
+            `Nodes tell of faults: ${names(faulty)}.`,
             'exitward node list, exitward node show ID',
           ),
         ]
@@ -148,18 +149,18 @@ function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
 
 function nodeVersions(nodes: readonly SeenNode[]): Outcome {
   const others = nodes.filter((node) => compareVersions(node.version, version) !== 0);
-  const told = (some: readonly SeenNode[]) =>
-    listed(some.map((node) => `${nameOf(node)} (${node.version})`));
+  const names = (listedNodes: readonly SeenNode[]) =>
+    listed(listedNodes.map((node) => `${nameOf(node)} (${node.version})`));
   const newer = others.filter((node) => compareVersions(node.version, version) > 0);
   if (newer.length > 0) {
     return warning(
-      `Nodes are newer than this server, which is of version ${version}: ${told(newer)}.`,
+      `Nodes are newer than this server, which is of version ${version}: ${names(newer)}.`,
       'upgrade the server',
     );
   }
   if (others.length > 0) {
     return warning(
-      `Nodes are behind this server, which is of version ${version}: ${told(others)}.`,
+      `Nodes are behind this server, which is of version ${version}: ${names(others)}.`,
       'upgrade exitward-agent there',
     );
   }
@@ -182,11 +183,11 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
         : 'No live node finds its clock and this one apart.',
     );
   }
-  const told = `${others.length} of ${live.length} live nodes find their clock and this one apart: ${listed(others.map(nameOf))}`;
+  const sentence = `${others.length} of ${live.length} live nodes find their clock and this one apart: ${listed(others.map(nameOf))}`;
   const remedy = 'timedatectl set-ntp true';
   return others.length > 1 && others.length > live.length * suspicious
-    ? fault(`${told}; so it is this one that is wrong.`, `${remedy}, on this machine`)
-    : warning(`${told}.`, `${remedy}, on theirs`);
+    ? fault(`${sentence}; so it is this one that is wrong.`, `${remedy}, on this machine`)
+    : warning(`${sentence}.`, `${remedy}, on theirs`);
 }
 
 /** An invitation's line installs what is handed out. */
@@ -195,11 +196,11 @@ async function nodePackages(install: Install): Promise<Outcome> {
   if (packages.length === 0) {
     return ok(`No package of the agent is handed out: there is none in ${install.folder}.`);
   }
-  const told = listed(packages.map(({ file }) => file));
-  const others = packages.filter((one) => compareVersions(one.version, version) !== 0);
-  if (others.length === 0) return ok(`Machines that become nodes are handed ${told}.`);
+  const files = listed(packages.map(({ file }) => file));
+  const others = packages.filter((item) => compareVersions(item.version, version) !== 0);
+  if (others.length === 0) return ok(`Machines that become nodes are handed ${files}.`);
   return warning(
-    `Machines that become nodes are handed ${told}, and this server is of version ${version}.`,
+    `Machines that become nodes are handed ${files}, and this server is of version ${version}.`,
     `copy exitward-agent_${version}_….deb to ${install.folder}`,
   );
 }

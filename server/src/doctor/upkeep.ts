@@ -22,15 +22,15 @@ export function backupStates(
   }
   const { folder, verify, last, last_verified, late } = status;
   const good = verify ? last_verified : last;
-  const told = good
+  const lastBackup = good
     ? `The last good backup is ${Math.floor((clock.now() - good.at) / 3600)} hours old`
     : 'There is no good backup yet';
   const remedy = `exitward status tells more; room in ${folder}, and its owner, are the first to look at`;
   if (status.fault !== null) {
-    const sentence = `${told}: ${status.fault}`;
+    const sentence = `${lastBackup}: ${status.fault}`;
     return late ? fault(sentence, remedy) : warning(sentence, remedy);
   }
-  return late ? fault(`${told}.`, remedy) : ok(`${told}; they are in ${folder}.`);
+  return late ? fault(`${lastBackup}.`, remedy) : ok(`${lastBackup}; they are in ${folder}.`);
 }
 
 /** Null: there is no TLS. Its end is another check's, which looks at the file. */

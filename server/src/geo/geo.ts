@@ -3,7 +3,7 @@ import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
 import { exitIpsAfter, inventoryVersion } from '../servers/servers.ts';
-import { type Found, type Geoip, near_km, type Place } from '../values/geoip.ts';
+import { type Geoip, type GeoipRecord, near_km, type Place } from '../values/geoip.ts';
 import * as store from './store.ts';
 
 /** How one provider places one exit IP: the country, the distance from the server, and whether they fit. */
@@ -21,14 +21,14 @@ export const geoStatuses = ['ok', 'warn', 'crit'] as const;
 const earth_km = 6371.009;
 
 /** Along a great circle, to a tenth of a kilometre. */
-export function distanceInKm(one: Place, other: Place): number {
+export function distanceInKm(start: Place, end: Place): number {
   const radians = (degrees: number) => (degrees * Math.PI) / 180;
   const halfSine = (from: number, to: number) => Math.sin(radians(to - from) / 2) ** 2;
   const chord =
-    halfSine(one.latitude, other.latitude) +
-    Math.cos(radians(one.latitude)) *
-      Math.cos(radians(other.latitude)) *
-      halfSine(one.longitude, other.longitude);
+    halfSine(start.latitude, end.latitude) +
+    Math.cos(radians(start.latitude)) *
+      Math.cos(radians(end.latitude)) *
+      halfSine(start.longitude, end.longitude);
   // Rounding may bring opposite points a little above 1, where the arc sine has no value.
   return Math.round(2 * earth_km * Math.asin(Math.sqrt(Math.min(1, chord))) * 10) / 10;
 }
@@ -39,10 +39,10 @@ export function distanceInKm(one: Place, other: Place): number {
  */
 export function comparePlaces(
   server: Place & { country: string },
-  found: Found,
+  location: GeoipRecord,
 ): { status: (typeof geoStatuses)[number]; distance_km: number | null } {
-  const distance_km = found.place ? distanceInKm(server, found.place) : null;
-  if (found.country !== server.country) return { status: 'crit', distance_km };
+  const distance_km = location.place ? distanceInKm(server, location.place) : null;
+  if (location.country !== server.country) return { status: 'crit', distance_km };
   return { status: (distance_km ?? 0) > near_km ? 'warn' : 'ok', distance_km };
 }
 
@@ -90,35 +90,41 @@ async function plan(
   const exits = await exitIpsAfter(db, after, batch);
   const last = exits.at(-1)?.ip;
   if (last === undefined) return undefined;
-  const known = new Map<string, GeoStatus>();
+  const statusOf = new Map<string, GeoStatus>();
   for (const row of await store.statusesBetween(db, after, last)) {
-    known.set(`${row.ip} ${row.provider}`, row);
+    statusOf.set(`${row.ip} ${row.provider}`, row);
   }
   const put: GeoStatus[] = [];
   const counts = geoip.providers.map((provider) => {
     const count = noCounts(provider);
     for (const exit of exits) {
       const key = `${exit.ip} ${provider}`;
-      const before = known.get(key);
-      const found = geoip.find(provider, exit.ip);
-      if (found === undefined) {
+      const before = statusOf.get(key);
+      const location = geoip.find(provider, exit.ip);
+      if (location === undefined) {
         count.no_record += 1;
         continue;
       }
-      // A status that is left in `known` at the end has gone.
-      known.delete(key);
-      if (found === 'unreadable') {
+      // A status that is left in `statusOf` at the end has gone.
+      statusOf.delete(key);
+      if (location === 'unreadable') {
         count.unreadable += 1;
         continue;
       }
-      const compared = comparePlaces(exit, found);
+      const compared = comparePlaces(exit, location);
       count[compared.status] += 1;
-      const row = { ip: exit.ip, provider, ...compared, country: found.country, status_time: now };
+      const row = {
+        ip: exit.ip,
+        provider,
+        ...compared,
+        country: location.country,
+        status_time: now,
+      };
       if (!before || isOutdated(before, row)) put.push(row);
     }
     return count;
   });
-  return { last, exit_ips: exits.length, put, gone: Array.from(known.values()), counts };
+  return { last, exit_ips: exits.length, put, gone: Array.from(statusOf.values()), counts };
 }
 
 function isOutdated(before: GeoStatus, now: GeoStatus): boolean {

@@ -28,14 +28,14 @@ export function listGeoStatuses(
   db: Reader,
   { server, status }: { server: string | undefined; status: string | undefined },
   after: { ip: string; provider: string },
-  most: number,
+  maxRows: number,
 ): Promise<ListedGeoStatus[]> {
   return db.all(
     `select s.name as server, g.* from geo_statuses g
      join exit_ips e on e.ip = g.ip join servers s on s.id = e.server_id
      where (g.ip, g.provider) > ($1, $2) and s.name = coalesce($3, s.name) and g.status = coalesce($4, g.status)
      order by g.ip, g.provider limit $5`,
-    [after.ip, after.provider, server ?? null, status ?? null, most],
+    [after.ip, after.provider, server ?? null, status ?? null, maxRows],
   );
 }
 

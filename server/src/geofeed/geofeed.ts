@@ -20,7 +20,7 @@ const head = [
 /** The whole feed, as of one moment: IPv4 first, by number. An exit that is no address is left out, and logged. */
 export async function writeGeofeed(db: Database, log: Logger): Promise<string> {
   const lines = await db.snapshot((reader) => readLines(reader, log));
-  lines.sort((one, other) => (one.order < other.order ? -1 : 1));
+  lines.sort((a, b) => (a.order < b.order ? -1 : 1));
   return [...head, ...lines.map(({ line }) => line), ''].join('\r\n');
 }
 

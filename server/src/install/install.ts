@@ -45,12 +45,12 @@ export class Install {
 
   /** The newest package of each architecture. Links are not followed. */
   async packages(): Promise<Package[]> {
-    const found = await Promise.all(listFiles(this.folder).map((file) => this.#read(file)));
-    const packages = found.filter((one) => one !== undefined);
+    const entries = await Promise.all(listFiles(this.folder).map((file) => this.#read(file)));
+    const packages = entries.filter((entry) => entry !== undefined);
     const newest = Map.groupBy(packages, ({ architecture }) => architecture).values();
-    return Array.from(newest, (some) =>
-      some.reduce((one, other) => (isNewer(other.version, one.version) ? other : one)),
-    ).sort((one, other) => (one.architecture < other.architecture ? -1 : 1));
+    return Array.from(newest, (ofArchitecture) =>
+      ofArchitecture.reduce((a, b) => (isNewer(b.version, a.version) ? b : a)),
+    ).sort((a, b) => (a.architecture < b.architecture ? -1 : 1));
   }
 
   /** The script, which names the packages that are there now with their checksums. */
@@ -106,6 +106,6 @@ async function sumOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function isNewer(one: string, other: string): boolean {
-  return one.localeCompare(other, 'en', { numeric: true }) > 0;
+function isNewer(a: string, b: string): boolean {
+  return a.localeCompare(b, 'en', { numeric: true }) > 0;
 }

@@ -39,9 +39,9 @@ export async function carryOut(tx: Transaction, plan: Plan): Promise<void> {
 async function releaseOf(tx: Transaction, before: Present, after: InventoryServer): Promise<void> {
   const { id } = before.row;
   for (const exit of before.exit_ips) {
-    const kept = after.exit_ips.find(({ ip }) => ip === exit.ip);
-    if (!kept) await servers.deleteExitIp(tx, id, exit.ip);
-    else if (kept.port_base !== exit.port_base) await servers.takeExitIp(tx, id, exit.ip);
+    const remaining = after.exit_ips.find(({ ip }) => ip === exit.ip);
+    if (!remaining) await servers.deleteExitIp(tx, id, exit.ip);
+    else if (remaining.port_base !== exit.port_base) await servers.takeExitIp(tx, id, exit.ip);
   }
   if (before.row.hostname !== after.hostname) await servers.releaseHostname(tx, id);
 }
@@ -56,11 +56,11 @@ async function changeTo(
   const row: servers.Server = { ...before.row, ...plain, services: JSON.stringify(services) };
   await servers.updateServer(tx, row);
   if (port_schemes) await servers.setPortSchemes(tx, row.id, idsOf(port_schemes, schemes));
-  const known = new Map(before.exit_ips.map((exit) => [exit.ip, exit]));
+  const exitOf = new Map(before.exit_ips.map((exit) => [exit.ip, exit]));
   const rows = exit_ips
-    .filter(({ ip, port_base }) => known.get(ip)?.port_base !== port_base)
+    .filter(({ ip, port_base }) => exitOf.get(ip)?.port_base !== port_base)
     .map(({ ip, port_base }) => {
-      const { status = 'unknown', status_time = 0 } = known.get(ip) ?? {};
+      const { status = 'unknown', status_time = 0 } = exitOf.get(ip) ?? {};
       return { server_id: row.id, ip, port_base, status, status_time };
     });
   await servers.insertExitIps(tx, rows);

@@ -39,7 +39,7 @@ export interface Inventory {
   remove_missing: boolean;
 }
 
-const mostFaults = 100;
+const maxFaults = 100;
 
 /** Errors: an error of this kind and code that lists the faults, when there are any. */
 export function rejectFaults(
@@ -48,8 +48,8 @@ export function rejectFaults(
   code: ErrorCode,
 ): void {
   if (faults.length === 0) return;
-  const shown = faults.slice(0, mostFaults).map((fault) => `\n- ${fault}`);
-  const more = faults.length > mostFaults ? `\n- and ${faults.length - mostFaults} more` : '';
+  const shown = faults.slice(0, maxFaults).map((fault) => `\n- ${fault}`);
+  const more = faults.length > maxFaults ? `\n- and ${faults.length - maxFaults} more` : '';
   const count = faults.length === 1 ? 'a fault' : `${faults.length} faults`;
   throw errorOf(`The inventory has ${count}; nothing was changed.${shown.join('')}${more}`, {
     code,
@@ -116,10 +116,10 @@ export async function writtenInventory(db: Reader): Promise<WrittenServer[]> {
       port_schemes: port_schemes.toSorted(),
       exit_ips: exit_ips
         .map(({ ip, port_base }) => ({ ip, port_base }))
-        .sort((one, other) => one.port_base - other.port_base),
+        .sort((a, b) => a.port_base - b.port_base),
     };
   });
-  return servers.sort((one, other) => (one.name < other.name ? -1 : 1));
+  return servers.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The servers of the network, by name. */
@@ -143,8 +143,8 @@ export async function readNetwork(db: Reader): Promise<Map<string, Present>> {
 
 function changedFields({ row, port_schemes, exit_ips }: Present, after: InventoryServer): string[] {
   const fields: string[] = plainFields.filter((field) => row[field] !== after[field]);
-  const isSameSet = (one: string[], other: string[]) =>
-    one.length === other.length && one.every((word) => other.includes(word));
+  const isSameSet = (a: string[], b: string[]) =>
+    a.length === b.length && a.every((word) => b.includes(word));
   if (!isSameSet(servicesOf(row), after.services)) fields.push('services');
   if (after.port_schemes && !isSameSet(port_schemes, after.port_schemes))
     fields.push('port_schemes');
@@ -173,13 +173,13 @@ async function findConflicts(
       const owner = ips.get(exit.ip);
       if (owner) faults.push(`${exit.where}, ip: ${exit.ip} belongs to ${owner}.`);
     }
-    const known = port_schemes.flatMap((name) => schemes.get(name) ?? []);
+    const knownSchemes = port_schemes.flatMap((name) => schemes.get(name) ?? []);
     const unknown = port_schemes.find((name) => !schemes.has(name));
     if (unknown)
       faults.push(
         `${where}, port_schemes: there is no port scheme named ${JSON.stringify(unknown)}.`,
       );
-    const shared = sharedPortsFault(known);
+    const shared = sharedPortsFault(knownSchemes);
     if (shared) faults.push(`${where}, port_schemes: ${shared}`);
   }
   const used = Map.groupBy(await schemesInUse(db), (use) => use.server_id);
@@ -206,9 +206,9 @@ export function summaryOf({ added, changed, removed, unchanged }: Plan) {
   for (const { exit_ips } of removed) counts.exit_ips_removed += exit_ips.length;
   for (const { before, after } of changed) {
     const had = new Set(before.exit_ips.map(({ ip }) => ip));
-    const kept = after.exit_ips.filter(({ ip }) => had.has(ip)).length;
-    counts.exit_ips_added += after.exit_ips.length - kept;
-    counts.exit_ips_removed += had.size - kept;
+    const stayingExits = after.exit_ips.filter(({ ip }) => had.has(ip)).length;
+    counts.exit_ips_added += after.exit_ips.length - stayingExits;
+    counts.exit_ips_removed += had.size - stayingExits;
   }
   return {
     added: added.map(({ name }) => name),

@@ -45,7 +45,7 @@ import {
   requireUserNamed,
   type UserChanges,
 } from '../users/users.ts';
-import { disown, findOwner, type Kind, own, ownedBy } from './store.ts';
+import { disown, findOwner, type Kind, ownedBy, recordOwner } from './store.ts';
 
 export interface DeclaredServer extends NewServer {
   exit_ips?: Array<{ ip: string; port_base: number }> | undefined;
@@ -160,7 +160,7 @@ class Planner {
       ...{ action, kind, name, where, fields: fields ?? [] },
       run: async (tx) => {
         if (!isSame) await run(tx);
-        if (!owner) await own(tx, { kind, name, manifest });
+        if (!owner) await recordOwner(tx, { kind, name, manifest });
       },
     });
   }
@@ -172,7 +172,7 @@ class Planner {
     const { exit_ips, ...wanted } = spelled(declared, where, before, exits);
     let fields: string[] | undefined;
     if (before) {
-      const schemes = (await portSchemesOfServer(this.#db, before.id)).map((one) => one.name);
+      const schemes = (await portSchemesOfServer(this.#db, before.id)).map((scheme) => scheme.name);
       const services = servicesOf(before);
       fields = differing(wanted, { ...before, services, port_schemes: schemes });
       if (exit_ips && !isSameSet(exits.map(inWords), exit_ips.map(inWords)))
@@ -184,10 +184,11 @@ class Planner {
         ? await changeServer(tx, before, changes)
         : await createServer(tx, wanted);
       if (!exit_ips) return;
-      const kept = new Set(exit_ips.map(inWords));
-      for (const one of exits) if (!kept.has(inWords(one))) await removeExitIp(tx, server, one.ip);
+      const declaredExits = new Set(exit_ips.map(inWords));
+      for (const exit of exits)
+        if (!declaredExits.has(inWords(exit))) await removeExitIp(tx, server, exit.ip);
       const there = new Set(exits.map(inWords));
-      for (const one of exit_ips) if (!there.has(inWords(one))) await setExitIp(tx, server, one);
+      for (const exit of exit_ips) if (!there.has(inWords(exit))) await setExitIp(tx, server, exit);
     };
     await this.#declare({ kind: 'server', name, where, fields, run });
   }
@@ -275,7 +276,7 @@ class Planner {
     const owned = await ownedBy(this.#db, this.#manifest.name);
     const gone = owned.filter(({ kind, name }) => !this.#declared.has(`${kind} ${name}`));
     for (const kind of ['contract_server', 'user', 'account', 'server'] as const) {
-      for (const { name } of gone.filter((one) => one.kind === kind)) {
+      for (const { name } of gone.filter((record) => record.kind === kind)) {
         const run = async (tx: Transaction) => {
           await removers[kind](tx, name);
           await disown(tx, kind, name);
@@ -351,8 +352,8 @@ const removers: Record<Kind, (tx: Transaction, name: string) => Promise<unknown>
 
 const inWords = ({ ip, port_base }: { ip: string; port_base: number }) => `${ip} ${port_base}`;
 
-const isSameSet = (one: readonly unknown[], other: readonly unknown[]) =>
-  one.length === other.length && one.every((word) => other.includes(word));
+const isSameSet = (a: readonly unknown[], b: readonly unknown[]) =>
+  a.length === b.length && a.every((word) => b.includes(word));
 
 /** The fields of `wanted` that are not so; those left out stay as they are. */
 function differing(wanted: object, before: object): string[] {

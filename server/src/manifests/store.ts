@@ -24,7 +24,7 @@ export function findOwner(db: Reader, kind: Kind, name: string): Promise<Owned |
   );
 }
 
-export async function own(tx: Transaction, { kind, name, manifest }: Owned): Promise<void> {
+export async function recordOwner(tx: Transaction, { kind, name, manifest }: Owned): Promise<void> {
   await tx.run('insert into manifest_records (kind, name, manifest) values ($1, $2, $3)', [
     kind,
     name,

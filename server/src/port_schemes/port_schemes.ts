@@ -65,16 +65,16 @@ export async function findPortScheme(db: Reader, name: string): Promise<PortSche
 }
 
 /** Whether two lists of bases lead to a port in common. */
-export function sharePorts(one: PortScheme['bases'], other: PortScheme['bases']): boolean {
-  return one.some((a) => other.some((b) => Math.abs(a.base - b.base) < ports_per_base));
+export function sharePorts(bases: PortScheme['bases'], others: PortScheme['bases']): boolean {
+  return bases.some((a) => others.some((b) => Math.abs(a.base - b.base) < ports_per_base));
 }
 
 /** Why one server cannot listen on all of these schemes; undefined when it can. */
 export function sharedPortsFault(schemes: PortScheme[]): string | undefined {
-  for (const [at, one] of schemes.entries()) {
-    const other = schemes.slice(at + 1).find((later) => sharePorts(one.bases, later.bases));
+  for (const [at, scheme] of schemes.entries()) {
+    const other = schemes.slice(at + 1).find((later) => sharePorts(scheme.bases, later.bases));
     if (other)
-      return `${one.name} and ${other.name} share ports, so that one server cannot have both.`;
+      return `${scheme.name} and ${other.name} share ports, so that one server cannot have both.`;
   }
   return undefined;
 }

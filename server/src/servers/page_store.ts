@@ -73,7 +73,7 @@ export interface ServerFilter {
 const exitStatus = `case when e.status_time > cast($8 as bigint) then e.status else 'unknown' end`;
 const someExit = (is: string) =>
   `exists (select 1 from exit_ips e where e.server_id = s.id and ${is})`;
-const asked = (more: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
+const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
     or lower(s.hostname) like $3 escape '\\' or lower(s.title) like $3 escape '\\'
     or lower(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
     or ${someExit("e.ip like $3 escape '\\'")})
@@ -107,7 +107,7 @@ export function serverPageSlices(
     more += ` and (s.latitude, s.longitude) in ${list}`;
     values.push(...pairs);
   }
-  const isAsked = more !== '' || texts.some((text) => text !== '');
+  const isFiltered = more !== '' || texts.some((text) => text !== '');
   const sql = {
     slices: (rows: number) => idSlices(db, 'servers', rows),
     row: 's',
@@ -115,7 +115,7 @@ export function serverPageSlices(
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },
-    asked: isAsked ? { sql: asked(more), values } : undefined,
+    asked: isFiltered ? { sql: conditions(more), values } : undefined,
     sort,
   };
   return pageSlices(db, sql, page);

@@ -15,16 +15,16 @@ import { serverChanged } from './server_changes.ts';
 import * as store from './store.ts';
 
 /** So many are named at most. */
-const mostNamed = 3;
+const maxNamed = 3;
 
-function named(one: string, names: readonly string[], all: number): string {
+function named(noun: string, names: readonly string[], all: number): string {
   const more = all > names.length ? ` and ${all - names.length} more` : '';
-  return `${one}${all === 1 ? '' : 's'} ${names.join(', ')}${more}`;
+  return `${noun}${all === 1 ? '' : 's'} ${names.join(', ')}${more}`;
 }
 
 /** The accounts that have a port scheme, in words; undefined: there is none. */
 async function accountsWith(db: Reader, id: number): Promise<string | undefined> {
-  const { first, all } = await accountsOnScheme(db, id, mostNamed);
+  const { first, all } = await accountsOnScheme(db, id, maxNamed);
   return all > 0 ? named('account', first, all) : undefined;
 }
 
@@ -39,7 +39,7 @@ export async function changePortScheme(
 ): Promise<PortScheme> {
   const before = await findPortScheme(tx, name);
   const gone = before.bases.find(
-    (one) => !bases.some(({ base, service }) => base === one.base && service === one.service),
+    (old) => !bases.some(({ base, service }) => base === old.base && service === old.service),
   );
   const users = gone && (await accountsWith(tx, before.id));
   if (users) {
@@ -71,11 +71,11 @@ export async function dropPortScheme(tx: Transaction, name: string): Promise<voi
       code: 'port_scheme_in_use',
     });
   }
-  const { first, all } = await store.firstOnScheme(tx, scheme.id, mostNamed);
+  const { first, all } = await store.firstOnScheme(tx, scheme.id, maxNamed);
   const users = [await accountsWith(tx, scheme.id), all > 0 && named('server', first, all)];
-  const some = users.filter(Boolean);
-  if (some.length > 0) {
-    throw conflict(`${name} is the port scheme of the ${some.join(' and of the ')}.`, {
+  const holders = users.filter(Boolean);
+  if (holders.length > 0) {
+    throw conflict(`${name} is the port scheme of the ${holders.join(' and of the ')}.`, {
       code: 'port_scheme_in_use',
     });
   }

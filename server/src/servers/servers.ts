@@ -347,7 +347,7 @@ export async function removeExitIp(tx: Transaction, server: Server, text: string
 async function findExitIp(db: Reader, server: Server, text: string) {
   const present = await store.exitIpsOfServer(db, server.id);
   const ip = exitAddressOf(present)(text);
-  return { ip, before: present.find((one) => one.ip === ip) };
+  return { ip, before: present.find((exit) => exit.ip === ip) };
 }
 
 /** Stores a health report; older ones than the last are ignored. Returns how many exit IPs it told of. */
@@ -356,10 +356,10 @@ export async function recordHealth(
   server_id: number,
   reports: Array<{ ip: string; status: HealthStatus; status_time: number }>,
 ): Promise<number> {
-  let known = 0;
+  let count = 0;
   for (const { ip, status, status_time } of reports) {
-    known += await store.setHealth(tx, server_id, ip, status, status_time);
+    count += await store.setHealth(tx, server_id, ip, status, status_time);
   }
-  if (known > 0) await bumpVersion(tx, networkVersion);
-  return known;
+  if (count > 0) await bumpVersion(tx, networkVersion);
+  return count;
 }

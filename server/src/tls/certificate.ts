@@ -138,9 +138,9 @@ export class ServedCertificate {
 
   /** A certificate that cannot be used, or not now, is reported, and the old one stays. The first look reads. */
   #look(): void {
-    const found = [this.#files.cert_file, this.#files.key_file].map(stateOf).join(' ');
-    if (found === this.#looked) return;
-    this.#looked = found;
+    const state = [this.#files.cert_file, this.#files.key_file].map(stateOf).join(' ');
+    if (state === this.#looked) return;
+    this.#looked = state;
     try {
       const certificate = readCertificate(this.#files);
       const { cert, key } = this.#current;

@@ -3,13 +3,13 @@
 const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
 
 /** The lower-case names of all codes, made when they are first asked for. */
-let known: Array<[code: string, name: string]> | undefined;
+let countryNames: Array<[code: string, name: string]> | undefined;
 
 /** The ISO 3166-1 codes of the countries whose English name holds the text. */
 export function countriesNamed(text: string): string[] {
-  known ??= allNames();
+  countryNames ??= allNames();
   const wanted = text.toLowerCase();
-  return known.flatMap(([code, name]) => (name.includes(wanted) ? code : []));
+  return countryNames.flatMap(([code, name]) => (name.includes(wanted) ? code : []));
 }
 
 function allNames(): Array<[code: string, name: string]> {

@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** The place of an address, as a provider's record tells it. */
-export interface Found {
+export interface GeoipRecord {
   /** ISO 3166-1 alpha-2, upper case. */
   country: string;
   /** Undefined when the record tells no more than the country. */
@@ -48,7 +48,7 @@ const nowhere = ['XX', 'ZZ'];
  * Reads a record by its shape: nested as in GeoLite2 (`country.iso_code`, `location.latitude`), or flat
  * (`country_code` or `country`, `latitude` or `lat`). Undefined when it names no country.
  */
-export function readRecord(record: unknown): Found | undefined {
+export function readRecord(record: unknown): GeoipRecord | undefined {
   if (!isFields(record)) return undefined;
   const { country, country_code } = record;
   const code = isFields(country) ? country.iso_code : (country_code ?? country);
@@ -68,10 +68,10 @@ function placeOf(record: Fields): Place | undefined {
   return { latitude, longitude };
 }
 
-function degrees(value: unknown, most: number): number | undefined {
+function degrees(value: unknown, limit: number): number | undefined {
   // Some flat files write numbers as text.
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
-  return typeof number === 'number' && Math.abs(number) <= most ? number : undefined;
+  return typeof number === 'number' && Math.abs(number) <= limit ? number : undefined;
 }
 
 const metadataMark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
@@ -165,7 +165,7 @@ class GeoipDatabase {
   }
 
   /** Errors: whatever the reader makes of damaged data. */
-  find(ip: string): Found | undefined {
+  find(ip: string): GeoipRecord | undefined {
     // Of an IPv6 address the reader would look up the first 32 bits in a file for IPv4.
     if (this.#reader?.metadata.ipVersion === 4 && ip.includes(':')) return undefined;
     return readRecord(this.#reader?.get(ip));
@@ -209,7 +209,7 @@ export class Geoip {
     await Promise.all(databases.map((database) => database.look(true)));
     const unusable = databases.filter(({ isOpen }) => !isOpen);
     if (unusable.length > 0) {
-      throw new SettingsFault(unusable.map((one) => one.faultSentence).join('\n'));
+      throw new SettingsFault(unusable.map((source) => source.faultSentence).join('\n'));
     }
     return new Geoip(databases, log);
   }
@@ -234,12 +234,12 @@ export class Geoip {
    * The record of a provider on an address: of its first file that has one. `unreadable` when the record
    * is damaged, which the file's fault then says.
    */
-  find(provider: string, ip: string): Found | undefined | 'unreadable' {
+  find(provider: string, ip: string): GeoipRecord | undefined | 'unreadable' {
     for (const database of this.#databases) {
       if (database.source.provider !== provider) continue;
       try {
-        const found = database.find(ip);
-        if (found) return found;
+        const record = database.find(ip);
+        if (record) return record;
       } catch (error) {
         if (database.fault === null)
           this.#log.error({ err: error, ip }, 'a geo-IP record is damaged');

@@ -16,11 +16,11 @@ export function periodAt(start: number, now: number): { start: number; end: numb
   return { start: monthsAfter(start, period), end: monthsAfter(start, period + 1) };
 }
 
-/** The billing periods that are over at `now`, newest first, `most` of them at most. */
-export function earlierPeriods(start: number, now: number, most: number) {
+/** The billing periods that are over at `now`, newest first, `maxPeriods` of them at most. */
+export function earlierPeriods(start: number, now: number, maxPeriods: number) {
   const periods: Array<{ start: number; end: number }> = [];
   let period = periodAt(start, now);
-  while (period.start > start && periods.length < most) {
+  while (period.start > start && periods.length < maxPeriods) {
     period = periodAt(start, period.start - 1);
     periods.push(period);
   }

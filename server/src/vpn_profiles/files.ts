@@ -31,21 +31,23 @@ export interface ServerProfile {
 /** The files for these servers, a format where there is something in it. Those for Windows and NetworkManager hold no password. */
 export function profileFiles(login: string, servers: readonly ServerProfile[]): ProfileFile[] {
   const ikev2 = servers.filter(({ services }) => services.includes('vpn-ikev2'));
-  const both = servers.filter((one) => hasIkev2(one) || one.services.includes('vpn-l2tp'));
+  const both = servers.filter(
+    (profile) => hasIkev2(profile) || profile.services.includes('vpn-l2tp'),
+  );
   const file = (
     format: ProfileFile['format'],
     ending: string,
-    write: (login: string, some: readonly ServerProfile[]) => string,
-    some: readonly ServerProfile[],
+    write: (login: string, selected: readonly ServerProfile[]) => string,
+    selected: readonly ServerProfile[],
   ): ProfileFile[] => {
-    const name = `exitward${some.length === 1 ? `-${some[0]?.server}` : ''}.${ending}`;
-    return some.length === 0 ? [] : [{ format, name, content: write(login, some) }];
+    const name = `exitward${selected.length === 1 ? `-${selected[0]?.server}` : ''}.${ending}`;
+    return selected.length === 0 ? [] : [{ format, name, content: write(login, selected) }];
   };
   return [
     ...file('apple', 'mobileconfig', apple, both),
     ...file('windows', 'ps1', windows, both),
     // A file of the app holds one server.
-    ...ikev2.flatMap((one) => file('android', 'sswan', android, [one])),
+    ...ikev2.flatMap((profile) => file('android', 'sswan', android, [profile])),
     ...file('networkmanager', 'sh', networkManager, both),
     ...file('strongswan', 'conf', strongSwan, ikev2),
   ];
@@ -147,17 +149,17 @@ function windows(login: string, servers: readonly ServerProfile[]): string {
   const algorithms = Object.entries(words.windows)
     .map(([name, value]) => `-${name} ${value}`)
     .join(' ');
-  const connections = servers.map((one) => {
-    const added = `Remove-VpnConnection -Name ${ps(one.server)} -Force -ErrorAction SilentlyContinue
-Add-VpnConnection -Name ${ps(one.server)} -EncryptionLevel Required -RememberCredential -Force`;
-    if (!hasIkev2(one)) {
-      return `${added} -ServerAddress ${ps(one.exit_ip)} -TunnelType L2tp -L2tpPsk ${ps(one.shared_key ?? '')} -AuthenticationMethod MSChapv2
+  const connections = servers.map((profile) => {
+    const added = `Remove-VpnConnection -Name ${ps(profile.server)} -Force -ErrorAction SilentlyContinue
+Add-VpnConnection -Name ${ps(profile.server)} -EncryptionLevel Required -RememberCredential -Force`;
+    if (!hasIkev2(profile)) {
+      return `${added} -ServerAddress ${ps(profile.exit_ip)} -TunnelType L2tp -L2tpPsk ${ps(profile.shared_key ?? '')} -AuthenticationMethod MSChapv2
 `;
     }
-    const isFirst = one.exit_ip === one.exit_ips[0];
-    const dialled = ps(isFirst ? one.hostname : one.exit_ip);
+    const isFirst = profile.exit_ip === profile.exit_ips[0];
+    const dialled = ps(isFirst ? profile.hostname : profile.exit_ip);
     return `${isFirst ? '' : '# It dials an address: the certificate of the server must have it.\n'}${added} -ServerAddress ${dialled} -TunnelType Ikev2 -AuthenticationMethod Eap
-Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(one.server)} ${algorithms} -Force
+Set-VpnConnectionIPsecConfiguration -ConnectionName ${ps(profile.server)} ${algorithms} -Force
 `;
   });
   return `# Adds VPN connections, in place of those of the same name. Windows asks for the password when each connects first; the user name is:
@@ -175,17 +177,17 @@ function android(login: string, servers: readonly ServerProfile[]): string {
     'ike-proposal': words.strongswan.ike,
     'esp-proposal': words.strongswan.esp,
   }));
-  return profiles.map((one) => `${JSON.stringify(one, null, 2)}\n`).join('');
+  return profiles.map((profile) => `${JSON.stringify(profile, null, 2)}\n`).join('');
 }
 
 function networkManager(login: string, servers: readonly ServerProfile[]): string {
-  const connections = servers.map((one) => {
-    const { server, hostname, exit_ip, shared_key } = one;
+  const connections = servers.map((profile) => {
+    const { server, hostname, exit_ip, shared_key } = profile;
     // By its identifier: another connection may have the same name.
     const uuid = uuidOf('networkmanager', hostname, login).toLowerCase();
     const add = `nmcli connection delete uuid ${uuid} > /dev/null 2>&1 || :
 nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn-type`;
-    if (!hasIkev2(one)) {
+    if (!hasIkev2(profile)) {
       const data = `gateway = ${exit_ip}, user = ${login}, password-flags = 1, machine-auth-type = psk, ipsec-enabled = yes`;
       return `${add} l2tp vpn.data ${sh(data)} vpn.secrets ${sh(`ipsec-psk = ${shared_key}`)}\n`;
     }
@@ -218,11 +220,11 @@ ${connections.join('')}`;
 function strongSwan(login: string, servers: readonly ServerProfile[]): string {
   // A section's name takes no dot.
   const name = ({ server }: ServerProfile) =>
-    `exitward-${server.replace(/[^\w-]|_/g, (one) => `_${one.charCodeAt(0).toString(16)}`)}`;
+    `exitward-${server.replace(/[^\w-]|_/g, (character) => `_${character.charCodeAt(0).toString(16)}`)}`;
   const connections = servers.map(
-    (one) => `  ${name(one)} {
+    (profile) => `  ${name(profile)} {
     version = 2
-    remote_addrs = ${one.exit_ip}
+    remote_addrs = ${profile.exit_ip}
     vips = 0.0.0.0
     proposals = ${words.strongswan.ike}
     rekey_time = ${lifetimes.ike}m
@@ -232,10 +234,10 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
     }
     remote {
       auth = pubkey
-      id = ${quoted(one.hostname)}
+      id = ${quoted(profile.hostname)}
     }
     children {
-      ${name(one)} {
+      ${name(profile)} {
         remote_ts = 0.0.0.0/0
         esp_proposals = ${words.strongswan.esp}
         rekey_time = ${lifetimes.esp}m
@@ -245,10 +247,10 @@ function strongSwan(login: string, servers: readonly ServerProfile[]): string {
 `,
   );
   const secrets = servers.map(
-    (one) => `  eap-${name(one)} {
+    (profile) => `  eap-${name(profile)} {
     id-login = ${quoted(login)}
-    id-server = ${quoted(one.hostname)}
-    secret = ${quoted(one.password)}
+    id-server = ${quoted(profile.hostname)}
+    secret = ${quoted(profile.password)}
   }
 `,
   );
@@ -265,7 +267,7 @@ ${secrets.join('')}}
 
 function xml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-  return text.replace(/[&<>]/g, (one) => entities[one] ?? one);
+  return text.replace(/[&<>]/g, (character) => entities[character] ?? character);
 }
 
 function ps(text: string): string {

@@ -29,8 +29,8 @@ export async function signed(
   const algorithm = algorithmOf(createPrivateKey(key));
   if (!algorithm) return undefined;
   const chain = certificatesOf(cert.toString());
-  const [own] = chain as [Certificate];
-  const { issuer, serialNumber } = own;
+  const [certificate] = chain as [Certificate];
+  const { issuer, serialNumber } = certificate;
   const data = new SignedData({
     version: 1,
     encapContentInfo: new EncapsulatedContentInfo({
@@ -71,7 +71,7 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
 
 function certificatesOf(pem: string): Certificate[] {
   const each = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  return each.map((one) => Certificate.fromBER(bytes(new X509Certificate(one).raw)));
+  return each.map((block) => Certificate.fromBER(bytes(new X509Certificate(block).raw)));
 }
 
 function attribute(type: string, value: ObjectIdentifier | OctetString | UTCTime): Attribute {

@@ -101,7 +101,7 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
     const whose = name === undefined ? 'No server of the contract' : JSON.stringify(name);
     throw conflict(`${whose} has ${name === undefined ? 'a' : 'no'} VPN.`, { field: 'server' });
   }
-  const odd = vpns.find((one) => !one.exit_ips.includes(one.exit_ip));
+  const odd = vpns.find((vpn) => !vpn.exit_ips.includes(vpn.exit_ip));
   if (!odd) return vpns;
   throw conflict(
     `${odd.exit_ip} is no exit of the VPN of ${odd.server}; expected ${odd.exit_ips.join(' or ')}.`,
