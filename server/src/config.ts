@@ -90,7 +90,7 @@ export interface Config {
 }
 
 /** Each has a handful of time series, and is read whenever the metrics are. */
-const most_metrics_accounts = 200;
+const maxMetricsAccounts = 200;
 
 /**
  * Reads the settings (all in docs/configuration.md). An empty environment is fine.
@@ -146,8 +146,8 @@ export function readConfig(env: Environment): Config {
   const metricsAccounts = (): string[] => {
     const named = text('EXITWARD_METRICS_ACCOUNTS', '').split(',').filter(Boolean);
     const names = [...new Set(named.map((name) => name.trim()))];
-    if (names.length <= most_metrics_accounts) return names;
-    fault('EXITWARD_METRICS_ACCOUNTS', `at most ${most_metrics_accounts} names of accounts`);
+    if (names.length <= maxMetricsAccounts) return names;
+    fault('EXITWARD_METRICS_ACCOUNTS', `at most ${maxMetricsAccounts} names of accounts`);
     return [];
   };
   const acme = readAcme({

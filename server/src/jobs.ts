@@ -34,8 +34,8 @@ interface Job {
   purges: boolean;
   /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
   after_seconds?: (config: Config) => number;
-  /** Does one batch, of `most` records; returns how many it took. */
-  run: (tx: Transaction, most: number, ctx: Context) => Promise<number>;
+  /** Does one batch, of `maxRecords` records; returns how many it took. */
+  run: (tx: Transaction, maxRecords: number, ctx: Context) => Promise<number>;
 }
 
 /** Small batches: a sweep never holds other writers up for long. */
@@ -50,7 +50,7 @@ export const jobs: readonly Job[] = [
     purges: false,
     // A node could not acknowledge while no server was there to hear it.
     after_seconds: (config) => config.node_lost_seconds,
-    run: (tx, most, { config }) => sweepLostNodes(tx, config.node_lost_seconds, most),
+    run: (tx, maxRecords, { config }) => sweepLostNodes(tx, config.node_lost_seconds, maxRecords),
   },
   { name: 'sample nodes', every_seconds: 60, purges: false, run: sampleNodes },
   { name: 'purge history', every_seconds: 600, purges: true, run: purgeHistory },
@@ -61,7 +61,7 @@ export const jobs: readonly Job[] = [
     name: 'authlist proofs',
     every_seconds: 60,
     purges: false,
-    run: (tx, most, { config }) => sweepProofs(tx, most, config.authlist_proof),
+    run: (tx, maxRecords, { config }) => sweepProofs(tx, maxRecords, config.authlist_proof),
   },
   { name: 'purge overrides', every_seconds: 60, purges: true, run: purgeOverrides },
   { name: 'purge invitations', every_seconds: 3600, purges: true, run: purgeInvites },
@@ -80,7 +80,8 @@ export const jobs: readonly Job[] = [
     name: 'renew hashes',
     every_seconds: 15,
     purges: false,
-    run: (tx, most, { secrets, config }) => renewHashes(tx, most, secrets, config.keys_file),
+    run: (tx, maxRecords, { secrets, config }) =>
+      renewHashes(tx, maxRecords, secrets, config.keys_file),
   },
   { name: 'end removals', every_seconds: 600, purges: true, run: purgeRemoved },
   { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemovedEntries },
@@ -90,20 +91,22 @@ export const jobs: readonly Job[] = [
     name: 'purge usage journals',
     every_seconds: 600,
     purges: true,
-    run: (tx, most) => removeOldJournals(tx, tx.now - usage_journals_kept_seconds, most),
+    run: (tx, maxRecords) =>
+      removeOldJournals(tx, tx.now - usage_journals_kept_seconds, maxRecords),
   },
   {
     name: 'prune changes',
     every_seconds: 60,
     purges: true,
-    run: (tx, most, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, most),
+    run: (tx, maxRecords, { config }) =>
+      pruneChanges(tx, tx.now - config.changes_kept_seconds, maxRecords),
   },
   {
     name: 'purge audit',
     every_seconds: 3600,
     purges: true,
-    run: (tx, most, { config, db }) =>
-      removeOldAudit(tx, db.engine, tx.now - config.audit_kept_seconds, most),
+    run: (tx, maxRecords, { config, db }) =>
+      removeOldAudit(tx, db.engine, tx.now - config.audit_kept_seconds, maxRecords),
   },
 ];
 
@@ -173,9 +176,9 @@ async function newestTime(ctx: Context): Promise<number> {
 async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
   let all = 0;
   for (;;) {
-    const taken = await ctx.db.write(system, (tx) => job.run(tx, batch, ctx));
-    all += taken;
-    if (taken < batch || stopped()) return all;
+    const count = await ctx.db.write(system, (tx) => job.run(tx, batch, ctx));
+    all += count;
+    if (count < batch || stopped()) return all;
     // Others first: a large purge goes on beside the traffic.
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -234,9 +237,9 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
         ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });
         return;
       }
-      const taken = await work();
+      const count = await work();
       ctx.metrics.sweeps.inc({ job: name, outcome: 'ok' });
-      if (taken > 0) ctx.metrics.swept.inc({ job: name }, taken);
+      if (count > 0) ctx.metrics.swept.inc({ job: name }, count);
     } catch (error) {
       wellSince.set(name, ctx.clock.steady());
       ctx.metrics.sweeps.inc({ job: name, outcome: 'failed' });

@@ -232,7 +232,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   if (certificate) {
     ctx.certificate = () => certificate.status();
     ctx.signer = () => certificate.issued;
-    ctx.metrics.tellCertificate(() => certificate.status().not_after);
+    ctx.metrics.watchCertificate(() => certificate.status().not_after);
     certificate.showOn(withTls);
   }
   let metrics_url: string | undefined;

@@ -6,7 +6,7 @@ import { faultsByNode, listNodes, nodeLag } from './nodes/nodes.ts';
 import { periodUsage } from './usage/usage.ts';
 import { periodAt } from './values/periods.ts';
 
-const mostLagCounted = 10_000;
+const maxLagCounted = 10_000;
 
 /** A part that cannot be read stays as it was. */
 export async function refreshMetrics(ctx: Context): Promise<void> {
@@ -23,7 +23,7 @@ async function refreshNodes({ db, metrics }: Context): Promise<void> {
   const nodes = (await listNodes(db)).filter((node) => node.revoked_at === null);
   const faults = await faultsByNode(db);
   const lags = await Promise.all(
-    nodes.map((node) => nodeLag(db, node.server_id, node.applied_revision, mostLagCounted)),
+    nodes.map((node) => nodeLag(db, node.server_id, node.applied_revision, maxLagCounted)),
   );
   const { nodeLive, nodeSeen, streamLag, nodeFaults, nodeFaultsSince } = metrics;
   for (const gauge of [nodeLive, nodeSeen, streamLag, nodeFaults, nodeFaultsSince]) gauge.reset();
@@ -32,9 +32,9 @@ async function refreshNodes({ db, metrics }: Context): Promise<void> {
     nodeLive.set({ server, node }, live);
     nodeSeen.set({ server, node }, seen_at);
     streamLag.set({ server, node }, lags[at] as number);
-    for (const [kind, some] of Map.groupBy(faults.get(id) ?? [], ({ kind }) => kind)) {
-      nodeFaults.set({ server, node, kind }, some.length);
-      nodeFaultsSince.set({ server, node, kind }, Math.min(...some.map(({ since }) => since)));
+    for (const [kind, ofKind] of Map.groupBy(faults.get(id) ?? [], ({ kind }) => kind)) {
+      nodeFaults.set({ server, node, kind }, ofKind.length);
+      nodeFaultsSince.set({ server, node, kind }, Math.min(...ofKind.map(({ since }) => since)));
     }
   }
 }

@@ -16,8 +16,8 @@ export async function livesWithKeys(db: Reader): Promise<boolean> {
 
 /** Names the keys that this database lives with; null before its first start. */
 export async function keyIdOf(db: Reader): Promise<string | null> {
-  const known = await db.one<{ key_id: string | null }>('select key_id from network');
-  return known?.key_id ?? null;
+  const network = await db.one<{ key_id: string | null }>('select key_id from network');
+  return network?.key_id ?? null;
 }
 
 /**
@@ -27,16 +27,16 @@ export async function keyIdOf(db: Reader): Promise<string | null> {
  */
 export async function ensureNetwork(ctx: Context): Promise<void> {
   const { key_id } = ctx.secrets;
-  const known = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
-  if (known?.key_id && known.key_id !== key_id) {
+  const network = await ctx.db.one<{ key_id: string | null }>('select key_id from network');
+  if (network?.key_id && network.key_id !== key_id) {
     throw new Error(
       `The keys file ${ctx.config.keys_file} is not the one that this database was used with; move it away and restore the right one by "exitward keys restore", or set EXITWARD_KEYS_FILE.`,
     );
   }
-  await ctx.db.write(system, (tx) => ensureSigningKeys(tx, ctx.secrets, known?.key_id != null));
+  await ctx.db.write(system, (tx) => ensureSigningKeys(tx, ctx.secrets, network?.key_id != null));
   await requireActiveKey(ctx);
   await useHashKeys(ctx.db, ctx.secrets, ctx.config.keys_file);
-  if (known?.key_id) return;
+  if (network?.key_id) return;
   await ctx.db.write(system, async (tx) => {
     const row = await tx.one<{ key_id: string | null }>('select key_id from network');
     if (row?.key_id) return;

@@ -73,10 +73,10 @@ export function storeResponse(
 }
 
 /** Forgets responses older than a day, a batch at a time. */
-export function purgeStoredResponses(tx: Transaction, most: number): Promise<number> {
+export function purgeStoredResponses(tx: Transaction, maxResponses: number): Promise<number> {
   return tx.run(
     `delete from idempotency_keys where (account_id, key) in
      (select account_id, key from idempotency_keys where at <= $1 limit $2)`,
-    [tx.now - kept_seconds, most],
+    [tx.now - kept_seconds, maxResponses],
   );
 }

@@ -11,13 +11,13 @@ export const packageFolder = dirname(file);
 
 export const version = written;
 
-/** Less than 0 where `one` is older. By their numbers; what is behind them does not count. */
-export function compareVersions(one: string, other: string): number {
-  const [ones, others] = [one, other].map((text) =>
+/** Less than 0 where `a` is older. By their numbers; what is behind them does not count. */
+export function compareVersions(a: string, b: string): number {
+  const [partsOfA, partsOfB] = [a, b].map((text) =>
     text.split(/[.+-]/).map((part) => Number(part) || 0),
   );
   for (const at of [0, 1, 2]) {
-    const difference = (ones?.[at] ?? 0) - (others?.[at] ?? 0);
+    const difference = (partsOfA?.[at] ?? 0) - (partsOfB?.[at] ?? 0);
     if (difference !== 0) return difference;
   }
   return 0;

@@ -243,8 +243,8 @@ export async function evaluateLimit(tx: Transaction, account: Account): Promise<
 }
 
 /** Evaluates accounts anew whose billing period over the limit has ended, a batch at a time. Returns how many. */
-export async function sweepLimits(tx: Transaction, most: number): Promise<number> {
-  const accounts = await store.overLimit(tx, tx.now, most);
+export async function sweepLimits(tx: Transaction, maxAccounts: number): Promise<number> {
+  const accounts = await store.overLimit(tx, tx.now, maxAccounts);
   for (const account of accounts) await evaluateLimit(tx, account);
   return accounts.length;
 }

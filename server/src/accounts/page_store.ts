@@ -49,9 +49,9 @@ export function accountPageSlices(
   page: PageAsked<AccountSort>,
   now: number,
 ): AsyncGenerator<PageSlice<AccountRow>, void, void> {
-  const found = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
+  const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
     and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
-  const isAsked = search !== '' || state !== undefined || ends_before > 0;
+  const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
     slices: (rows: number) => idSlices(db, 'accounts', rows),
     row: 'a',
@@ -60,9 +60,9 @@ export function accountPageSlices(
     joins: '',
     // All are on the list; states and usage are as of the time.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
-    asked: isAsked
+    asked: isFiltered
       ? {
-          sql: state ? `${found} and ${states[state]}` : found,
+          sql: state ? `${matches} and ${states[state]}` : matches,
           values: [containing(search), ends_before],
         }
       : undefined,

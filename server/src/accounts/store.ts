@@ -48,8 +48,8 @@ export function findByName(db: Reader, name: string): Promise<AccountRow | undef
 }
 
 /** A page of accounts in the order of their names. */
-export function pageOfAccounts(db: Reader, after: string, most: number): Promise<AccountRow[]> {
-  return db.all('select * from accounts where name > $1 order by name limit $2', [after, most]);
+export function pageOfAccounts(db: Reader, after: string, maxRows: number): Promise<AccountRow[]> {
+  return db.all('select * from accounts where name > $1 order by name limit $2', [after, maxRows]);
 }
 
 /** False when the name is taken. */
@@ -62,11 +62,11 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
 }
 
 /** The accounts that have a port scheme: the first of them, by name, and how many there are. */
-export async function accountsOnScheme(db: Reader, port_scheme_id: number, most: number) {
+export async function accountsOnScheme(db: Reader, port_scheme_id: number, maxNamed: number) {
   const rows = await db.all<{ name: string; all_of_them: number }>(
     `select name, count(*) over () as all_of_them from accounts
      where port_scheme_id = $1 order by name limit $2`,
-    [port_scheme_id, most],
+    [port_scheme_id, maxNamed],
   );
   return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
 }
@@ -88,9 +88,9 @@ export async function serversWithoutScheme(
 }
 
 /** Accounts over the limit of a billing period that has ended. */
-export function overLimit(db: Reader, now: number, most: number): Promise<AccountRow[]> {
+export function overLimit(db: Reader, now: number, maxRows: number): Promise<AccountRow[]> {
   return db.all(
     'select * from accounts where over_limit = 1 and over_until <= $1 order by over_until limit $2',
-    [now, most],
+    [now, maxRows],
   );
 }

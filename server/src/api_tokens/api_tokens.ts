@@ -29,14 +29,14 @@ export async function requireApiToken(
   return token;
 }
 
-/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name, or `most` of them. */
+/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name, or `maxTokens` of them. */
 export async function createApiToken(
   tx: Transaction,
   secrets: Secrets,
   viewable: boolean,
   account: { id: number },
   body: { name: string; read_only?: boolean | undefined; expiry?: number | undefined },
-  most = Number.POSITIVE_INFINITY,
+  maxTokens = Number.POSITIVE_INFINITY,
 ): Promise<{ token: ApiToken; text: string }> {
   if (body.expiry !== undefined) checkExpiry(body.expiry, tx.now);
   const others = await store.listApiTokens(tx, account.id);
@@ -46,8 +46,8 @@ export async function createApiToken(
       field: 'name',
     });
   }
-  if (others.length >= most) {
-    throw conflict(`an account may have ${most} API tokens; revoke one first.`, {
+  if (others.length >= maxTokens) {
+    throw conflict(`an account may have ${maxTokens} API tokens; revoke one first.`, {
       code: 'list_full',
       field: 'name',
     });

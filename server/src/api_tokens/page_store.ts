@@ -43,9 +43,9 @@ export function tokenPageSlices(
   page: PageAsked<TokenSort>,
   now: number,
 ): AsyncGenerator<PageSlice<ApiTokenRow>, void, void> {
-  const found = `($5 = '' or lower(t.name) like $5 escape '\\')
+  const matches = `($5 = '' or lower(t.name) like $5 escape '\\')
     and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
-  const isAsked = search !== '' || state !== undefined || ends_before > 0;
+  const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
     slices: (rows: number) => idSlices(db, 'api_tokens', rows, account_id),
     row: 't',
@@ -56,9 +56,9 @@ export function tokenPageSlices(
       sql: 't.account_id = $3 and cast($4 as bigint) is not null',
       values: [account_id, now],
     },
-    asked: isAsked
+    asked: isFiltered
       ? {
-          sql: state ? `${found} and ${states[state]}` : found,
+          sql: state ? `${matches} and ${states[state]}` : matches,
           values: [containing(search), ends_before],
         }
       : undefined,

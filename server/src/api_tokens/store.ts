@@ -79,8 +79,8 @@ export async function findMany(db: Reader, account_id: number, ids: readonly num
   const find = await findByKeys<ApiTokenRow>(
     ids.map((id): Key => [account_id, id]),
     (row) => [row.account_id, row.id],
-    (some) => {
-      const { list, values } = listOfKeys(some);
+    (keys) => {
+      const { list, values } = listOfKeys(keys);
       return db.all(`select * from api_tokens where (account_id, id) in ${list}`, values);
     },
   );

@@ -77,15 +77,15 @@ function compare(file: string, restored: string, sameSchema: boolean) {
     const names = tablesOf(before).filter((name) => !changedByRestore.has(name));
     let rows = 0;
     for (const name of names) {
-      const [expected, found] = [summaryOf(before, name), summaryOf(after, name)];
+      const [expected, actual] = [summaryOf(before, name), summaryOf(after, name)];
       rows += expected.rows;
-      if (expected.rows !== found.rows) {
+      if (expected.rows !== actual.rows) {
         throw new Error(
-          `${file} cannot be restored whole: of ${expected.rows} rows of ${name} there are ${found.rows}.`,
+          `${file} cannot be restored whole: of ${expected.rows} rows of ${name} there are ${actual.rows}.`,
         );
       }
       // A migration may have given the rows further columns.
-      if (sameSchema && expected.sha256 !== found.sha256) {
+      if (sameSchema && expected.sha256 !== actual.sha256) {
         throw new Error(`${file} cannot be restored whole: rows of ${name} differ.`);
       }
     }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Databases, files, listeners, the log, what the runtime itself opens, and connections while they are refused. */
-const mostOwn = 128;
+const maxOtherDescriptors = 128;
 /** Where the limit cannot be read: that of most systems. */
 const usual = 1024;
 
@@ -20,5 +20,5 @@ export function descriptorLimit(): number {
 
 /** The connections that fit in the limit beside all else. */
 export function connectionsWithin(limit: number): number {
-  return limit - Math.min(mostOwn, Math.floor(limit / 2));
+  return limit - Math.min(maxOtherDescriptors, Math.floor(limit / 2));
 }

@@ -29,12 +29,12 @@ export function fullDiskFault(
 }
 
 /** Less than a page or two is as good as none. */
-const least_bytes = 16_384;
+const minFreeBytes = 16_384;
 
 function hasNoSpace(folder: string): boolean {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(folder);
-    return bavail * bsize < least_bytes || (files > 0 && ffree === 0);
+    return bavail * bsize < minFreeBytes || (files > 0 && ffree === 0);
   } catch {
     return false;
   }

@@ -7,19 +7,20 @@ interface Piece extends Waiter {
 
 /** Pieces of one kind, each of them small. Keys (accounts, nodes) have their turns, so that one with many holds up no other. */
 export class Pace {
-  readonly #most: number;
+  readonly #maxPerTurn: number;
   readonly #waiting = new Turns<Piece>();
   /** How many may still begin in this turn. */
-  #left: number;
+  #remaining: number;
 
-  constructor(most_in_a_turn: number) {
-    this.#most = most_in_a_turn;
-    this.#left = most_in_a_turn;
+  constructor(piecesPerTurn: number) {
+    this.#maxPerTurn = piecesPerTurn;
+    this.#remaining = piecesPerTurn;
   }
 
   /** Begins a piece, which does not throw: at once where this turn has had few, else in a later one. */
   run(key: string, begin: () => void): void {
-    if (this.#left === this.#most && this.#waiting.size === 0) setImmediate(this.#nextTurn);
+    if (this.#remaining === this.#maxPerTurn && this.#waiting.size === 0)
+      setImmediate(this.#nextTurn);
     this.#waiting.push({ key, begin });
     this.#beginSome();
   }
@@ -30,16 +31,16 @@ export class Pace {
   }
 
   #beginSome(): void {
-    while (this.#left > 0) {
+    while (this.#remaining > 0) {
       const piece = this.#waiting.take();
       if (!piece) return;
-      this.#left -= 1;
+      this.#remaining -= 1;
       piece.begin();
     }
   }
 
   readonly #nextTurn = () => {
-    this.#left = this.#most;
+    this.#remaining = this.#maxPerTurn;
     // Node looks for what has come between two of these, not between the pieces of one.
     if (this.#waiting.size > 0) setImmediate(this.#nextTurn);
     this.#beginSome();

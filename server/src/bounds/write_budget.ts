@@ -32,9 +32,9 @@ export class WriteBudget {
   /** Those of the day. Grows with the accounts, which operators choose. */
   #spent = new Map<number, Spent>();
 
-  constructor(most: { writes_per_day: number; idempotency_keys_per_day: number }) {
-    this.#writes_per_day = most.writes_per_day;
-    this.#keys_per_day = most.idempotency_keys_per_day;
+  constructor(limits: { writes_per_day: number; idempotency_keys_per_day: number }) {
+    this.#writes_per_day = limits.writes_per_day;
+    this.#keys_per_day = limits.idempotency_keys_per_day;
   }
 
   /**
@@ -85,9 +85,9 @@ export class WriteBudget {
         `Idempotency-Key: the account has used the ${this.#keys_per_day} keys that it may use on a day; nothing was done. Requests without a key still pass.`,
       );
     }
-    const kept = is_kept ? 1 : 0;
+    const storedKeys = is_kept ? 1 : 0;
     spent.writes += amount;
-    spent.kept += kept;
+    spent.kept += storedKeys;
     const countOfUser = (more: number) => {
       if (user_id === undefined) return;
       spent.of_users.set(user_id, (spent.of_users.get(user_id) ?? 0) + more);
@@ -95,7 +95,7 @@ export class WriteBudget {
     countOfUser(amount);
     return () => {
       spent.writes -= amount;
-      spent.kept -= kept;
+      spent.kept -= storedKeys;
       countOfUser(-amount);
     };
   }

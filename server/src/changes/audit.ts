@@ -51,14 +51,14 @@ export async function removeOldAudit(
   tx: Transaction,
   engine: Engine,
   older_than: number,
-  most: number,
+  maxRecords: number,
 ): Promise<number> {
   const tables = engine === 'sqlite' ? ['audit'] : ['audit_before', 'audit_rest'];
   let all = 0;
   for (const table of tables) {
     all += await tx.run(
       `delete from ${table} where id in (select id from (select id, at from ${table} order by id limit $2) a where at < $1)`,
-      [older_than, most - all],
+      [older_than, maxRecords - all],
     );
   }
   return all;
@@ -100,19 +100,19 @@ const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: 
  * that it can have more: those far below the bound cost nothing.
  */
 export class AuditBound {
-  readonly #most: number;
+  readonly #maxRecords: number;
   /** By account: the id of the log from which on it can have more. */
   readonly #look_at = new Map<number, number>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxRecords: number) {
+    this.#maxRecords = maxRecords;
   }
 
   /** Removes what is too much, and returns how many records that were. Walks and removes in slices, beside the traffic. */
   async look(db: Log, stopped = () => false): Promise<number> {
     const newest = await lastId(db, 0, 'audit');
     const first = await db.one<{ id: number | null }>('select min(id) as id from audit');
-    const unknown = (first?.id ?? newest) + this.#most;
+    const unknown = (first?.id ?? newest) + this.#maxRecords;
     if (newest < unknown) return 0;
     let all = 0;
     for (let account_id = 0; ; ) {
@@ -124,16 +124,17 @@ export class AuditBound {
       account_id = next.account_id;
       if (newest < (this.#look_at.get(account_id) ?? unknown)) continue;
       const { oldest, count } = await this.#newestOf(db, account_id, newest);
-      this.#look_at.set(account_id, newest + this.#most - count + 1);
-      if (count === this.#most) all += await this.#removeBefore(db, account_id, oldest, stopped);
+      this.#look_at.set(account_id, newest + this.#maxRecords - count + 1);
+      if (count === this.#maxRecords)
+        all += await this.#removeBefore(db, account_id, oldest, stopped);
     }
   }
 
-  /** How many records an account has up to the newest, `most` of them at most, and the oldest of these. */
+  /** How many records an account has up to the newest, `maxRecords` of them at most, and the oldest of these. */
   async #newestOf(db: Log, account_id: number, newest: number) {
     let oldest = newest + 1;
-    for (let count = 0; count < this.#most; ) {
-      const slice = Math.min(walked, this.#most - count);
+    for (let count = 0; count < this.#maxRecords; ) {
+      const slice = Math.min(walked, this.#maxRecords - count);
       const row = await db.one<{ oldest: number | null; count: number }>(
         `select min(id) as oldest, count(*) as count
          from (select id from audit where account_id = $1 and id < $2 order by id desc limit $3) a`,
@@ -144,19 +145,19 @@ export class AuditBound {
       if (!row || row.count < slice) return { oldest, count };
       await turn();
     }
-    return { oldest, count: this.#most };
+    return { oldest, count: this.#maxRecords };
   }
 
   async #removeBefore(db: Log, account_id: number, oldest: number, stopped: () => boolean) {
     for (let all = 0; ; ) {
-      const some = await db.write(system, (tx) =>
+      const count = await db.write(system, (tx) =>
         tx.run(
           'delete from audit where id in (select id from audit where account_id = $1 and id < $2 order by id limit $3)',
           [account_id, oldest, removed],
         ),
       );
-      all += some;
-      if (some < removed || stopped()) return all;
+      all += count;
+      if (count < removed || stopped()) return all;
       await turn();
     }
   }

@@ -10,7 +10,7 @@ export interface Erased {
   pseudonym: string;
 }
 
-type Told = Record<string, unknown>;
+type Fields = Record<string, unknown>;
 
 /** Actions whose target is a user, by name. */
 const ofUser = /^(user|proxy_token|session|password|second_factor)\./;
@@ -42,13 +42,13 @@ export function withoutPerson(record: AuditRecord, erased: Erased): Partial<Audi
 
 function replace(value: unknown, { user_id, name, pseudonym }: Erased, isTarget: boolean): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const told = value as Told;
-  const isNamed = told.user === name;
+  const fields = value as Fields;
+  const isNamed = fields.user === name;
   const isOwn =
     isNamed ||
-    told.user === user_id ||
-    told.user_id === user_id ||
-    (isTarget && told.name === name);
+    fields.user === user_id ||
+    fields.user_id === user_id ||
+    (isTarget && fields.name === name);
   if (!isOwn) return value;
   const personal = [
     'name',
@@ -60,6 +60,6 @@ function replace(value: unknown, { user_id, name, pseudonym }: Erased, isTarget:
     ...(isNamed ? ['user'] : []),
   ];
   return Object.fromEntries(
-    Object.entries(told).map(([key, one]) => [key, personal.includes(key) ? pseudonym : one]),
+    Object.entries(fields).map(([key, field]) => [key, personal.includes(key) ? pseudonym : field]),
   );
 }

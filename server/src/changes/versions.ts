@@ -68,7 +68,7 @@ function byAccount(rows: VersionRow[]): Map<number, VersionRow> {
 class DataVersionReader implements VersionReader {
   readonly #db: Database;
   readonly #version: () => number;
-  readonly #known = new Map<number, CurrentVersions>();
+  readonly #versions = new Map<number, CurrentVersions>();
   #knownAt = -1;
 
   constructor(db: Database, version: () => number) {
@@ -84,17 +84,17 @@ class DataVersionReader implements VersionReader {
       return Promise.reject(error);
     }
     if (version !== this.#knownAt) {
-      this.#known.clear();
+      this.#versions.clear();
       this.#knownAt = version;
     }
-    return this.#known.get(account_id) ?? this.#load(account_id, version);
+    return this.#versions.get(account_id) ?? this.#load(account_id, version);
   }
   async #load(account_id: number, version: number): Promise<CurrentVersions> {
     const versions = toVersions(
       byAccount(await this.#db.all<VersionRow>(sqlForOne, [account_id])),
       account_id,
     );
-    if (version === this.#knownAt) this.#known.set(account_id, versions);
+    if (version === this.#knownAt) this.#versions.set(account_id, versions);
     return versions;
   }
 }
@@ -122,17 +122,17 @@ class BatchedReader implements VersionReader {
   }
   async #ask(): Promise<void> {
     while (this.#waiting.size > 0) {
-      const asked = this.#waiting;
+      const batch = this.#waiting;
       this.#waiting = new Map();
       try {
-        const ids = `{${Array.from(asked.keys()).join(',')}}`;
+        const ids = `{${Array.from(batch.keys()).join(',')}}`;
         const rows = byAccount(await this.#db.all<VersionRow>(sqlForMany, [ids]));
-        for (const [id, waiters] of asked) {
+        for (const [id, waiters] of batch) {
           const versions = toVersions(rows, id);
           for (const waiter of waiters) waiter.resolve(versions);
         }
       } catch (error) {
-        for (const waiters of asked.values()) for (const waiter of waiters) waiter.reject(error);
+        for (const waiters of batch.values()) for (const waiter of waiters) waiter.reject(error);
       }
     }
     this.#asking = false;

@@ -92,11 +92,11 @@ export async function setContractServer(
   field?: string,
 ): Promise<void> {
   const before = await store.findContractServer(tx, account.id, server.id);
-  const known = before ?? (await store.takeKeptLimit(tx, account.id, server.id));
+  const earlier = before ?? (await store.takeKeptLimit(tx, account.id, server.id));
   const row: store.ContractServerRow = {
     account_id: account.id,
     server_id: server.id,
-    limit_bytes: limit_bytes === undefined ? (known?.limit_bytes ?? null) : limit_bytes,
+    limit_bytes: limit_bytes === undefined ? (earlier?.limit_bytes ?? null) : limit_bytes,
     over_limit: 0,
     over_until: 0,
     added_at: before?.added_at ?? tx.now,
@@ -189,8 +189,8 @@ export async function bytesLeft(
   const { total, byServer } = await periodUsage(tx, account.id, start);
   const row = await store.findContractServer(tx, account.id, server_id);
   // A server's own limit counts with detailed server billing.
-  const own = account.detailed_billing === 1 ? row?.limit_bytes : undefined;
-  const ownLeft = (own ?? Number.MAX_SAFE_INTEGER) - (byServer.get(server_id) ?? 0);
+  const serverLimit = account.detailed_billing === 1 ? row?.limit_bytes : undefined;
+  const ownLeft = (serverLimit ?? Number.MAX_SAFE_INTEGER) - (byServer.get(server_id) ?? 0);
   const left_bytes = Math.max(0, Math.min(account.limit_bytes - total, ownLeft));
   return { account: account.id, left_bytes, until: end };
 }
@@ -211,8 +211,8 @@ export async function evaluateServerLimit(
 }
 
 /** Evaluates contract servers anew whose billing period over their limit has ended, a batch at a time. Returns how many. */
-export async function sweepServerLimits(tx: Transaction, most: number): Promise<number> {
-  const rows = await store.overLimit(tx, tx.now, most);
+export async function sweepServerLimits(tx: Transaction, maxRows: number): Promise<number> {
+  const rows = await store.overLimit(tx, tx.now, maxRows);
   for (const row of rows) {
     await evaluateServerLimit(tx, await requireAccount(tx, row.account_id), row.server_id);
   }

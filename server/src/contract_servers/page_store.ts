@@ -51,7 +51,7 @@ const sorts = {
   // From the best, as the states stand in their list.
   state: [
     ofContract(
-      `case ${standing} ${standings.map((one, at) => `when '${one}' then ${at}`).join(' ')} end`,
+      `case ${standing} ${standings.map((state, at) => `when '${state}' then ${at}`).join(' ')} end`,
     ),
     '',
   ],
@@ -154,14 +154,14 @@ export function serverPageSlices(
     joins: `cross join ${asSeen} left join ${contract}`,
     columns,
     shown: { sql: views[view], values },
-    asked: askedIn(filter, 3 + values.length),
+    asked: conditionsOf(filter, 3 + values.length),
     sort,
   };
   return pageSlices(db, list, page);
 }
 
 /** The condition of a filter, whose values begin with `$first`. */
-function askedIn(filter: ServerFilter, first: number) {
+function conditionsOf(filter: ServerFilter, first: number) {
   const { search, searchedCountries = [], server, country, service, state, places } = filter;
   const values: Value[] = [];
   const given = (value: Value) => `$${first + values.push(value) - 1}`;
@@ -216,7 +216,7 @@ export function serverPlaces(
   fresh_after: number,
 ): Promise<ServerPlace[]> {
   const states = [...standings, 'others'].map(
-    (one) => `count(case when s.standing = '${one}' then 1 end) as ${one}`,
+    (state) => `count(case when s.standing = '${state}' then 1 end) as ${state}`,
   );
   return db.all(
     `select s.country, s.city, avg(s.latitude) as latitude, avg(s.longitude) as longitude,

@@ -125,9 +125,9 @@ export function keptLimits(db: Reader, account_id: number): Promise<KeptLimit[]>
 }
 
 /** Contract servers over their own limit in a billing period that has ended. */
-export function overLimit(db: Reader, now: number, most: number): Promise<ContractServerRow[]> {
+export function overLimit(db: Reader, now: number, maxRows: number): Promise<ContractServerRow[]> {
   return db.all(
     'select * from contract_servers where over_limit = 1 and over_until <= $1 order by over_until limit $2',
-    [now, most],
+    [now, maxRows],
   );
 }

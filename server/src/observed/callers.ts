@@ -17,7 +17,7 @@ interface Provable {
 const actor: Actor = { kind: 'system', name: 'authlist', address: '', request_id: '' };
 const batch = 500;
 /** An IPv6 network has addresses without end. Those that find no place call again. */
-const mostAddressesOfAccount = 256;
+const maxAddressesOfAccount = 256;
 
 export class Callers {
   #addresses = new Map<number, Set<string>>();
@@ -34,7 +34,7 @@ export class Callers {
       ofAccount = new Set();
       this.#addresses.set(account_id, ofAccount);
     }
-    if (ofAccount.size < mostAddressesOfAccount) ofAccount.add(ip);
+    if (ofAccount.size < maxAddressesOfAccount) ofAccount.add(ip);
   }
 
   /** Proves what the callers since the last look prove; writes only then. Where that fails, later calls will. */
@@ -45,9 +45,9 @@ export class Callers {
     this.#addresses = new Map();
     try {
       for (let at = 0; at < callers.length; at += batch) {
-        const some = callers.slice(at, at + batch);
-        if (!(await this.#provable.canProve(db, some))) continue;
-        await db.write(actor, (tx) => this.#provable.proveEntries(tx, some));
+        const slice = callers.slice(at, at + batch);
+        if (!(await this.#provable.canProve(db, slice))) continue;
+        await db.write(actor, (tx) => this.#provable.proveEntries(tx, slice));
       }
     } catch (error) {
       log.warn({ err: error }, 'authlist entries could not be proven by who called');

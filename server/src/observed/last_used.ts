@@ -74,13 +74,13 @@ export class LastUsed {
   }
 
   async write(ctx: { db: Database; log: Logger }): Promise<void> {
-    for (const one of [
+    for (const collector of [
       this.api_tokens,
       this.operator_tokens,
       this.sessions,
       this.authlist_entries,
     ]) {
-      await one.write(ctx);
+      await collector.write(ctx);
     }
   }
 }

@@ -132,7 +132,7 @@ export class Metrics {
   }
 
   /** Shows when the TLS certificate ends. */
-  tellCertificate(not_after: () => number): void {
+  watchCertificate(not_after: () => number): void {
     new Gauge({
       name: 'exitward_certificate_expiry_seconds',
       help: 'When the TLS certificate of this process ends, in epoch seconds.',

@@ -60,11 +60,11 @@ export async function searchAuditLog(
     below = await firstIdOf(db, until + skew_seconds);
   // Where every record is one of the page, no more are looked at than it has.
   const isNarrow = conditions.sql.length > (account_id === null ? 0 : 1);
-  const most = isNarrow ? walked : limit + 1;
+  const sliceRows = isNarrow ? walked : limit + 1;
   const records: NamedAuditRecord[] = [];
-  for (let left = slices; left > 0; left--) {
+  for (let remainingSlices = slices; remainingSlices > 0; remainingSlices--) {
     await turn();
-    const { oldest, isLast } = await auditSlice(db, account_id, below, most);
+    const { oldest, isLast } = await auditSlice(db, account_id, below, sliceRows);
     const wanted = limit + 1 - records.length;
     records.push(...(await auditWithin(db, conditions, Math.max(oldest, least), below, wanted)));
     if (records.length > limit) {
@@ -90,7 +90,7 @@ function conditionsOf(
   if (actor !== undefined) {
     sql.push(`(u.actor = ${place(actor)} or u.actor = a.name || '/' || ${place(actor)})`);
   }
-  if (actions) sql.push(`(${actions.map((one) => isOfAction(one, place)).join(' or ')})`);
+  if (actions) sql.push(`(${actions.map((action) => isOfAction(action, place)).join(' or ')})`);
   const text = shownText(engine, sees_all_addresses);
   // Both engines replace plain text: nothing in a word is a pattern.
   for (const word of words) sql.push(`replace(${text}, ${place(word)}, '') <> ${text}`);

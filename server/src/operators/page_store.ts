@@ -32,7 +32,7 @@ export function operatorTokenPageSlices(
   { search = '', state }: OperatorTokenFilter,
   page: PageAsked<OperatorTokenSort>,
 ): AsyncGenerator<PageSlice<OperatorTokenRow>, void, void> {
-  const found = "($3 = '' or lower(t.name) like $3 escape '\\')";
+  const matches = "($3 = '' or lower(t.name) like $3 escape '\\')";
   const sql = {
     slices: (rows: number) => idSlices(db, 'admin_tokens', rows),
     row: 't',
@@ -42,7 +42,7 @@ export function operatorTokenPageSlices(
     shown: { sql: '1 = 1', values: [] },
     asked:
       search !== '' || state
-        ? { sql: state ? `${found} and ${states[state]}` : found, values: [containing(search)] }
+        ? { sql: state ? `${matches} and ${states[state]}` : matches, values: [containing(search)] }
         : undefined,
     sort: sorts[page.sort],
   };

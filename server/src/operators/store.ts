@@ -118,20 +118,20 @@ export interface AuditConditions {
   values: readonly Value[];
 }
 
-/** The oldest of the next `most` records below an id, of one account or of all, and whether there are so many. */
+/** The oldest of the next `maxRows` records below an id, of one account or of all, and whether there are so many. */
 export async function auditSlice(
   db: Reader,
   account_id: number | null,
   before: number,
-  most: number,
+  maxRows: number,
 ): Promise<{ oldest: number; isLast: boolean }> {
   const ofAccount = account_id === null ? '' : 'account_id = $3 and';
   const row = await db.one<{ oldest: number | null; count: number }>(
     `select min(id) as oldest, count(*) as count
      from (select id from audit where ${ofAccount} id < $1 order by id desc limit $2) a`,
-    [before, most, ...(account_id === null ? [] : [account_id])],
+    [before, maxRows, ...(account_id === null ? [] : [account_id])],
   );
-  return { oldest: row?.oldest ?? before, isLast: (row?.count ?? 0) < most };
+  return { oldest: row?.oldest ?? before, isLast: (row?.count ?? 0) < maxRows };
 }
 
 /** The records of these ids that meet the conditions, newest first, at most so many. */
@@ -140,14 +140,14 @@ export function auditWithin(
   { sql, values }: AuditConditions,
   from: number,
   before: number,
-  most: number,
+  maxRecords: number,
 ): Promise<NamedAuditRecord[]> {
   const [first, last, limit] = [1, 2, 3].map((at) => `$${values.length + at}`);
   const where = [...sql, `u.id >= ${first}`, `u.id < ${last}`].join(' and ');
   return db.all(
     `select u.*, a.name as account from audit u left join accounts a on a.id = u.account_id
      where ${where} order by u.id desc limit ${limit}`,
-    [...values, from, before, most],
+    [...values, from, before, maxRecords],
   );
 }
 

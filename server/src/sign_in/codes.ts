@@ -88,6 +88,6 @@ export async function useCode(tx: Transaction, secrets: Secrets, code: string): 
 }
 
 /** Removes codes that are over. */
-export function purgeCodes(tx: Transaction, most: number): Promise<number> {
-  return store.purgeCodes(tx, tx.now, most);
+export function purgeCodes(tx: Transaction, maxCodes: number): Promise<number> {
+  return store.purgeCodes(tx, tx.now, maxCodes);
 }

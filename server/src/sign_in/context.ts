@@ -75,10 +75,10 @@ export function subjectsOf(
   account: string,
   user: string,
   { address }: Visitor,
-  known?: KnownBy,
+  knownBy?: KnownBy,
 ) {
-  const name = nameSubject(secrets, account, user, known);
-  return { name, all: known ? [name] : [name, ...addressSubjects(secrets, address)] };
+  const name = nameSubject(secrets, account, user, knownBy);
+  return { name, all: knownBy ? [name] : [name, ...addressSubjects(secrets, address)] };
 }
 
 /**
@@ -90,13 +90,13 @@ export async function tryPassword(
   visitor: Visitor,
   subjects: readonly Subject[],
   given: { account: string; user: string; password: string },
-  known: KnownBy | undefined,
+  knownBy: KnownBy | undefined,
 ): Promise<store.SignInRow | undefined> {
   // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the queue.
   await rejectIfThrottled(db, subjects, clock.now());
   await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   try {
-    const place = placeOf(visitor, given.account, known !== undefined);
+    const place = placeOf(visitor, given.account, knownBy !== undefined);
     return await inHashQueue(place, async () => {
       const row = await store.signInOf(db, given.account, given.user);
       const stored = row?.password ?? null;

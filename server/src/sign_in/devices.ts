@@ -38,7 +38,9 @@ export function deviceOf(
   const [, id = '', expiry = '', hash = ''] = token_format.exec(token) ?? [];
   if (owner.password === null || !(now < Number(expiry))) return undefined;
   const expected = secrets.hashesOf(boundText(owner, id, Number(expiry))).map(signature);
-  const isKnown = expected.some((one) => timingSafeEqual(Buffer.from(hash), Buffer.from(one)));
+  const isKnown = expected.some((candidate) =>
+    timingSafeEqual(Buffer.from(hash), Buffer.from(candidate)),
+  );
   return isKnown ? id : undefined;
 }
 

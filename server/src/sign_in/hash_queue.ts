@@ -17,17 +17,17 @@ interface Waiting {
   sendAway: (error: Error) => void;
 }
 
-const most_at_work = 2;
+const maxAtWork = 2;
 /** So many wait who are known, and as many others. */
-const most_waiting = 30;
-const most_waiting_of_one_prefix = 4;
+const maxWaiting = 30;
+const maxWaitingOfPrefix = 4;
 /** The known go first; behind so many of them comes one of the others. */
-const most_known_in_a_row = 3;
-const most_remembered = 10_000;
+const maxKnownInARow = 3;
+const maxRemembered = 10_000;
 let atWork = 0;
 let knownInARow = 0;
-const known: Waiting[] = [];
-const unknown: Waiting[] = [];
+const knownVisitors: Waiting[] = [];
+const unknownVisitors: Waiting[] = [];
 
 /**
  * Since which step each prefix and each account waits: the step of its first try, or of its last turn. Tries that are
@@ -42,7 +42,7 @@ const keysOf = ({ prefix, account, isKnown }: Place) =>
 function remember(key: string, its_step: number): void {
   since.delete(key);
   since.set(key, its_step);
-  if (since.size > most_remembered) since.delete(since.keys().next().value as string);
+  if (since.size > maxRemembered) since.delete(since.keys().next().value as string);
 }
 
 /** Negative when `a` goes before `b`: prefix and account both have to be due. */
@@ -50,7 +50,7 @@ function compare(a: Place, b: Place): number {
   const [[laterOfA, earlierOfA], [laterOfB, earlierOfB]] = [a, b].map((place) =>
     keysOf(place)
       .map((key) => since.get(key) ?? step)
-      .sort((one, other) => other - one),
+      .sort((a, b) => b - a),
   ) as [[number, number], [number, number]];
   return laterOfA - laterOfB || earlierOfA - earlierOfB;
 }
@@ -58,7 +58,7 @@ function compare(a: Place, b: Place): number {
 /** Runs `work` when its turn comes. Errors: 503 when too many wait who go before it. */
 export async function inHashQueue<T>(place: Place, work: () => Promise<T>): Promise<T> {
   for (const key of keysOf(place)) remember(key, since.get(key) ?? ++step);
-  if (atWork < most_at_work) {
+  if (atWork < maxAtWork) {
     atWork += 1;
     takeTurn(place);
   } else {
@@ -84,27 +84,27 @@ function takeTurn(place: Place): void {
 }
 
 /** Errors: 503. A waiting one that it goes before gives way to it where all places are taken. */
-function wait(one: Waiting): void {
-  const { place } = one;
-  const line = place.isKnown ? known : unknown;
+function wait(visitor: Waiting): void {
+  const { place } = visitor;
+  const line = place.isKnown ? knownVisitors : unknownVisitors;
   const ofPrefix = line.filter(({ place: { prefix } }) => prefix === place.prefix);
-  if (ofPrefix.length >= most_waiting_of_one_prefix) throw tooMany();
-  if (line.length >= most_waiting) {
+  if (ofPrefix.length >= maxWaitingOfPrefix) throw tooMany();
+  if (line.length >= maxWaiting) {
     const last = line.reduce((a, b) => (compare(a.place, b.place) > 0 ? a : b));
     if (compare(last.place, place) <= 0) throw tooMany();
     line.splice(line.indexOf(last), 1);
     last.sendAway(tooMany());
   }
-  line.push(one);
+  line.push(visitor);
 }
 
 const tooMany = () => unavailable('Too many are signing in at this moment; try again.', 2);
 
 function nextWaiting(): Waiting | undefined {
   const isForKnown =
-    known.length > 0 && (unknown.length === 0 || knownInARow < most_known_in_a_row);
+    knownVisitors.length > 0 && (unknownVisitors.length === 0 || knownInARow < maxKnownInARow);
   knownInARow = isForKnown ? knownInARow + 1 : 0;
-  const line = isForKnown ? known : unknown;
+  const line = isForKnown ? knownVisitors : unknownVisitors;
   if (line.length === 0) return undefined;
   const next = line.reduce((a, b) => (compare(b.place, a.place) < 0 ? b : a));
   line.splice(line.indexOf(next), 1);

@@ -48,9 +48,9 @@ export async function confirmPassword(
   if ((await signInOfPerson(ctx.db, person, ctx.clock.now())).password === null) {
     throw conflict('you have no password yet; set one first.', { code: 'password_needed', field });
   }
-  const known = bySession(person);
-  const subjects = subjectsOf(ctx.secrets, account, user, visitor, known).all;
-  const right = await tryPassword(ctx, visitor, subjects, { account, user, password }, known);
+  const knownBy = bySession(person);
+  const subjects = subjectsOf(ctx.secrets, account, user, visitor, knownBy).all;
+  const right = await tryPassword(ctx, visitor, subjects, { account, user, password }, knownBy);
   if (!right) throw forbidden('is not right.', { code: 'wrong_password', field });
   await ctx.db.write(anonymous(visitor), (tx) => giveBackAttempt(tx, subjects));
   return right;

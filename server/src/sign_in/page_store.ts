@@ -52,10 +52,10 @@ export function userPageSlices(
   now: number,
 ): AsyncGenerator<PageSlice<User>, void, void> {
   const [sort, join] = sorts[page.sort];
-  const found = `cast($5 as bigint) is not null
+  const matches = `cast($5 as bigint) is not null
     and ($6 = '' or lower(u.name) like $6 escape '\\' or lower(u.display_name) like $6 escape '\\')`;
-  const asked = [found, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
-  const isAsked = search !== '' || asked.length > 1;
+  const conditions = [matches, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
+  const isFiltered = search !== '' || conditions.length > 1;
   const sql = {
     slices: (rows: number) => idSlices(db, 'users', rows, account_id),
     row: 'u',
@@ -66,7 +66,9 @@ export function userPageSlices(
       sql: 'u.account_id = $3 and (cast($4 as bigint) = 0 or u.id = cast($4 as bigint))',
       values: [account_id, only_user_id],
     },
-    asked: isAsked ? { sql: asked.join(' and '), values: [now, containing(search)] } : undefined,
+    asked: isFiltered
+      ? { sql: conditions.join(' and '), values: [now, containing(search)] }
+      : undefined,
     sort,
   };
   return pageSlices(db, sql, page);

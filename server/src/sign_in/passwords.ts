@@ -4,7 +4,7 @@ import { invalidField } from '../errors.ts';
 
 export const min_password_length = 12;
 export const max_password_length = 200;
-const least_different = 5;
+const minDifferentCharacters = 5;
 
 /** Errors: 400 for a new password that is too short, too long, or one of the first that are guessed. */
 export function checkPassword(password: string, user: { name: string; account: string }): void {
@@ -14,8 +14,8 @@ export function checkPassword(password: string, user: { name: string; account: s
   if (characters.length < min_password_length || characters.length > max_password_length) {
     throw reject(`expected ${min_password_length} to ${max_password_length} characters.`);
   }
-  if (new Set(characters).size < least_different) {
-    throw reject(`expected at least ${least_different} different characters.`);
+  if (new Set(characters).size < minDifferentCharacters) {
+    throw reject(`expected at least ${minDifferentCharacters} different characters.`);
   }
   for (const name of [user.name, user.account]) {
     if (text.toLowerCase().replaceAll(name.toLowerCase(), '').trim() === '') {

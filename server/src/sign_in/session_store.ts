@@ -139,26 +139,31 @@ export function removeSessionsOfUser(
   ]);
 }
 
-/** Leaves the newest `most` sessions of a user. */
+/** Leaves the newest `maxSessions` sessions of a user. */
 export function removeOldestSessions(
   tx: Transaction,
   account_id: number,
   user_id: number,
-  most: number,
+  maxSessions: number,
 ): Promise<number> {
   return tx.run(
     `delete from sessions where account_id = $1 and user_id = $2 and id <= (
        select id from sessions where account_id = $1 and user_id = $2 order by id desc limit 1 offset $3)`,
-    [account_id, user_id, most],
+    [account_id, user_id, maxSessions],
   );
 }
 
 /** Removes sessions that are over, were not used since `used_after`, or whose user is inactive. */
-export function sweepSessions(tx: Transaction, now: number, used_after: number, most: number) {
+export function sweepSessions(
+  tx: Transaction,
+  now: number,
+  used_after: number,
+  maxSessions: number,
+) {
   return tx.run(
     `delete from sessions where hash in (select s.hash from sessions s
        join users u on u.account_id = s.account_id and u.id = s.user_id
        where s.expiry <= $1 or s.seen_at <= $2 or u.active = 0 limit $3)`,
-    [now, used_after, most],
+    [now, used_after, maxSessions],
   );
 }

@@ -30,7 +30,7 @@ export interface NewSession {
 
 const longest_seconds = 30 * 86_400;
 export const idle_seconds = 7 * 86_400;
-const most_per_user = 50;
+const maxPerUser = 50;
 const longest_browser = 200;
 const token_format = /^[A-Za-z0-9_-]{43}$/;
 
@@ -105,7 +105,7 @@ export async function createSession(
   }
   const id = await nextId(tx, account_id, 'sessions');
   const token = randomBytes(32).toString('base64url');
-  await store.removeOldestSessions(tx, account_id, user_id, most_per_user - 1);
+  await store.removeOldestSessions(tx, account_id, user_id, maxPerUser - 1);
   await store.insertSession(tx, {
     account_id,
     id,
@@ -184,6 +184,6 @@ export async function endSessions(
 }
 
 /** Removes sessions that are over, and those of users who are inactive: they would hold again with them. */
-export function sweepSessions(tx: Transaction, most: number): Promise<number> {
-  return store.sweepSessions(tx, tx.now, tx.now - idle_seconds, most);
+export function sweepSessions(tx: Transaction, maxSessions: number): Promise<number> {
+  return store.sweepSessions(tx, tx.now, tx.now - idle_seconds, maxSessions);
 }

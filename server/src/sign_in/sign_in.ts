@@ -72,11 +72,11 @@ export async function signIn(
   given: { account: string; user: string; password: string; code?: string | undefined },
 ): Promise<SignedIn | 'totp'> {
   const { db, secrets } = ctx;
-  const known = await knownAs(ctx, visitor, given);
-  const subjects = subjectsOf(secrets, given.account, given.user, visitor, known);
+  const knownBy = await knownAs(ctx, visitor, given);
+  const subjects = subjectsOf(secrets, given.account, given.user, visitor, knownBy);
   const wrong = () =>
     unauthorized('account, user or password is not right.', 'Cookie', { code: 'wrong_password' });
-  const tried = await tryPassword(ctx, visitor, subjects.all, given, known);
+  const tried = await tryPassword(ctx, visitor, subjects.all, given, knownBy);
   if (!tried) throw wrong();
   return db.write(actorOf(tried, visitor), async (tx) => {
     const row = await store.signInById(tx, tried);
@@ -238,7 +238,7 @@ export async function signInFacts(db: Reader, users: readonly User[], now: numbe
   const find = await findByKeys<store.SignInFactsRow>(
     users.map(keyOf),
     ({ account_id, user_id }) => [account_id, user_id],
-    (some) => store.facts(db, some, now, now - idle_seconds),
+    (keys) => store.facts(db, keys, now, now - idle_seconds),
   );
   return (user: User): SignInFacts => {
     const row = find(...keyOf(user));

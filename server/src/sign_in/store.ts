@@ -190,10 +190,10 @@ export function removeCodesOf(tx: Transaction, { account_id, user_id }: UserIds)
   ]);
 }
 
-export function purgeCodes(tx: Transaction, now: number, most: number): Promise<number> {
+export function purgeCodes(tx: Transaction, now: number, maxCodes: number): Promise<number> {
   return tx.run(
     'delete from sign_in_codes where hash in (select hash from sign_in_codes where expiry <= $1 limit $2)',
-    [now, most],
+    [now, maxCodes],
   );
 }
 
@@ -232,10 +232,14 @@ export function removeAttempts(tx: Transaction, subject: string): Promise<number
   return tx.run('delete from sign_in_attempts where subject = $1', [subject]);
 }
 
-export function purgeAttempts(tx: Transaction, older_than: number, most: number): Promise<number> {
+export function purgeAttempts(
+  tx: Transaction,
+  older_than: number,
+  maxAttempts: number,
+): Promise<number> {
   return tx.run(
     `delete from sign_in_attempts where subject in
        (select subject from sign_in_attempts where at <= $1 limit $2)`,
-    [older_than, most],
+    [older_than, maxAttempts],
   );
 }

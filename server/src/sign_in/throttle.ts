@@ -21,9 +21,9 @@ export function nameSubject(
   secrets: Secrets,
   account: string,
   user: string,
-  known?: string,
+  knownBy?: string,
 ): Subject {
-  const names = known === undefined ? [account, user] : [account, user, known];
+  const names = knownBy === undefined ? [account, user] : [account, user, knownBy];
   return { key: secrets.hashToken(`attempts on ${JSON.stringify(names)}`), free: 5 };
 }
 
@@ -109,6 +109,6 @@ export async function clearAttempts(tx: Transaction, subject: Subject): Promise<
 }
 
 /** Removes counts that are forgotten: they make no attempt wait. */
-export function purgeAttempts(tx: Transaction, most: number): Promise<number> {
-  return store.purgeAttempts(tx, tx.now - forgotten_seconds, most);
+export function purgeAttempts(tx: Transaction, maxAttempts: number): Promise<number> {
+  return store.purgeAttempts(tx, tx.now - forgotten_seconds, maxAttempts);
 }

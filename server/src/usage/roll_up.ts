@@ -11,7 +11,7 @@ const system: Actor = { kind: 'system', name: 'usage', address: '', request_id: 
 
 type Usage = Reader & Pick<Database, 'write'>;
 
-interface Kept {
+interface Retention {
   /** How long hours are kept, and then days, both since their traffic; 0: for ever. */
   usage_hours_kept_seconds: number;
   usage_days_kept_seconds: number;
@@ -39,19 +39,19 @@ function dayOfBucket(contractStart: number, hour: number): number {
  */
 export class UsageRollUp {
   readonly #db: Usage;
-  readonly #kept: Kept;
+  readonly #retention: Retention;
   readonly #startOf: (account_id: number) => Promise<number>;
 
   /** `startOf` tells where the billing periods of an account begin, in epoch seconds. */
-  constructor(db: Usage, kept: Kept, startOf: (account_id: number) => Promise<number>) {
+  constructor(db: Usage, retention: Retention, startOf: (account_id: number) => Promise<number>) {
     this.#db = db;
-    this.#kept = kept;
+    this.#retention = retention;
     this.#startOf = startOf;
   }
 
   /** Rolls up and removes what is too old at `now`; returns how many rows that were. */
   async look(now: number, stopped = () => false): Promise<number> {
-    const { usage_hours_kept_seconds: hours, usage_days_kept_seconds: days } = this.#kept;
+    const { usage_hours_kept_seconds: hours, usage_days_kept_seconds: days } = this.#retention;
     let all = 0;
     if (hours > 0) {
       const before = dayOf(now - hours);
@@ -91,18 +91,18 @@ export class UsageRollUp {
 
   async #inSlices(stopped: () => boolean, work: (tx: Transaction) => Promise<number>) {
     for (let all = 0; ; await turn()) {
-      const some = await this.#db.write(system, work);
-      all += some;
-      if (some < slice || stopped()) return all;
+      const count = await this.#db.write(system, work);
+      all += count;
+      if (count < slice || stopped()) return all;
     }
   }
 }
 
 /** Moves a slice of an account's oldest hours; returns how many rows it took. */
 async function rollUp(tx: Transaction, account_id: number, start: number, before: number) {
-  const taken = await store.takeOldest(tx, account_id, before, slice);
+  const buckets = await store.takeOldest(tx, account_id, before, slice);
   const days = new Map<string, store.UsageBucket>();
-  for (const bucket of taken) {
+  for (const bucket of buckets) {
     const hour = dayOfBucket(start, bucket.hour);
     const key = `${hour} ${bucket.server_id} ${bucket.user_id}`;
     const sum = days.get(key);
@@ -112,5 +112,5 @@ async function rollUp(tx: Transaction, account_id: number, start: number, before
     } else days.set(key, { ...bucket, hour });
   }
   if (days.size > 0) await store.addDays(tx, Array.from(days.values()));
-  return taken.length;
+  return buckets.length;
 }

@@ -52,12 +52,12 @@ export async function takeOldest(
   tx: Transaction,
   account_id: number,
   before: number,
-  most: number,
+  maxBuckets: number,
 ): Promise<UsageBucket[]> {
   const rows = await tx.all<UsageBucket>(
     `select account_id, server_id, user_id, hour, up, down from usage_hours
      where account_id = $1 and hour < $2 order by hour, server_id, user_id limit $3`,
-    [account_id, before, most],
+    [account_id, before, maxBuckets],
   );
   const last = rows.at(-1);
   if (!last) return [];
@@ -77,13 +77,13 @@ export function removeOldest(
   table: keyof typeof aged,
   account_id: number,
   before: number,
-  most: number,
+  maxRows: number,
 ): Promise<number> {
   const key = `${aged[table]}, server_id${table === 'usage_days' ? ', user_id' : ''}`;
   return tx.run(
     `delete from ${table} where account_id = $1 and (${key}) in
      (select ${key} from ${table} where account_id = $1 and ${aged[table]} < $2 order by ${key} limit $3)`,
-    [account_id, before, most],
+    [account_id, before, maxRows],
   );
 }
 
@@ -272,15 +272,15 @@ function sumBetween(
 ): Promise<UsageSum[]> {
   const values: Value[] = [account_id, ...placed(after), ...placed(upTo)];
   const conditions: string[] = [];
-  const joined = (['server', 'user'] as const).filter((one) => {
-    const wanted = filter[one];
-    if (wanted !== undefined) conditions.push(`${names[one]} = $${values.push(wanted)}`);
-    return wanted !== undefined || by === one;
+  const joined = (['server', 'user'] as const).filter((dimension) => {
+    const wanted = filter[dimension];
+    if (wanted !== undefined) conditions.push(`${names[dimension]} = $${values.push(wanted)}`);
+    return wanted !== undefined || by === dimension;
   });
   const { key, by: columns } = groups[by];
   return db.all(
     `select ${key} as key, sum(cast(u.up as double precision)) as up, sum(cast(u.down as double precision)) as down
-     from ${bucketsBetween('<=')} ${joined.map((one) => joins[one]).join(' ')}
+     from ${bucketsBetween('<=')} ${joined.map((dimension) => joins[dimension]).join(' ')}
      ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
      group by ${columns}`,
     values,
@@ -290,11 +290,11 @@ function sumBetween(
 export function removeOldJournals(
   tx: Transaction,
   older_than: number,
-  most: number,
+  maxJournals: number,
 ): Promise<number> {
   return tx.run(
     `delete from usage_journals where (node_id, boot) in
      (select node_id, boot from usage_journals where at < $1 limit $2)`,
-    [older_than, most],
+    [older_than, maxJournals],
   );
 }

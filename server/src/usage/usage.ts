@@ -92,7 +92,7 @@ export async function periodTotals(db: Reader, periods: readonly Key[]) {
   const find = await findByKeys<store.PeriodTotal>(
     periods,
     ({ account_id, period_start }) => [account_id, period_start],
-    (some) => store.periodTotals(db, some),
+    (keys) => store.periodTotals(db, keys),
   );
   return (...period: Key) => safeBytes(find(...period)?.bytes ?? 0);
 }
@@ -130,5 +130,5 @@ export async function addUp(
       } else all.set(sum.key, sum);
     }
   }
-  return Array.from(all.values()).sort((one, other) => (one.key < other.key ? -1 : 1));
+  return Array.from(all.values()).sort((a, b) => (a.key < b.key ? -1 : 1));
 }

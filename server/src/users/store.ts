@@ -114,7 +114,7 @@ export async function changeName(tx: Transaction, row: UserRow, name: string): P
 }
 
 /** A statement takes no more values than this. */
-const mostPlaces = 1000;
+const maxValues = 1000;
 
 export interface UserNamed {
   account_id: number;
@@ -123,19 +123,19 @@ export interface UserNamed {
 
 /** Those of the users that exist; each is named once. */
 export async function existingUsers(db: Reader, named: UserNamed[]): Promise<UserNamed[]> {
-  const found: UserNamed[] = [];
-  const most = mostPlaces / 2;
-  for (let at = 0; at < named.length; at += most) {
-    const some = named.slice(at, at + most);
-    const rows = some.map(
+  const existing: UserNamed[] = [];
+  const maxUsers = maxValues / 2;
+  for (let at = 0; at < named.length; at += maxUsers) {
+    const slice = named.slice(at, at + maxUsers);
+    const rows = slice.map(
       (_, index) => `(cast($${2 * index + 1} as bigint), cast($${2 * index + 2} as bigint))`,
     );
-    found.push(
+    existing.push(
       ...(await db.all<UserNamed>(
         `select account_id, id as user_id from users where (account_id, id) in (values ${rows})`,
-        some.flatMap(({ account_id, user_id }) => [account_id, user_id]),
+        slice.flatMap(({ account_id, user_id }) => [account_id, user_id]),
       )),
     );
   }
-  return found;
+  return existing;
 }

@@ -68,7 +68,7 @@ export async function requireUsers(
   const find = await findByKeys<store.UserRow>(
     ids.map((id) => [account_id, id]),
     (user) => [user.account_id, user.id],
-    (some) => store.findUsers(db, some),
+    (keys) => store.findUsers(db, keys),
   );
   return ids.map((id, at) => {
     const user = find(account_id, id);
@@ -77,17 +77,17 @@ export async function requireUsers(
   });
 }
 
-/** Creates an active user. Errors: 409 when the account has one of that name, or `most` users. */
+/** Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users. */
 export async function createUser(
   tx: Transaction,
   account: Account,
   body: NewUser,
-  most = Number.POSITIVE_INFINITY,
+  maxUsers = Number.POSITIVE_INFINITY,
 ): Promise<store.UserRow> {
   const id = await nextId(tx, account.id, 'users');
-  // Ids begin at 1: up to `most` there is nothing to count.
-  if (id > most && (await store.countUsers(tx, account.id)) >= most) {
-    throw conflict(`an account may have ${most} users, inactive ones included.`, {
+  // Ids begin at 1: up to `maxUsers` there is nothing to count.
+  if (id > maxUsers && (await store.countUsers(tx, account.id)) >= maxUsers) {
+    throw conflict(`an account may have ${maxUsers} users, inactive ones included.`, {
       code: 'list_full',
       field: 'name',
     });
