@@ -1,4 +1,4 @@
-// Puts the audiences together: one app for each listener, with the parts that it serves.
+// Assembles an app for each listener, with the audiences that it serves.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
@@ -38,13 +38,13 @@ export interface Parts {
 export interface AppOptions {
   /** Certificate and key; without them plain HTTP. */
   tls?: TlsOptions | undefined;
-  /** Those of all listeners; without them this app has its own. */
+  /** Shared by all listeners; without them this app counts its own. */
   connections?: Connections;
-  /** Runs before the routes are added; the OpenAPI document is made this way. */
+  /** Runs before the routes are added, to make the OpenAPI document. */
   prepare?: (app: FastifyInstance) => Promise<void>;
 }
 
-/** Answers at once, or resolves when it has. */
+/** Answers before it returns, or resolves when it has answered. */
 type AsyncListener = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
 const bodyLimit = 64 * 1024;
@@ -87,7 +87,7 @@ export async function createApp(
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
-      // A path that cannot be read comes here without passing any hook.
+      // A path that cannot be parsed comes here without passing any hook.
       reply.headers(safetyHeaders(request as FastifyRequest));
       void rejectBrokenPath(account, request as FastifyRequest)
         .then(
@@ -97,7 +97,8 @@ export async function createApp(
         .catch(failed(ctx, reply.raw));
     },
     clientErrorHandler: clientErrorHandler(ctx, connections, nextRequestId),
-    // While the server stops, a request that still arrives on a connection with one in work is answered as always.
+    // While the server stops, a request on a connection that still has one in flight is answered as
+    // usual.
     return503OnClosing: false,
   });
   app.decorateRequest('session', null as never);
@@ -185,7 +186,7 @@ function listener(handle: RequestListener, request_seconds: number, { tls }: App
     headersTimeout: request_seconds * 800,
     connectionsCheckingInterval: request_seconds * 200,
     maxHeaderSize: 16 * 1024,
-    // The app rejects it, in JSON.
+    // The app itself rejects a missing Host header, in JSON.
     requireHostHeader: false,
   };
   const server = tls
@@ -195,12 +196,12 @@ function listener(handle: RequestListener, request_seconds: number, { tls }: App
       ) as unknown as Server)
     : createServer(limits, handle);
   server.keepAliveTimeout = 72_000;
-  // An expectation that we do not know may be ignored (RFC 9110, 10.1.1).
+  // An unknown expectation may be ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', handle);
   return server;
 }
 
-/** The only bodies are JSON; a DELETE may come with a content type and nothing in it. */
+/** Only JSON bodies are accepted. A DELETE may have a content type and no body. */
 function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
@@ -223,7 +224,7 @@ function safetyHeaders(request: FastifyRequest): Record<string, string> {
   };
 }
 
-/** For every audience: one Host, headers, metrics and the log. */
+/** For every audience: the check of Host, the headers, metrics and the log. */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
   if (ctx.config.trusted_proxies.length > 0) addAddressHook(app);
   app.addHook('onRequest', async (request, reply) => {
@@ -261,7 +262,7 @@ function loggedPrincipal({ session, person }: FastifyRequest) {
   return person ? { account: person.account_name, user: person.user_name } : {};
 }
 
-/** The last checks before the body is looked at, for every audience alike: 404, 405, 403. */
+/** The last checks before the body is read, for every audience: 404, 405, 403. */
 function addLastChecks(app: FastifyInstance, connections: Connections): void {
   app.addHook('onRequest', async (request) => {
     if (request.node) connections.keepForNode(request.raw.socket);
@@ -270,7 +271,7 @@ function addLastChecks(app: FastifyInstance, connections: Connections): void {
     if (allow) throw methodNotAllowed(methodOf(request), allow);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (request.headers['sec-fetch-site'] === 'cross-site' && !isRead) {
-      // Browsers send remembered Basic credentials along; another site must not use them.
+      // Browsers send remembered Basic credentials along; another site must not profit from them.
       throw forbidden('A web page of another site may not make changes here.');
     }
   });

@@ -1,4 +1,5 @@
-// The one clock. Nothing else in the server reads the time; tests hand in a clock that they move.
+// The one clock. Nothing else in the server reads the time; tests pass in a clock that they
+// control.
 
 export interface Clock {
   /** Wall clock, epoch seconds. */

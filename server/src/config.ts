@@ -1,4 +1,5 @@
-// Settings: environment in, a checked configuration out; every fault at once. Nothing else reads the environment.
+// Settings: reads the environment into a checked configuration and reports every fault at once.
+// Nothing else reads the environment.
 import { join, resolve } from 'node:path';
 import {
   type AcmeSettings,
@@ -19,26 +20,26 @@ import type { GeoipSource } from './values/geoip.ts';
 export interface Config {
   listen: ListenAddress;
   admin_listen: ListenAddress;
-  /** Same object as `listen` unless set: then agents have a listener of their own. */
+  /** The same object as `listen` unless set; then agents have their own listener. */
   node_listen: ListenAddress;
   metrics_listen: ListenAddress | undefined;
-  /** Names of the accounts that have metrics of their own. */
+  /** Names of the accounts that have their own metrics. */
   metrics_accounts: string[];
   /** Origin under which people reach the console, such as https://proxies.example. */
   public_url: string;
   /** Origin under which nodes reach their interface. */
   node_url: string;
   data_dir: string;
-  /** Holds packages of the agent that machines take when they are to become nodes; it need not be there. */
+  /** Folder of agent packages for machines that become nodes; it may be missing. */
   packages_dir: string;
   database_url: string;
   keys_file: string;
   admin_token_file: string;
-  /** The folder in which a container is given its secrets; all users of the container may read them. */
+  /** The folder in which a container gets its secrets; all users of the container may read them. */
   mounted_secrets: string | undefined;
   /** Undefined: the server makes no backups by itself. */
   backups: { folder: string; every_seconds: number; keep: number; verify: boolean } | undefined;
-  /** With ACME, the files that it keeps. */
+  /** With ACME, the files that it writes. */
   tls: { cert_file: string; key_file: string } | undefined;
   acme: AcmeSettings | undefined;
   tls_terminated: boolean;
@@ -46,9 +47,12 @@ export interface Config {
   variants: 'both' | 'current' | 'earlier';
   addresses: 'any' | 'public';
   api_tokens: 'viewable' | 'once';
-  /** The principals that put servers of the network on a contract: its own admins too, or the operator alone. */
+  /**
+   * The principals that may put servers of the network on a contract: its own admins too, or only
+   * the operator.
+   */
   contract_servers: 'account' | 'operator';
-  /** Whether an address must have asked for its authlist entry itself. */
+  /** Whether an authlist entry has to be verified by a call from its address. */
   authlist_proof: 'off' | 'prefer' | 'require';
   max_authlist_entries: number;
   max_overrides: number;
@@ -62,21 +66,21 @@ export interface Config {
   rate_limit_per_minute: number;
   health_stale_seconds: number;
   node_lost_seconds: number;
-  /** The bytes that a node may report, both ways, unless it has a bound of its own. */
+  /** Bytes per second that a node may report, in both directions, unless it has its own limit. */
   node_max_bytes_per_second: number;
-  /** In the order in which a provider's files are asked. */
+  /** In the order in which a provider's files are searched. */
   geoip: GeoipSource[];
   geofeed: 'public' | 'off';
   changes_kept_seconds: number;
   audit_kept_seconds: number;
-  /** 0: for ever. */
+  /** 0: forever. */
   usage_hours_kept_seconds: number;
-  /** 0: for ever. */
+  /** 0: forever. */
   usage_days_kept_seconds: number;
   audit_records_per_account: number;
   cache_bytes: number;
   max_connections: number;
-  /** Undefined: the usual bound, and none for loopback. */
+  /** Undefined: the default limit, and none for loopback. */
   max_connections_per_address: number | undefined;
   request_seconds: number;
   unread_seconds: number;
@@ -84,16 +88,16 @@ export interface Config {
   stop_seconds: number;
   log_level: string;
   log_requests: 'all' | 'changes';
-  /** Device and inode of the journal's stream, as systemd names them to what it starts. */
+  /** Device and inode of the journal's stream, which systemd passes to its services. */
   journal_stream: string | undefined;
   test_acknowledge_early: boolean;
 }
 
-/** Each has a handful of time series, and is read whenever the metrics are. */
+/** Each account has a handful of time series, and is read at each scrape. */
 const maxMetricsAccounts = 200;
 
 /**
- * Reads the settings (all in docs/configuration.md). An empty environment is fine.
+ * Reads the settings (all in docs/configuration.md). An empty environment is valid.
  * Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
@@ -111,7 +115,7 @@ export function readConfig(env: Environment): Config {
   const data_dir = resolve(text('EXITWARD_DATA_DIR', 'data'));
   const database_url = text('EXITWARD_DATABASE_URL', `sqlite:${resolve(data_dir, 'exitward.db')}`);
   if (!/^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(database_url)) {
-    // The value may hold a password: it is not repeated.
+    // The value may hold a password, so it is not repeated.
     faults.push(
       'EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.',
     );
@@ -173,7 +177,7 @@ export function readConfig(env: Environment): Config {
   const carryTokens = {
     EXITWARD_LISTEN: listen,
     EXITWARD_ADMIN_LISTEN: admin_listen,
-    // Named as the setting that it comes from.
+    // Named after the setting that it comes from.
     ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
   };
   const open = Object.entries(carryTokens).filter(([, { host }]) => !isLoopback(host));
@@ -265,7 +269,7 @@ export function readConfig(env: Environment): Config {
     geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
     changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
     audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
-    // A node may report usage that is 40 days old, and the contract tells of the last 30 days by hour.
+    // A node may report usage that is 40 days old, and the API shows the last 30 days by hour.
     usage_hours_kept_seconds: wholeOrNone(
       'EXITWARD_USAGE_HOURS_KEPT_SECONDS',
       92 * 86_400,
@@ -298,16 +302,16 @@ export function readConfig(env: Environment): Config {
 /** How the command line reaches a running server. */
 export interface OperatorAccess {
   admin_url: string;
-  /** Send the token over plain http to another machine, too. */
+  /** Send the token over plain http to another machine as well. */
   admin_insecure: boolean;
-  /** Undefined: it is in the file. */
+  /** Undefined: read it from the file. */
   admin_token: string | undefined;
   admin_token_file: string;
-  /** The folder in which a container is given its secrets; all users of the container may read them. */
+  /** The folder in which a container gets its secrets; all users of the container may read them. */
   mounted_secrets: string | undefined;
 }
 
-/** Reads the settings of the command line; the rest of the environment does not matter to it. */
+/** Reads the settings of the command line; it ignores the rest of the environment. */
 export function readOperatorAccess(env: Environment): OperatorAccess {
   const data_dir = env.EXITWARD_DATA_DIR || 'data';
   return {
@@ -319,7 +323,7 @@ export function readOperatorAccess(env: Environment): OperatorAccess {
   };
 }
 
-/** True for an address that only this machine reaches. */
+/** True for an address that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -1,4 +1,4 @@
-// The context that every request works with; tests hand in their own clock.
+// The context that every request works with; tests pass in their own clock.
 import type { Logger } from 'pino';
 import type { BackupSchedule } from './backups/schedule.ts';
 import type { WriteBudget } from './bounds/write_budget.ts';
@@ -25,7 +25,10 @@ export interface Context {
   install: Install;
   /** Null: no listener speaks TLS. */
   certificate: () => CertificateStatus | null;
-  /** The certificate and key that sign files for people; undefined: there is none that an authority issued. */
+  /**
+   * The certificate and key that sign files for people; undefined: no certificate of an authority
+   * exists.
+   */
   signer: () => Certificate | undefined;
   log: Logger;
   lastUsed: LastUsed;
@@ -34,9 +37,9 @@ export interface Context {
   /** Undefined: the server makes no backups by itself. */
   backups: BackupSchedule | undefined;
   /**
-   * Resolves when every live node that serves the account (on that one server, or on all of its
-   * servers when null) has applied the revision, when the seconds are over, or when the server stops.
-   * False, and at once: too many wait already.
+   * Resolves when every live node that serves the account has applied the revision, when the time
+   * is over, or when the server stops. `null` stands for all servers of the account.
+   * False, and at once: too many requests wait already.
    */
   whenApplied: (
     account_id: number,

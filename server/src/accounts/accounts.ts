@@ -1,4 +1,4 @@
-// Accounts: the contract with each customer, its state, and who may change it.
+// Accounts: the contract with each customer, its state, and the changes that it allows.
 import { createApiToken } from '../api_tokens/api_tokens.ts';
 import { audit } from '../changes/audit.ts';
 import { heldCount, nextId, recordChange } from '../changes/changes.ts';
@@ -11,8 +11,9 @@ import { periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
 /**
- * A customer: owns users, authlist entries, custom DNS entries and API tokens. Its contract says from when to
- * when it lasts, on which ports it is served, and how many bytes each billing period holds.
+ * A customer: owns users, authlist entries, custom DNS entries and API tokens. Its contract sets
+ * when it starts and expires, on which ports it is served, and how many bytes each billing period
+ * holds.
  */
 export type Account = store.AccountRow;
 export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
@@ -37,7 +38,7 @@ export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
 };
 
 const year_seconds = 365 * 86_400;
-/** The last moment that a calendar of four-digit years knows. Milliseconds lie far beyond it. */
+/** The last second of the year 9999. Times in milliseconds lie far beyond it. */
 const latest = 253_402_300_799;
 
 /** An account by id. Errors: 404. */
@@ -54,7 +55,7 @@ export async function requireAccountNamed(db: Reader, name: string): Promise<Acc
   return account;
 }
 
-/** Undefined when there is none of that name. */
+/** Undefined when no account has this name. */
 export function findAccountNamed(db: Reader, name: string): Promise<Account | undefined> {
   return store.findByName(db, name);
 }
@@ -73,7 +74,9 @@ export async function requireWritable(
   return account;
 }
 
-/** Errors: 403 when a contract takes no changes: suspended, or expired. Reads stay open. */
+/**
+ * Errors: 403 when a contract is suspended or expired, and so takes no changes. Reads stay open.
+ */
 export function rejectUnlessWritable(
   contract: { suspended: number | boolean; expiry: number },
   now: number,
@@ -93,7 +96,7 @@ export function rejectUnlessWritable(
 }
 
 /**
- * Creates an account with its first API token. Returns both; the token's text is shown here, and
+ * Creates an account with its first API token. Returns both. The token's text can be shown again
  * later only where the operator's setting keeps it viewable. Errors: 409 when the name is taken.
  */
 export async function createAccount(
@@ -132,7 +135,10 @@ export async function createAccount(
   return { account, api_token: token.text };
 }
 
-/** Changes a contract; `within`: the way to it in the body. Errors: 409 for an unknown port scheme or one that listed addresses hold; 400. */
+/**
+ * Changes a contract. `within` is the path to it in the body, for messages. Errors: 400; 409 for an
+ * unknown port scheme, or one that listed addresses depend on.
+ */
 export async function changeAccount(
   tx: Transaction,
   account: Account,
@@ -175,7 +181,7 @@ function auditContract(
   return audit(tx, { account_id: after.id, action, target: after.name, before, after });
 }
 
-/** Errors: 400 for a moment that no calendar knows, such as one in milliseconds. */
+/** Errors: 400 for a time that no calendar has, such as one in milliseconds. */
 export function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
   for (const field of ['start', 'expiry'] as const) {
     const moment = body[field];
@@ -199,7 +205,7 @@ async function rejectSchemeInUse(
   port_scheme_id: number,
   name: string | undefined,
 ): Promise<void> {
-  // Each is claimed on the account's port scheme.
+  // Each listed address is claimed on the account's port scheme.
   if ((await heldCount(tx, account_id, 'authlist')) > 0) {
     throw conflict(
       'the account lists addresses on its present port scheme; clear its authlist first.',
@@ -214,14 +220,14 @@ async function rejectSchemeInUse(
   );
 }
 
-/** The members of `changes` that were sent. */
+/** The members of `changes` that are not undefined. */
 function defined<T extends object>(changes: T): T {
   return Object.fromEntries(
     Object.entries(changes).filter(([, value]) => value !== undefined),
   ) as T;
 }
 
-/** Whether the limit of the running billing period is reached, and when that is to be evaluated anew. */
+/** Whether the limit of the current billing period is reached, and when to evaluate that again. */
 async function limitState(
   tx: Transaction,
   account: Account,
@@ -233,7 +239,7 @@ async function limitState(
     : { over_limit: 0, over_until: 0 };
 }
 
-/** Evaluates an account's limit anew, after usage came in or a period ended. */
+/** Evaluates an account's limit again, after new usage or at the end of a period. */
 export async function evaluateLimit(tx: Transaction, account: Account): Promise<void> {
   const limit = await limitState(tx, account);
   if (limit.over_until === account.over_until) return;
@@ -242,7 +248,10 @@ export async function evaluateLimit(tx: Transaction, account: Account): Promise<
   await recordContractChange(tx, account.id);
 }
 
-/** Evaluates accounts anew whose billing period over the limit has ended, a batch at a time. Returns how many. */
+/**
+ * Evaluates accounts again that were over their limit in a billing period that has ended, a batch
+ * at a time. Returns how many.
+ */
 export async function sweepLimits(tx: Transaction, maxAccounts: number): Promise<number> {
   const accounts = await store.overLimit(tx, tx.now, maxAccounts);
   for (const account of accounts) await evaluateLimit(tx, account);

@@ -4,12 +4,15 @@ import { idSlices } from '../db/slices.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { AccountRow } from './store.ts';
 
-/** Bytes of the running billing period; doubles, which cannot overflow, up to what JSON can tell exactly. */
+/**
+ * Bytes of the current billing period: doubles, which cannot overflow, capped at what JSON holds
+ * exactly.
+ */
 const usage = `coalesce((select case when sum(cast(p.bytes as double precision)) > ${Number.MAX_SAFE_INTEGER}
     then ${Number.MAX_SAFE_INTEGER} else sum(cast(p.bytes as double precision)) end from usage_periods p
   where p.account_id = a.id and p.period_start = period_start(a.start, $3)), 0)`;
 
-/** The orders of a page. */
+/** The sort orders of a page. */
 const sorts = {
   id: 'a.id',
   name: 'a.name',
@@ -23,7 +26,7 @@ export const accountSorts = Object.keys(sorts) as AccountSort[];
 
 const endsSoon_seconds = 30 * 86_400;
 
-/** Which contracts are in each state, at `$3`. */
+/** The condition of each contract state, at the time `$3`. */
 const states = {
   active: 'a.suspended = 0 and a.over_limit = 0 and a.expiry > $3',
   over: 'a.over_limit = 1',
@@ -33,16 +36,16 @@ const states = {
 } as const;
 export const accountStates = Object.keys(states) as Array<keyof typeof states>;
 
-/** Which accounts; those that are left out ask for nothing. */
+/** Filters of accounts; a filter that is left out selects all. */
 export interface AccountFilter {
   /** A part of a name or a plan. */
   search?: string | undefined;
   state?: keyof typeof states | undefined;
-  /** Epoch seconds: those that end before. */
+  /** Epoch seconds: only contracts that expire before this time. */
   ends_before?: number | undefined;
 }
 
-/** All accounts, as they stand at `now`. */
+/** All accounts, with their state at `now`. */
 export function accountPageSlices(
   db: Reader,
   { search = '', state, ends_before = 0 }: AccountFilter,
@@ -58,7 +61,7 @@ export function accountPageSlices(
     from: 'accounts a',
     columns: 'a.*',
     joins: '',
-    // All are on the list; states and usage are as of the time.
+    // Every account is listed; the time is needed for states and usage.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
     asked: isFiltered
       ? {

@@ -11,16 +11,16 @@ export interface AccountRow {
   expiry: number;
   /** Bytes of the whole network in a billing period. */
   limit_bytes: number;
-  /** 1: the limits of single servers count. */
+  /** 1: limits of single servers apply. */
   detailed_billing: number;
   suspended: number;
   over_limit: number;
-  /** When `over_limit` is to be evaluated anew: the end of its billing period; 0 while it is not over. */
+  /** When to evaluate `over_limit` again: the end of its billing period; 0 while it is not over. */
   over_until: number;
   /** How nodes treat connections over the limit. */
   on_limit: 'refuse' | 'allow';
   port_scheme_id: number;
-  /** How long proxy access tokens of its users last. */
+  /** Lifetime of proxy access tokens of its users. */
   token_lifetime_seconds: number;
   created_at: number;
 }
@@ -61,7 +61,7 @@ export function update(tx: Transaction, row: AccountRow): Promise<number> {
   return updateRow(tx, 'accounts', ['id'], changeable, row);
 }
 
-/** The accounts that have a port scheme: the first of them, by name, and how many there are. */
+/** The accounts that use a port scheme: the first by name, and how many there are. */
 export async function accountsOnScheme(db: Reader, port_scheme_id: number, maxNamed: number) {
   const rows = await db.all<{ name: string; all_of_them: number }>(
     `select name, count(*) over () as all_of_them from accounts

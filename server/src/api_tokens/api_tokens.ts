@@ -29,7 +29,10 @@ export async function requireApiToken(
   return token;
 }
 
-/** Creates an API token; its text is shown here. Errors: 409 when the account has one of that name, or `maxTokens` of them. */
+/**
+ * Creates an API token and returns its text. Errors: 409 when the account has one of that name, or
+ * `maxTokens` of them.
+ */
 export async function createApiToken(
   tx: Transaction,
   secrets: Secrets,
@@ -103,7 +106,10 @@ export async function viewApiToken(
   return secrets.unseal(token.sealed, sealContext(account.id, token.id));
 }
 
-/** Opens every sealed token of the database, and returns how many there are. Errors: throws when one was sealed by other keys. */
+/**
+ * Opens every sealed token of the database. Returns how many there are. Errors: throws when a token
+ * was sealed with other keys.
+ */
 export async function openSealedTokens(db: Reader, secrets: Secrets): Promise<number> {
   const rows = await store.sealedTokens(db);
   for (const { account_id, id, sealed } of rows) {
@@ -121,7 +127,7 @@ export async function removeApiToken(
   await revoke(tx, account, [await requireApiToken(tx, account.id, id)]);
 }
 
-/** Revokes many API tokens, all or none. Errors: 404 naming the first that is not there. */
+/** Revokes many API tokens, all or none. Errors: 404 naming the first that does not exist. */
 export async function removeApiTokens(
   tx: Transaction,
   account: { id: number },

@@ -4,7 +4,7 @@ import { idSlices } from '../db/slices.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
-/** The orders of a page; a token that does not expire comes behind all that do. */
+/** The sort orders of a page. A token without an expiry sorts after all others. */
 const sorts = {
   id: 't.id',
   name: 't.name',
@@ -16,7 +16,7 @@ const sorts = {
 type TokenSort = keyof typeof sorts;
 export const tokenSorts = Object.keys(sorts) as TokenSort[];
 
-/** Which tokens are in each state, at `$4`. */
+/** The condition of each state, at the time `$4`. */
 const states = {
   active: '(t.expiry is null or t.expiry > $4)',
   expired: 't.expiry <= $4',
@@ -26,16 +26,16 @@ const states = {
 export type TokenState = keyof typeof states;
 export const tokenStates = Object.keys(states) as TokenState[];
 
-/** Which tokens; those that are left out ask for nothing. */
+/** Filters of tokens; a filter that is left out selects all. */
 export interface TokenFilter {
   /** A part of a name. */
   search?: string | undefined;
   state?: TokenState | undefined;
-  /** Epoch seconds: those that end before. */
+  /** Epoch seconds: only tokens that expire before this time. */
   ends_before?: number | undefined;
 }
 
-/** The tokens of an account, as they stand at `now`. */
+/** The tokens of an account, with their state at `now`. */
 export function tokenPageSlices(
   db: Reader,
   account_id: number,

@@ -20,7 +20,7 @@ export interface ApiTokenRow {
   last_used_at: number | null;
 }
 
-/** An API token with its account, and the versions as of the same moment. */
+/** An API token with its account, and the versions at the same moment. */
 export interface PrincipalRow {
   account_id: number;
   account_name: string;
@@ -56,7 +56,7 @@ export function listApiTokens(db: Reader, account_id: number): Promise<ApiTokenR
   return db.all('select * from api_tokens where account_id = $1 order by id', [account_id]);
 }
 
-/** Of all accounts, those whose text is kept. */
+/** Of all accounts, the tokens whose text is stored. */
 export function sealedTokens(db: Reader) {
   return db.all<{ account_id: number; id: number; sealed: string }>(
     'select account_id, id, sealed from api_tokens where sealed is not null',
@@ -74,7 +74,7 @@ export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {
   return tx.insertMany('api_tokens', [{ ...row }]);
 }
 
-/** Finds those of these ids; answers one by its id. */
+/** Finds the tokens with these ids. Returns a function that looks one up by its id. */
 export async function findMany(db: Reader, account_id: number, ids: readonly number[]) {
   const find = await findByKeys<ApiTokenRow>(
     ids.map((id): Key => [account_id, id]),
@@ -96,7 +96,7 @@ export async function removeMany(tx: Transaction, account_id: number, ids: reado
   }
 }
 
-/** Stores when tokens were used, unless a later time is known. */
+/** Stores when tokens were last used, unless a later time is stored already. */
 export async function markTokensUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
   await Promise.all(
     uses.map(({ account_id, id, at }) =>

@@ -1,11 +1,14 @@
-// The folder of scheduled backups: their names, the manifest beside each, and which of them are kept.
+// The folder of scheduled backups: names, manifests, and which backups are kept.
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { replaceDurably } from '../../../kit/src/durable.ts';
 
-/** Stands beside a backup as `FILE.manifest`: what the file was when it was written, and how its last verification ended. */
+/**
+ * Stored next to a backup as `FILE.manifest`: the size and checksum when it was written, and the
+ * result of its last verification.
+ */
 export interface Manifest {
   /** Epoch seconds. */
   made_at: number;
@@ -14,16 +17,16 @@ export interface Manifest {
   sha256: string;
   /** Epoch seconds of the last verification; null before the first. */
   verified_at: number | null;
-  /** The sentence with which that one failed; null when it did not. */
+  /** Why the last verification failed; null when it did not. */
   fault: string | null;
 }
 
 export interface Backup {
   file: string;
-  /** Epoch seconds, by its name. */
+  /** Epoch seconds, taken from its name. */
   at: number;
   bytes: number;
-  /** Null when there is none beside it, or it cannot be read. */
+  /** Null when there is no manifest, or it cannot be read. */
   manifest: Manifest | null;
 }
 
@@ -58,7 +61,7 @@ export function readManifest(file: string): Manifest | null {
   }
 }
 
-/** Writes the manifest in the place of the one before. Errors: those of the disk. */
+/** Writes the manifest, replacing an older one. Errors: those of the disk. */
 export function writeManifest(file: string, manifest: Manifest): void {
   replaceDurably(`${file}.manifest`, `${JSON.stringify(manifest, null, 2)}\n`);
 }
@@ -75,7 +78,9 @@ export async function sha256Of(file: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Keeps the `keep` newest, and beyond them the newest that verified well. Errors: those of the disk. */
+/**
+ * Keeps the `keep` newest backups, and the newest one that was verified. Errors: those of the disk.
+ */
 export function removeOldBackups(folder: string, keep: number): void {
   const all = listBackups(folder);
   const good = all.find(({ manifest }) => isGood(manifest));
@@ -90,10 +95,13 @@ export function isGood(manifest: Manifest | null): boolean {
   return manifest !== null && manifest.verified_at !== null && manifest.fault === null;
 }
 
-/** Begins the names of the folders in which backups are restored to be compared. */
+/** Prefix of the folders into which backups are restored for comparison. */
 export const scratchStart = '.verifying-';
 
-/** Removes what a process that ended in the midst left; call it only while no other process makes backups here. */
+/**
+ * Removes what a process that was killed left. Call it only while no other process makes backups
+ * here.
+ */
 export function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const isUnfinished = /^exitward-\w+\.db\..*unfinished$/.test(name);

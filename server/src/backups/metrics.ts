@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BackupStatus } from './schedule.ts';
 
-/** Shows how the backups stand, as of each reading. */
+/** Shows the state of backups, read at each scrape. */
 export function showBackups(
   registry: Registry,
   backups: { status(): BackupStatus; failures: number },
@@ -13,7 +13,7 @@ export function showBackups(
       help,
       registers: [registry],
       collect() {
-        // Unlike a reset, which leaves a zero: 1970 is no time of a backup.
+        // A reset would leave 0, which reads as a backup made in 1970.
         this.remove();
         const value = of(backups.status());
         if (value !== undefined) this.set(value);

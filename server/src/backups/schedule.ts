@@ -1,4 +1,5 @@
-// The schedule of backups: one at a time and in one process, verified where the setting says so, the oldest removed.
+// The schedule of backups: one at a time in one process, verified if the setting says so; the
+// oldest are removed.
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,19 +11,22 @@ import type { Config } from '../config.ts';
 import { isGood, listBackups, nameOfBackup, removeLeftovers, removeOldBackups } from './folder.ts';
 import { type RunningTask, startTask } from './thread.ts';
 
-/** How the backups of this server stand; times in epoch seconds. */
+/** The state of this server's backups; times in epoch seconds. */
 export interface BackupStatus {
   folder: string;
   every_seconds: number;
   keep: number;
   verify: boolean;
-  /** The newest there is. */
+  /** The newest backup. */
   last: { file: string; at: number; bytes: number } | null;
-  /** The newest that verified well. */
+  /** The newest backup that was verified. */
   last_verified: { file: string; at: number; verified_at: number } | null;
-  /** Why the last attempt, or the verification of the newest backup, failed; null when all is well. */
+  /** Why the last attempt, or the last verification, failed; null when all is well. */
   fault: string | null;
-  /** Whether there was none (where they are verified: none that verified well) for longer than twice the interval. */
+  /**
+   * Whether there was no good backup for longer than twice the interval. Where backups are
+   * verified, only verified ones are good.
+   */
   late: boolean;
 }
 
@@ -55,7 +59,9 @@ export class BackupSchedule {
     this.#began = clock.now();
   }
 
-  /** Makes a backup when one is due. Never throws: a fault is told in the status and the log. */
+  /**
+   * Makes a backup when one is due. Never throws: a problem is reported in the status and the log.
+   */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -72,7 +78,7 @@ export class BackupSchedule {
       if (!this.#task()) return;
       unlock = lock(folder);
       if (!unlock) return;
-      // Another process may have made it in the meantime.
+      // Another process may have made the backup in the meantime.
       const task = this.#task();
       if (!task) return;
       removeLeftovers(folder);
@@ -95,14 +101,17 @@ export class BackupSchedule {
     }
   }
 
-  /** The work that is due; undefined when none is. A clock that was set back does not stop backups. */
+  /**
+   * The work that is due; undefined when there is none. A clock that was set back does not stop
+   * backups.
+   */
   #task() {
     const { folder, every_seconds, verify } = this.#settings;
     const now = this.#clock.now();
     const newest = listBackups(folder)[0];
     const isDue = !newest || now - newest.at >= every_seconds || newest.at - now > every_seconds;
     if (isDue) return { file: join(folder, nameOfBackup(now)), now, isNew: true, verify };
-    // The process ended, or the disk was full, between the two.
+    // The process ended, or the disk was full, between backup and verification.
     const isUnverified = verify && (newest.manifest?.verified_at ?? null) === null;
     return isUnverified ? { file: newest.file, now, isNew: false, verify } : undefined;
   }
@@ -134,7 +143,7 @@ export class BackupSchedule {
     };
   }
 
-  /** Ends a backup in the midst. */
+  /** Cancels a running backup. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#running?.stop();
@@ -142,7 +151,10 @@ export class BackupSchedule {
   }
 }
 
-/** Takes the folder for this process, until it is released or the process ends. Undefined: another has it. */
+/**
+ * Locks the folder for this process until it is released or the process ends. Undefined: another
+ * process has it.
+ */
 function lock(folder: string): (() => void) | undefined {
   const db = new DatabaseSync(join(folder, '.lock'), { timeout: 0 });
   try {
@@ -158,7 +170,7 @@ function lock(folder: string): (() => void) | undefined {
 const busy = 5;
 const look_seconds = 10;
 
-/** Looks by itself from now on; answers the function that ends it. */
+/** Checks regularly from now on. Returns the function that stops it. */
 export function startBackups(schedule: BackupSchedule): () => Promise<void> {
   const look = () => void schedule.look();
   look();

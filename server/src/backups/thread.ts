@@ -1,4 +1,4 @@
-// The thread in which the server makes and verifies its own backups: both read all of the database.
+// The thread that makes and verifies the server's backups: both read the whole database.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { fullDiskFault } from '../bounds/full_disk.ts';
 import { systemClock } from '../clock.ts';
@@ -15,23 +15,23 @@ export interface Task {
   file: string;
   /** Epoch seconds. */
   now: number;
-  /** Make `file` first; else it is there. */
+  /** True: make `file` first. False: it exists. */
   isNew: boolean;
   verify: boolean;
 }
 
-/** Marks the data of our own thread among those of other programs' threads. */
+/** Marks the data of our thread, to tell it from threads of other programs. */
 const mark = 'exitward_backup';
 
-/** A task that runs in its thread. `done` resolves to the sentence of its fault, or null. */
+/** A task that runs in its thread. `done` resolves to the reason of its failure, or null. */
 export interface RunningTask {
   done: Promise<string | null>;
-  /** Ends it in the midst; the next one removes what it left. */
+  /** Cancels it; the next task removes what it left. */
   stop(): Promise<void>;
 }
 
 export function startTask(task: Task): RunningTask {
-  // This file, whatever it is called where it runs; it is the thread's program too.
+  // This file, whatever its name is at run time: it is also the thread's program.
   const worker = new Worker(new URL(import.meta.url), {
     name: 'backup',
     workerData: { [mark]: task },
@@ -59,8 +59,8 @@ async function run(task: Task): Promise<void> {
       await db.close();
     }
   }
-  // A process that ended in the midst may have left a backup without one; beside a new one there may be that of another
-  // file of this name, which was taken away.
+  // A process that was killed may have left a backup without a manifest. A new backup may have the
+  // manifest of a removed file of the same name.
   if (isNew || !readManifest(file)) writeManifest(file, await manifestOf(file, now));
   if (verify) await verifyAndNote(task);
 }
@@ -74,7 +74,7 @@ async function verifyAndNote({ file, keys_file, mounted_secrets, now }: Task): P
     await verifyBackup(file, loadSecrets(keys_file, true, mounted_secrets));
     note(null);
   } catch (error) {
-    // A disk that is full says nothing of the backup.
+    // A full disk says nothing about the backup.
     if (!fullDiskFault(error, [])) note((error as Error).message);
     throw error;
   }

@@ -1,4 +1,5 @@
-// Verifies a backup: it is restored to a scratch folder, compared table by table, and opened with the keys.
+// Verifies a backup: restores it to a scratch folder, compares it table by table, and opens it with
+// the keys.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,24 +14,24 @@ import type { Secrets } from '../keys/secrets.ts';
 import { openSealedSecrets } from '../sign_in/sign_in.ts';
 import { readManifest, scratchStart, sha256Of } from './folder.ts';
 
-/** The outcome of a verification: all that was compared. */
+/** The result of a verification. */
 export interface Verified {
   file: string;
   bytes: number;
-  /** Whether the file is, byte for byte, what its manifest says; null without a manifest beside it. */
+  /** Whether the file is, byte for byte, as its manifest says; null without a manifest. */
   as_written: true | null;
   /** Number of the newest migration in the backup. */
   schema: number;
-  /** Migrations that brought the restored one to this program's schema. */
+  /** Migrations that brought the restored database to this program's schema. */
   migrations: string[];
-  /** Tables of which every row was compared with the restored one, and how many rows they have. */
+  /** Tables whose rows were all compared with the restored ones, and the number of these rows. */
   tables: number;
   rows: number;
-  /** Sealed values that the keys file opened. */
+  /** Sealed values that were opened with the keys file. */
   sealed: number;
 }
 
-/** Tables that a restore changes by itself: it begins a new history, and signs everybody out. */
+/** Tables that a restore changes by itself: it begins a new history and signs everybody out. */
 const changedByRestore = new Set(
   [
     'network counters nodes servers sessions sign_in_codes sign_in_attempts changes versions audit migrations',
@@ -38,8 +39,9 @@ const changedByRestore = new Set(
 );
 
 /**
- * Restores `file` to a folder of its own in `scratch` (beside the file when omitted), compares, and removes the folder.
- * Errors: a plain Error with one sentence that says in which way the backup is not good.
+ * Restores `file` to a folder of its own in `scratch` (next to the file when omitted), compares,
+ * and removes the folder.
+ * Errors: a plain Error with one sentence that says why the backup is not good.
  */
 export async function verifyBackup(
   file: string,
@@ -84,7 +86,7 @@ function compare(file: string, restored: string, sameSchema: boolean) {
           `${file} cannot be restored whole: of ${expected.rows} rows of ${name} there are ${actual.rows}.`,
         );
       }
-      // A migration may have given the rows further columns.
+      // A migration may have added columns to the rows.
       if (sameSchema && expected.sha256 !== actual.sha256) {
         throw new Error(`${file} cannot be restored whole: rows of ${name} differ.`);
       }
@@ -115,7 +117,7 @@ function summaryOf(db: DatabaseSync, table: string): { rows: number; sha256: str
     .map(({ name }) => name as string)
     .sort();
   if (columns.length === 0) return { rows: 0, sha256: '' };
-  // Spelled by SQLite: numbers of any size, bytes, and null are each told apart.
+  // Quoted by SQLite, so that numbers of any size, bytes and null stay distinct.
   const text = columns.map((name) => `quote("${name}")`).join(` || ',' || `);
   const hash = createHash('sha256');
   let rows = 0;

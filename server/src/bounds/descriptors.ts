@@ -1,12 +1,15 @@
-// The file descriptors that this process may have: how many of them are for connections.
+// The file descriptors of this process: how many of them are for connections.
 import { readFileSync } from 'node:fs';
 
-/** Databases, files, listeners, the log, what the runtime itself opens, and connections while they are refused. */
+/**
+ * For databases, files, listeners, the log, the runtime itself, and connections that are being
+ * refused.
+ */
 const maxOtherDescriptors = 128;
-/** Where the limit cannot be read: that of most systems. */
+/** The limit of most systems, where the actual one cannot be read. */
 const usual = 1024;
 
-/** The limit of this process at its start. The runtime has raised it as far as it may be. */
+/** The limit of this process at its start. The runtime has raised it as far as it may. */
 export function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -18,7 +21,7 @@ export function descriptorLimit(): number {
   }
 }
 
-/** The connections that fit in the limit beside all else. */
+/** The number of connections that fit in the limit next to everything else. */
 export function connectionsWithin(limit: number): number {
   return limit - Math.min(maxOtherDescriptors, Math.floor(limit / 2));
 }

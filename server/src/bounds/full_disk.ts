@@ -1,13 +1,18 @@
-// A full disk, told as the cause when the server cannot start.
+// A full disk, reported as the reason why the server cannot start.
 import { statfsSync } from 'node:fs';
 
-/** The system's codes for it, and SQLite's (SQLITE_FULL). */
+/** The system's error codes for a full disk, and SQLite's (SQLITE_FULL). */
 const codes = new Set(['ENOSPC', 'EDQUOT']);
 const sqliteFull = 13;
-/** SQLite's words for a disk that is full in the midst of its own work: SQLITE_IOERR, SQLITE_CANTOPEN. */
+/**
+ * Codes that SQLite uses when the disk fills up during its own work: SQLITE_IOERR, SQLITE_CANTOPEN.
+ */
 const sqliteVague = new Set([10, 14]);
 
-/** An error in one sentence that names the folder, when `error` comes of a disk that is full; else undefined. */
+/**
+ * An error in one sentence that names the folder, when `error` was caused by a full disk; else
+ * undefined.
+ */
 export function fullDiskFault(
   error: unknown,
   folders: readonly string[],
@@ -28,7 +33,7 @@ export function fullDiskFault(
   return undefined;
 }
 
-/** Less than a page or two is as good as none. */
+/** Less than a page or two is as good as nothing. */
 const minFreeBytes = 16_384;
 
 function hasNoSpace(folder: string): boolean {

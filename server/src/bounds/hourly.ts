@@ -1,4 +1,5 @@
-// Hourly caps: how much of something an account may have done within a clock hour; each process counts its own.
+// Hourly caps: how often an account may do something within a clock hour. Each process counts for
+// itself.
 import { type ErrorDetails, tooManyRequests } from '../errors.ts';
 
 const hour_seconds = 3600;
@@ -11,7 +12,7 @@ export class HourlyCap {
   #hour = 0;
   #counts = new Map<number, number>();
 
-  /** `fault` is the sentence of a refusal, up to how many and when it is over. */
+  /** `fault` begins the sentence of a refusal; the cap and the time to wait follow. */
   constructor(limit: number, fault: string, details: ErrorDetails = { code: 'rate_limited' }) {
     this.#limit = limit;
     this.#fault = fault;
@@ -27,7 +28,7 @@ export class HourlyCap {
     this.#counts.set(account_id, (this.#counts.get(account_id) ?? 0) + amount);
   }
 
-  /** Errors: 429 where that many more would pass the cap, until the hour is over. */
+  /** Errors: 429 when `amount` more would exceed the cap, until the hour is over. */
   rejectTooMany(account_id: number, now: number, amount = 1): void {
     const hour = now - (now % hour_seconds);
     const count = hour === this.#hour ? (this.#counts.get(account_id) ?? 0) : 0;
@@ -41,6 +42,6 @@ export class HourlyCap {
   }
 }
 
-/** Of entries that were undone at once. */
+/** The cap on entries that are brought back at once by an undo. */
 export const restoredCap = (limit: number) =>
   new HourlyCap(limit, 'The account brought too many entries back');

@@ -1,15 +1,19 @@
-// Pace: work whose amount others choose is done in pieces, so many in a turn of the event loop; the rest of the turn is for others.
+// Pace: work whose amount others choose is done in small pieces, a few in each turn of the event
+// loop, so that other work gets its turn.
 import { Turns, type Waiter } from '../db/turns.ts';
 
 interface Piece extends Waiter {
   begin: () => void;
 }
 
-/** Pieces of one kind, each of them small. Keys (accounts, nodes) have their turns, so that one with many holds up no other. */
+/**
+ * Pieces of one kind, each of them small. Keys (accounts, nodes) take turns, so that one with many
+ * pieces delays no other.
+ */
 export class Pace {
   readonly #maxPerTurn: number;
   readonly #waiting = new Turns<Piece>();
-  /** How many may still begin in this turn. */
+  /** How many pieces may still begin in this turn. */
   #remaining: number;
 
   constructor(piecesPerTurn: number) {
@@ -17,7 +21,9 @@ export class Pace {
     this.#remaining = piecesPerTurn;
   }
 
-  /** Begins a piece, which does not throw: at once where this turn has had few, else in a later one. */
+  /**
+   * Begins a piece, which must not throw: at once if this turn has had few, else in a later turn.
+   */
   run(key: string, begin: () => void): void {
     if (this.#remaining === this.#maxPerTurn && this.#waiting.size === 0)
       setImmediate(this.#nextTurn);
@@ -41,7 +47,7 @@ export class Pace {
 
   readonly #nextTurn = () => {
     this.#remaining = this.#maxPerTurn;
-    // Node looks for what has come between two of these, not between the pieces of one.
+    // Node polls for input between two immediates, not between the pieces of one.
     if (this.#waiting.size > 0) setImmediate(this.#nextTurn);
     this.#beginSome();
   };

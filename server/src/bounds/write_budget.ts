@@ -1,27 +1,31 @@
-// The write budget: how much an account may write on a day (UTC), and how many idempotency keys it may have kept; each process counts its own.
+// The write budget: how many writes and stored idempotency keys an account may have per day (UTC).
+// Each process counts for itself.
 import { tooManyRequests } from '../errors.ts';
 
 const day_seconds = 86_400;
 
-/** The part of the budget that a write may use up: each of them reaches into one more reserve than those before it. */
+/** The kind of a write. Each kind may use one reserve more than the kinds before it. */
 export type WriteKind = 'addition' | 'revocation' | 'revocation by an admin';
 
 const kinds: readonly WriteKind[] = ['addition', 'revocation', 'revocation by an admin'];
 
 export interface Spending {
   kind: WriteKind;
-  /** As how many writes it counts. */
+  /** The number of writes that it counts as. */
   amount: number;
-  /** Whether its response is kept for an Idempotency-Key. */
+  /** Whether its response is stored for an Idempotency-Key. */
   is_kept: boolean;
-  /** The user without the admin flag whose write it is: each has a tenth of the account's, and another for revocations. */
+  /**
+   * The user without the admin flag who makes the write. Each has a tenth of the account's budget,
+   * and another tenth for revocations.
+   */
   user_id?: number | undefined;
 }
 
 interface Spent {
   writes: number;
   kept: number;
-  /** By user without the admin flag. Grows with the users, who are bounded. */
+  /** By user without the admin flag. Grows with the users, whose number is limited. */
   of_users: Map<number, number>;
 }
 
@@ -29,7 +33,7 @@ export class WriteBudget {
   readonly #writes_per_day: number;
   readonly #keys_per_day: number;
   #day = 0;
-  /** Those of the day. Grows with the accounts, which operators choose. */
+  /** Counts of the current day. Grows with the accounts, whose number operators choose. */
   #spent = new Map<number, Spent>();
 
   constructor(limits: { writes_per_day: number; idempotency_keys_per_day: number }) {
@@ -38,8 +42,9 @@ export class WriteBudget {
   }
 
   /**
-   * Runs `write`; its action calls `spend` when it is about to write. However often the action runs, it counts
-   * once, and not at all when it fails. Errors: those of `write`; `spend` throws 429 when nothing is left of the day's.
+   * Runs `write`. Its action calls `spend` when it is about to write. The write counts once however
+   * often the action runs, and not at all when it fails.
+   * Errors: those of `write`; `spend` throws 429 when the day's budget is used up.
    */
   async within<T>(
     account_id: number,

@@ -8,18 +8,18 @@ import { type Erased, withoutPerson } from './pseudonym.ts';
 
 export interface AuditEntry {
   account_id: number | null;
-  /** The verb and the record in words: `override.create`. */
+  /** The record and the verb: `override.create`. */
   action: string;
-  /** The record that was changed, as a person would name it: `authlist/12`. */
+  /** The record that was changed, as people would name it: `authlist/12`. */
   target: string;
-  /** The record before and after; never a secret. */
+  /** The record before and after; never with a secret. */
   before?: unknown;
   after?: unknown;
-  /** The actor that the log shows, where it is not the one of the transaction. */
+  /** The actor that the log shows, if it is not the transaction's. */
   actor?: Actor;
 }
 
-/** Adds to the audit log, in the same transaction as the change that it tells of. */
+/** Adds to the audit log, in the same transaction as the change. */
 export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
   tx.markWritten();
   const rows = await tx.group.share('audit', async () => {
@@ -44,8 +44,8 @@ export async function audit(tx: Transaction, entry: AuditEntry): Promise<void> {
 }
 
 /**
- * Removes records older than the operator's setting from the old end of the log, a batch at a time. On PostgreSQL those that
- * are of no month: months go as a whole (`audit_months.ts`).
+ * Removes records that are older than the operator's setting, a batch at a time. On PostgreSQL only
+ * those that belong to no month: months are dropped as a whole (`audit_months.ts`).
  */
 export async function removeOldAudit(
   tx: Transaction,
@@ -64,13 +64,15 @@ export async function removeOldAudit(
   return all;
 }
 
-/** As many records as are walked over in one turn of the event loop, and as many as one transaction removes. */
+/**
+ * How many records are read in one turn of the event loop, and how many one transaction removes.
+ */
 const walked = 2000;
 const removed = 500;
 
 /**
- * Takes a person out of the next records of an account's log, so many, behind an id. Answers the last id that was looked at,
- * undefined at the end of the log.
+ * Replaces a person in the next batch of records of an account's log, after an id. Returns the last
+ * id that was read, undefined at the end of the log.
  */
 export async function pseudonymise(
   tx: Transaction,
@@ -96,19 +98,22 @@ type Log = Reader & Pick<Database, 'write'>;
 const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: '' };
 
 /**
- * Keeps the newest records of each account, so many. An account is looked at only when the log has grown so far since
- * that it can have more: those far below the bound cost nothing.
+ * Keeps only the newest records of each account. An account is checked only after the log has grown
+ * enough for it to exceed the bound, so accounts far below it cost nothing.
  */
 export class AuditBound {
   readonly #maxRecords: number;
-  /** By account: the id of the log from which on it can have more. */
+  /** By account: the log id from which it can exceed the bound. */
   readonly #look_at = new Map<number, number>();
 
   constructor(maxRecords: number) {
     this.#maxRecords = maxRecords;
   }
 
-  /** Removes what is too much, and returns how many records that were. Walks and removes in slices, beside the traffic. */
+  /**
+   * Removes the excess records and returns their number. Works in slices, so that other work gets
+   * its turn.
+   */
   async look(db: Log, stopped = () => false): Promise<number> {
     const newest = await lastId(db, 0, 'audit');
     const first = await db.one<{ id: number | null }>('select min(id) as id from audit');
@@ -130,7 +135,7 @@ export class AuditBound {
     }
   }
 
-  /** How many records an account has up to the newest, `maxRecords` of them at most, and the oldest of these. */
+  /** Up to `maxRecords` of an account's newest records: their number, and the oldest of them. */
   async #newestOf(db: Log, account_id: number, newest: number) {
     let oldest = newest + 1;
     for (let count = 0; count < this.#maxRecords; ) {

@@ -1,17 +1,18 @@
-// The months of the audit log on PostgreSQL: made ahead, and dropped whole when all of one is too old.
+// The monthly partitions of the audit log on PostgreSQL: created ahead of time, and dropped when
+// all of their records are too old.
 import type { Database } from '../db/database.ts';
 
-/** A partition of the log with the time that it ends at, epoch seconds. */
+/** A partition of the log, with the time at which it ends in epoch seconds. */
 interface Month {
   name: string;
   until: number;
 }
 
 const months_ahead = 2;
-/** A reader that goes on for long, such as a dump, holds a change of the partitions up; writers wait behind that. */
+/** A long read, such as a dump, blocks changes of partitions, and writers queue up after these. */
 const patience = "set local lock_timeout = '500ms'";
 const lockNotAvailable = '55P03';
-/** Another process was first. */
+/** The table exists: another process was faster. */
 const duplicateTable = '42P07';
 const undefinedTable = '42P01';
 
@@ -22,7 +23,7 @@ const startOfMonth = (now: number, ahead = 0) => {
 };
 const secondsOf = (date: Date) => date.getTime() / 1000;
 
-/** The partitions with an end. */
+/** The partitions that have an end. */
 async function monthsOf(db: Database): Promise<Month[]> {
   const rows = await db.all<{ name: string; bound: string }>(
     `select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -36,8 +37,8 @@ async function monthsOf(db: Database): Promise<Month[]> {
 }
 
 /**
- * Makes the months of now and of the time ahead. Records of such a month that came before it move into it. Returns how
- * many were made; one that is held up is made the next time.
+ * Creates the partitions of this month and the next ones. Records of such a month that were written
+ * before move into it. Returns how many were created; one that is blocked is created the next time.
  */
 export async function makeAuditMonths(db: Database, now: number): Promise<number> {
   if (db.engine === 'sqlite') return 0;
@@ -61,7 +62,7 @@ export async function makeAuditMonths(db: Database, now: number): Promise<number
   return made;
 }
 
-/** Drops the months of which every record is older. Returns how many. */
+/** Drops the months whose records are all older. Returns how many. */
 export async function dropAuditMonths(db: Database, older_than: number): Promise<number> {
   if (db.engine === 'sqlite') return 0;
   const past = (await monthsOf(db)).filter(
@@ -75,7 +76,7 @@ export async function dropAuditMonths(db: Database, older_than: number): Promise
   return dropped;
 }
 
-/** False when it is for the next time, or was done by another process. */
+/** False when it was blocked, or was done by another process. */
 async function change(db: Database, statements: readonly string[]): Promise<boolean> {
   try {
     await db.script([patience, ...statements]);

@@ -1,4 +1,5 @@
-// Revisions: every change gets the next number, an entry in the log that nodes follow, and bumps the version of what it changes.
+// Revisions: every change gets the next number and an entry in the log that nodes follow, and bumps
+// the version of what it changes.
 import type { Reader, Transaction } from '../db/database.ts';
 
 export type ChangeKind =
@@ -17,16 +18,16 @@ export interface Change {
   kind: ChangeKind;
   /** The account of the record; null for a record of the network. */
   account_id: number | null;
-  /** The server that needs it; null: every server that the account is on. */
+  /** The server that needs the change; null: every server of the account. */
   server_id: number | null;
-  /** The record within its account and kind; null when the kind alone names it. */
+  /** The record within its account and kind; null when the kind is enough. */
   record_id: number | null;
 }
 
-/** A change to record; a server or a record that is left out is null. */
+/** A change to record; a server or record that is left out is null. */
 export type NewChange = Pick<Change, 'kind' | 'account_id'> & Partial<Change>;
 
-/** A change as the log keeps it. */
+/** A change as it is stored in the log. */
 export interface LoggedChange extends Change {
   revision: number;
   at: number;
@@ -44,10 +45,15 @@ export async function networkPosition(db: Reader): Promise<Position> {
   return row;
 }
 
-/** The account id under which the versions of the network itself stand: servers, exit IPs, health. Accounts count from 1. */
+/**
+ * The account id of the network's own versions: servers, exit IPs, health. Accounts count from 1.
+ */
 export const networkVersion = 0;
 
-/** The parts of an account that pages show, each with the revision of its last change; `contract` with the API tokens. */
+/**
+ * The parts of an account that pages show, each with the revision of its last change. `contract`
+ * includes the API tokens.
+ */
 export type Topic = 'authlist' | 'overrides' | 'users' | 'contract' | 'usage';
 const recordTopics: Topic[] = ['authlist', 'overrides', 'users', 'contract'];
 export const topics: readonly Topic[] = [...recordTopics, 'usage'];
@@ -76,7 +82,10 @@ function columnOf(topic: Topic): `${Topic}_revision` {
   return `${topic}_revision`;
 }
 
-/** The revisions that the actions of one group take, and all that is written of them before its commit. */
+/**
+ * The revisions that the actions of one group take, and the rows that are written for them before
+ * its commit.
+ */
 class ChangeGroup {
   revision: number;
   readonly logged: LoggedChange[] = [];
@@ -90,8 +99,8 @@ class ChangeGroup {
     return this.revision;
   }
   /**
-   * Sets versions of an account (0: the network) to the next revision, and returns it. The parts that have changed
-   * are noted of the network too, for those who look at all accounts.
+   * Sets versions of an account (0: the network) to the next revision, and returns it. The changed
+   * parts are noted for the network too, for pages that show all accounts.
    */
   bump(account_id: number, changed: readonly Topic[], isOfRecords = true): number {
     const revision = this.next();
@@ -133,9 +142,9 @@ function changeGroupOf(tx: Transaction): Promise<ChangeGroup> {
 }
 
 /**
- * Logs a change for the nodes, bumps the version of its account (or of the network) unless it is a
- * question, which no response shows, and returns its revision.
- * Revisions commit in their order on both engines: only one group writes at a time.
+ * Logs a change for the nodes and returns its revision. Bumps the version of its account (or of the
+ * network), except for a question, which no response shows.
+ * Revisions commit in order on both engines: only one group writes at a time.
  */
 export async function recordChange(tx: Transaction, change: NewChange): Promise<number> {
   tx.markWritten();
@@ -148,8 +157,8 @@ export async function recordChange(tx: Transaction, change: NewChange): Promise<
 }
 
 /**
- * For an account (0: the network) whose responses change without anything for the nodes to apply; returns the revision.
- * `changed`: the parts of it that show that; none named: all.
+ * For an account (0: the network) whose responses change although nodes have nothing to apply.
+ * Returns the revision. `changed` names the parts that show it; none: all parts.
  */
 export async function bumpVersion(
   tx: Transaction,
@@ -161,25 +170,31 @@ export async function bumpVersion(
   return (await changeGroupOf(tx)).bump(account_id, isOfAll ? recordTopics : changed);
 }
 
-/** For an account with new usage: only the responses that show usage change by it. */
+/** For an account with new usage: only responses that show usage change. */
 export async function bumpUsage(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
   (await changeGroupOf(tx)).bump(account_id, ['usage'], false);
 }
 
-/** For an account whose API tokens change: remembered principals of it end. */
+/** For an account whose API tokens change: remembered principals of it become invalid. */
 export async function bumpTokens(tx: Transaction, account_id: number): Promise<void> {
   tx.markWritten();
   (await tokensBumped(tx)).add(account_id);
   (await changeGroupOf(tx)).bump(account_id, ['contract']);
 }
 
-/** The accounts whose API tokens have changed in this very group: what it has read of them before is old. */
+/**
+ * The accounts whose API tokens changed in this group: anything read about them earlier is
+ * outdated.
+ */
 export function tokensBumped(tx: Transaction): Promise<Set<number>> {
   return tx.group.share('tokens bumped', async () => new Set());
 }
 
-/** A number kept per account (0: the network) and name; written once per group, however often it moved. */
+/**
+ * A number stored per account (0: the network) and name; written once per group, however often it
+ * changed.
+ */
 async function counterOf(tx: Transaction, account_id: number, list: string) {
   const counters = await tx.group.share('counters', async () => {
     const used = new Map<string, { account_id: number; list: string; last: number }>();
@@ -202,8 +217,8 @@ async function counterOf(tx: Transaction, account_id: number, list: string) {
 }
 
 /**
- * The next number of a list of an account (0: of the network). Gaps may occur; none is used twice, nor one that was
- * given in a history that was lost.
+ * The next number of a list of an account (0: of the network). Gaps may occur. No number is used
+ * twice, not even one that was given in a lost history.
  */
 export async function nextId(tx: Transaction, account_id: number, list: string): Promise<number> {
   const [counter, floor] = await Promise.all([counterOf(tx, account_id, list), idFloor(tx)]);
@@ -232,7 +247,7 @@ export async function heldCount(
   return (await counterOf(tx, account_id, `${list} held`)).last;
 }
 
-/** Counts records added to a list of an account, or removed from it (negative). */
+/** Counts records that were added to a list of an account, or removed from it (negative). */
 export async function countHeld(
   tx: Transaction,
   account_id: number,
@@ -243,7 +258,7 @@ export async function countHeld(
   (await counterOf(tx, account_id, `${list} held`)).last += added;
 }
 
-/** The last number of a list of an account (0: of the network) that is committed; 0 before the first. */
+/** The last committed number of a list of an account (0: of the network); 0 before the first. */
 export async function lastId(db: Reader, account_id: number, list: string): Promise<number> {
   const row = await db.one<{ last: number }>(
     'select last from counters where account_id = $1 and list = $2',

@@ -1,7 +1,8 @@
-// Audit records of an erased person: the pseudonym takes the place of names and addresses, all else stays as it was.
+// Audit records of an erased person: a pseudonym replaces names and addresses; everything else
+// stays as it was.
 import type { AuditRecord } from './audit_record.ts';
 
-/** A user whose names and addresses are taken out of records. */
+/** A user whose names and addresses are removed from records. */
 export interface Erased {
   account_name: string;
   user_id: number;
@@ -16,8 +17,8 @@ type Fields = Record<string, unknown>;
 const ofUser = /^(user|proxy_token|session|password|second_factor)\./;
 
 /**
- * The members of the record that change; none for a record of others. An address goes where the person called
- * from it, or where an authlist entry of the person named it.
+ * The members of the record that change; none for a record about others. An address is removed if
+ * the person called from it, or if an authlist entry of the person contained it.
  */
 export function withoutPerson(record: AuditRecord, erased: Erased): Partial<AuditRecord> {
   const { account_name, name, pseudonym } = erased;
@@ -26,7 +27,7 @@ export function withoutPerson(record: AuditRecord, erased: Erased): Partial<Audi
   const changed: Partial<AuditRecord> = {};
   if (isActor) changed.actor = `${account_name}/${pseudonym}`;
   if (isTarget) changed.target = pseudonym;
-  // A sign-in that is tried is nobody's yet; an operator's address stays.
+  // A sign-in that is only attempted belongs to no user yet. An operator's address stays.
   if ((isActor || (isTarget && record.actor_kind === 'system')) && record.address !== '')
     changed.address = '';
   for (const side of ['before', 'after'] as const) {

@@ -1,12 +1,13 @@
-// Versions: the revisions of an account's last changes, as committed by any process. Whatever is cached holds while they stand.
+// Versions: the revisions of an account's last changes, as committed by any process. Cached data is
+// valid while they do not change.
 
 import type { Database, Reader } from '../db/database.ts';
 import { networkVersion, type Topic, topics } from './changes.ts';
 
 export interface Versions {
-  /** The history that the revisions belong to: in another one they may stand for something else. */
+  /** The history that the revisions belong to: in another history they may mean something else. */
   epoch: string;
-  /** The last change that shows in a response of the account, usage excepted. */
+  /** The last change that shows in a response of the account, except usage. */
   account: number;
   /** The last change of its contract or its API tokens. */
   contract: number;
@@ -18,13 +19,14 @@ export interface Versions {
 }
 
 interface CurrentVersions extends Versions {
-  /** The last revision of all: what is read after it is at least as new. */
+  /** The last revision of all: anything read after it is at least as new. */
   latest: number;
 }
 
 /**
- * Returns the versions that were committed when the request came in, or later: never with less. At
- * once where they are known without asking (SQLite, nothing committed since), else as a promise.
+ * Returns the versions as committed when the request came in, or later; never older ones. Returns
+ * them at once where they are known without a query (SQLite, nothing committed since), else a
+ * promise.
  */
 export interface VersionReader {
   current(account_id: number): CurrentVersions | Promise<CurrentVersions>;
@@ -64,7 +66,10 @@ function byAccount(rows: VersionRow[]): Map<number, VersionRow> {
   return new Map(rows.map((row) => [row.account_id, row]));
 }
 
-/** SQLite: versions are kept until its data version moves, which is looked at once per turn of the event loop. */
+/**
+ * SQLite: versions are cached until the data version changes, which is checked once per turn of the
+ * event loop.
+ */
 class DataVersionReader implements VersionReader {
   readonly #db: Database;
   readonly #version: () => number;
@@ -80,7 +85,7 @@ class DataVersionReader implements VersionReader {
     try {
       version = this.#version();
     } catch (error) {
-      // Cached responses are served outside of the router, where no handler would catch it.
+      // Cached responses are served outside the router, where no handler would catch the error.
       return Promise.reject(error);
     }
     if (version !== this.#knownAt) {
@@ -99,7 +104,10 @@ class DataVersionReader implements VersionReader {
   }
 }
 
-/** PostgreSQL: all requests that wait at the same time share one query, sent after the last of them came in. */
+/**
+ * PostgreSQL: all requests that wait at the same time share one query, sent after the last of them
+ * came in.
+ */
 class BatchedReader implements VersionReader {
   readonly #db: Database;
   #waiting = new Map<number, Array<PromiseWithResolvers<CurrentVersions>>>();
@@ -151,7 +159,7 @@ export async function topicRevisions(
   return Object.fromEntries(topics.map((topic) => [topic, row?.[topic] ?? 0])) as never;
 }
 
-/** The way of this database's engine. */
+/** The implementation for this database's engine. */
 export function openVersions(db: Database): VersionReader {
   return db.dataVersion
     ? new DataVersionReader(db, db.dataVersion.bind(db))

@@ -118,7 +118,7 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
   },
 ]);
 
-/** The document, a record a line, read a page at a time: an account may have a million of them. */
+/** The document, one record a line, read page by page: an account may have a million records. */
 async function* exported(path: string, name: string, api: AdminApi): AsyncGenerator<string> {
   const whole = await api.get<Row & { start: number }>(path);
   const { now } = await api.get<{ now: number }>('/status');
@@ -146,7 +146,7 @@ async function* listed(name: string, pages: AsyncIterable<Row[]>): AsyncGenerato
   yield ']';
 }
 
-/** The two lists of which a "remove all" can be undone. */
+/** The two lists whose "remove all" can be undone. */
 const undoable = (list: 'authlist' | 'overrides'): Verb => ({
   usage: `${list} <account> <removal>`,
   summary: `put back what a removal of all ${list} entries took away`,

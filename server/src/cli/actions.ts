@@ -27,7 +27,7 @@ export function changeAt(path: string, columns: readonly Column[], sentence: str
     record(await api.patch(given.path(path), given.fields), columns, sentence);
 }
 
-/** Removes, and says so: in a sentence, and in `value` for programs. */
+/** Removes, and reports it: in a sentence, and in `value` for programs. */
 export function removeAt(path: string, sentence: string, value: Record<string, string>): Run {
   return async (given, api) => {
     await api.delete(given.path(path));

@@ -1,4 +1,4 @@
-// Calls the /admin API of a running server; a fault is told in one sentence.
+// Calls the /admin API of a running server; an error becomes one sentence.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
@@ -7,7 +7,7 @@ import { isLoopback, type OperatorAccess, readOperatorAccess } from '../config.t
 import type { Row } from './columns.ts';
 import { ApiFailure } from './failures.ts';
 
-/** No server answers where one is looked for. */
+/** No server answers at the expected address. */
 export class NoServer extends Failure {}
 
 const response_milliseconds = 120_000;
@@ -26,7 +26,7 @@ export class AdminApi {
   get<T = Row>(path: string): Promise<T> {
     return this.#send('GET', path) as Promise<T>;
   }
-  /** A document as it is. */
+  /** Fetches a document as text. */
   async getText(path: string): Promise<string> {
     return (await this.#request('GET', path)).text();
   }
@@ -42,7 +42,7 @@ export class AdminApi {
   async delete(path: string): Promise<void> {
     await this.#send('DELETE', path);
   }
-  /** Sends a document as it is. */
+  /** Sends a document unchanged. */
   postText<T = Row>(path: string, text: Buffer, type: string): Promise<T> {
     return this.#send('POST', path, text, type) as Promise<T>;
   }
@@ -127,7 +127,10 @@ function noResponse(base: string, error: Error): string {
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
 }
 
-/** Where the server is. Errors: a failure when the setting is no URL, or no token may be sent there. */
+/**
+ * The URL of the server. Errors: a failure when the setting is not a URL, or the token may not be
+ * sent there.
+ */
 function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
   const url = URL.canParse(admin_url) ? new URL(admin_url) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
@@ -144,11 +147,11 @@ function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
   return url.href.replace(/\/+$/, '').replace(/\/admin$/, '');
 }
 
-/** The operator token. Errors: a failure that says where one is looked for. */
+/** The operator token. Errors: a failure that says where the token is expected. */
 function tokenOf({ admin_token, admin_token_file, mounted_secrets }: OperatorAccess): string {
   if (admin_token) return admin_token;
   try {
-    // Root works with the server of another user, and takes nothing from that user but its token.
+    // Root works with the server of another user, and reads nothing of that user except its token.
     return readPrivate(admin_token_file, { anyOwner: true, mounted: mounted_secrets }).trim();
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;

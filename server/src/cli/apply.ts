@@ -1,4 +1,4 @@
-// exitward apply: makes a part of the network as one file declares it, with a plan first.
+// exitward apply: changes a part of the network to what one file declares, after showing a plan.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { type Column, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
@@ -24,10 +24,10 @@ interface Plan {
 
 const columns: Column[] = ['action', 'kind', 'name', ['fields', 'fields', 'list']];
 
-/** Under which a file without a name is checked; nothing is ever applied under it. */
+/** The name under which a file without a name is checked; nothing is ever applied under it. */
 const nameless = 'nameless';
 
-/** Sends it. Errors: a failure with the line of the field that the server names. */
+/** Sends the manifest. Errors: a failure with the line of the field that the server names. */
 async function send(
   file: string,
   manifest: ManifestFile,
@@ -50,12 +50,15 @@ function placeOf(manifest: ManifestFile, { message }: ApiFailure, field: string)
   return `line ${manifest.lineOf(field.replaceAll(/[.[\]]+/g, '/')) ?? 1}, ${message}`;
 }
 
-/** Errors: a failure with all faults of the file: those seen here, and the first that the server sees. */
+/**
+ * Errors: a failure with all faults of the file: those found here, and the first that the server
+ * finds.
+ */
 async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Promise<Plan> {
   const plan = send(file, manifest, api, { dry_run: 'true' });
   if (manifest.faults.length === 0) return plan;
   await plan.catch((error) => {
-    // Without a server, the faults that are seen here are told.
+    // Without a server, only the faults found here are reported.
     if (error instanceof FaultyFile) throw error;
   });
   throw new FaultyFile(file, manifest.faults);
@@ -90,7 +93,7 @@ export const applyVerb: Verb = {
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
   run: async (given, api) => {
     const file = given.word('file');
-    // Loaded where there is something to read: no other command needs YAML.
+    // Loaded only here: no other command needs YAML.
     const { readManifest } = await import('./manifest.ts');
     const manifest = readManifest(file);
     const plan = await planOf(file, manifest, api);
@@ -104,7 +107,7 @@ export const applyVerb: Verb = {
       notify(`It would\n- ${lines.join('\n- ')}`);
       await confirmed(`This makes ${plan.changes.length} changes.`);
     }
-    // A plan that was agreed to is carried out as it was shown, or not at all.
+    // A plan that was agreed to is carried out exactly as shown, or not at all.
     const agreed = given.has('yes') ? {} : { version: plan.version };
     return shown(await send(file, manifest, api, { dry_run: 'false', ...agreed }));
   },

@@ -1,4 +1,4 @@
-// Columns and values of the records that several commands show.
+// Columns and values that several commands show.
 import type { Column } from '../../../kit/src/cli/output.ts';
 import { timeInWords } from '../../../kit/src/cli/values.ts';
 
@@ -14,7 +14,10 @@ interface FaultCell {
   since: number;
 }
 
-/** Each kind of fault once, for people with the time since which there is one: `disk since 2027-01-31 12:00Z`. */
+/**
+ * Each kind of fault once; for people with the time when the first of them began: `disk since
+ * 2027-01-31 12:00Z`.
+ */
 export function kindsInWords(faults: readonly FaultCell[], forPeople: boolean): string {
   const kinds = Array.from(
     Map.groupBy(faults, ({ kind }) => kind),
@@ -36,7 +39,7 @@ export function statusesInWords(cells: readonly StatusCell[], forPeople: boolean
   return cells.map(({ service, status }) => `${service} ${status}`).join(forPeople ? ', ' : ',');
 }
 
-/** `3 ok, 1 crit`: without the zeros; a dash where all are zero. */
+/** `3 ok, 1 crit`: without zeros; a dash where all are zero. */
 export function countsInWords(counts: Record<string, number>): string {
   const present = Object.entries(counts).filter(([, count]) => count > 0);
   return present.map(([name, count]) => `${count} ${name}`).join(', ') || '-';

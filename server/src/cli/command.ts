@@ -1,4 +1,4 @@
-// Verbs over the API in their short form, and what the kit makes of them.
+// Verbs over the API in a short form, and how they become commands of the kit.
 import { type Command, commandsWith, type Noun } from '../../../kit/src/cli/command.ts';
 import type { Argument, Option } from '../../../kit/src/cli/options.ts';
 import type { Document, Shown } from '../../../kit/src/cli/output.ts';
@@ -16,20 +16,20 @@ export interface Verb {
   summary: string;
   required?: readonly Choice[];
   options?: readonly Choice[];
-  /** The question to a person before something is destroyed, with `<name>` for an argument. */
+  /** The question to a person before something is destroyed; `<name>` stands for an argument. */
   question?: string;
-  /** Whether the question is asked this time; always where it is undefined. */
+  /** Whether to ask the question this time; undefined: always. */
   isAsked?: (given: Given) => boolean;
-  /** Behind the question on a terminal: how many there are, and how to undo it. */
+  /** Shown after the question on a terminal: how many records it affects, and how to undo it. */
   extent?: (given: Given, api: AdminApi) => Promise<string>;
-  /** Command lines that a person may begin with. */
+  /** Example command lines. */
   examples?: readonly string[];
-  /** Whether it shows tables, which then fit the terminal. */
+  /** Whether it shows tables, which are then fitted to the terminal. */
   list?: true;
   run: Run;
 }
 
-/** Defines a command, which works with the environment. */
+/** Defines a command that gets the environment. */
 export const command = commandsWith<Environment>();
 
 /** A noun with its verbs. */
@@ -37,7 +37,7 @@ export function nounOf(noun: string, summary: string, verbs: readonly Verb[]): N
   return { noun, summary, commands: verbs.map((verb) => commandOf(verb, noun)) };
 }
 
-/** A verb, of a noun or alone. */
+/** A verb, of a noun or on its own. */
 export function commandOf(verb: Verb, noun?: string): Command<Environment> {
   const { usage, summary, required = [], options = [], question, isAsked, extent } = verb;
   const [name = '', ...words] = usage.split(' ');

@@ -1,4 +1,4 @@
-// The names that a shell completes for exitward: a running server is asked for them.
+// The names that a shell completes for exitward, fetched from a running server.
 import type { Ask } from '../../../kit/src/cli/command.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
@@ -6,7 +6,10 @@ import { AdminApi } from './api.ts';
 const patience_milliseconds = 1000;
 const maxRows = 200;
 
-/** Asks a running server, within a second. One that is away or slow (`onAway`), and a missing token, have no words. */
+/**
+ * Asks a running server, within a second. A server that is offline or slow (`onAway`), or a missing
+ * token, completes nothing.
+ */
 export function asking(env: Environment, onAway: () => void): Ask {
   return async (listName, given, begun) => {
     const list = lists[listName];
@@ -20,7 +23,10 @@ export function asking(env: Environment, onAway: () => void): Ask {
   };
 }
 
-/** The records that an argument or option of this name is one of; an id is one of its noun. */
+/**
+ * The list of records that an argument or option with this name refers to; an id refers to its
+ * noun.
+ */
 export function recordsOf(name: string, noun?: string): string | undefined {
   const listName = name === 'id' ? `${noun} id` : name;
   return listName in lists ? listName : undefined;
@@ -38,7 +44,7 @@ const named =
 const ofAccount = (list: string) => (given: readonly string[]) =>
   `/accounts/${encodeURIComponent(given[0] ?? '')}/${list}`;
 
-// Accounts come by name, from the one that is begun on: there may be many.
+// Accounts are fetched by name, from the typed prefix on: there may be many.
 const accounts: List = named(
   (_given, begun) =>
     `/accounts?limit=${maxRows}${begun ? `&after=${encodeURIComponent(begun)}` : ''}`,

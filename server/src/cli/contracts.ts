@@ -60,7 +60,7 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
     summary: 'change the own limit of a server on a contract; "none" lifts it',
     run: async (given, api) => {
       const body = { limit_bytes: given.parsed('size', sizeOrNone) };
-      // Only a server on the contract has a limit there: a slip of the pen must not add one.
+      // Only a server on the contract has a limit there: a typo must not add a server.
       const added = await api.list(given.path(servers));
       if (!added.some((row) => row.server === given.word('server'))) {
         throw new Failure(given.text('<server> is not on the contract; add it first.'));

@@ -1,4 +1,5 @@
-// exitward doctor: what the running server says of itself, and what this machine tells of its files, disks, clock and name.
+// exitward doctor: what the running server reports about itself, and checks of this machine's
+// files, disks, clock and name.
 
 import { findingsPart } from '../../../kit/src/cli/findings.ts';
 import {
@@ -27,7 +28,7 @@ export const doctor = command({
   },
 });
 
-/** Everything that is found, whether a server runs or not. */
+/** All findings, whether a server runs or not. */
 async function examine(env: Environment): Promise<Finding[]> {
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
   if (!config) return wrong.map(settingsFinding);
@@ -55,7 +56,7 @@ interface Running {
   findings: Finding[];
 }
 
-/** Whether a server answers, and its own findings. */
+/** Whether a server answers, and the findings that it reports. */
 async function askServer(env: Environment): Promise<[isRunning: boolean, findings: Finding[]]> {
   try {
     const report = await new AdminApi(env).get<Running>('/doctor');
@@ -73,7 +74,7 @@ async function askServer(env: Environment): Promise<[isRunning: boolean, finding
   }
 }
 
-/** Whether anything answers there, also without a token for it. */
+/** Whether anything answers there, even without a valid token. */
 function answers(env: Environment): Promise<boolean> {
   const { admin_url } = readOperatorAccess(env);
   const signal = AbortSignal.timeout(5000);
@@ -83,7 +84,7 @@ function answers(env: Environment): Promise<boolean> {
   );
 }
 
-/** An upgrade that was not followed by a restart. */
+/** An upgrade without a restart. */
 function behind(running: string): Finding[] {
   if (running === version) return [];
   const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;

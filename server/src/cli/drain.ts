@@ -22,7 +22,10 @@ export interface DrainedNode {
 const patience_seconds = 3600;
 const pause_milliseconds = 2000;
 
-/** Drains it; with `--wait` until nothing is open there. Errors: a failure when it is not empty in time. */
+/**
+ * Drains the node; with `--wait` until no connection is open. Errors: a failure when it is not
+ * empty in time.
+ */
 export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
   const path = given.path('/nodes/<id>');
   const node: DrainedNode = await api.patch(path, { drained: true });
@@ -45,8 +48,9 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
 }
 
 /**
- * Waits until the node, which has heard of it, says a second time that nothing is open there: what it counted first may
- * be from before. A server that is away for a while, as for an upgrade, is waited for.
+ * Waits until the node, which has applied the drain, reports twice that nothing is open: its first
+ * count may be older than the drain. A server that is offline for a while, as for an upgrade, is
+ * waited for.
  */
 async function waitUntilEmpty(
   drained: DrainedNode,

@@ -1,4 +1,4 @@
-// exitward explain: asks a node what it would do with a connection, and by which rule.
+// exitward explain: asks a node what it would do with a connection, and why.
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, record } from '../../../kit/src/cli/output.ts';
@@ -8,7 +8,10 @@ import type { Verb } from './command.ts';
 import type { Given } from './given.ts';
 import { whole } from './values.ts';
 
-/** The token, from where the options say. Errors: a usage fault; a failure when the file cannot be read. */
+/**
+ * The token, from the source that the options name. Errors: a usage fault; a failure when the file
+ * cannot be read.
+ */
 function tokenOf(given: Given): string | undefined {
   const [text, file] = [given.option('token'), given.option('token-file')];
   if (text !== undefined && file !== undefined) {
@@ -25,7 +28,7 @@ function tokenOf(given: Given): string | undefined {
   }
 }
 
-/** The answer of a node. Errors: a usage fault for options that do not go together. */
+/** The answer of a node. Errors: a usage fault for options that cannot be combined. */
 function ask(given: Given, api: AdminApi): Promise<Row> {
   const [service, exit_ip, user] = [
     given.option('service'),

@@ -1,7 +1,7 @@
-// Failures of requests and files, beside those of every command line.
+// Failures of requests and files, in addition to those of every command line.
 import { Failure } from '../../../kit/src/cli/failures.ts';
 
-/** A failure that a server told of a field of the request. */
+/** A failure that a server reports for a field of the request. */
 export class ApiFailure extends Failure {
   readonly field: string | undefined;
 

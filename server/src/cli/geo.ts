@@ -1,4 +1,4 @@
-// exitward geo …: where geo-IP providers see the exit IPs, and the feed that tells them better.
+// exitward geo …: where geo-IP providers locate the exit IPs, and the feed that corrects them.
 
 import { table } from '../../../kit/src/cli/output.ts';
 import type { Row } from './columns.ts';

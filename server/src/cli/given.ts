@@ -1,9 +1,11 @@
-// The values of a command line: its arguments by name, its options, and the fields of a request's body or query.
+// The values of a command line: arguments by name, options, and the fields of a request's body or
+// query.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 
 /**
- * An option: its flags (`--limit <size>`), the field of the request's body or query that its value goes into, and
- * what turns the text into that value. Errors of `parse`: a usage fault, which the option's name is put before.
+ * An option: its flags (`--limit <size>`), the field of the request's body or query that it sets,
+ * and the function that parses its text. Errors of `parse`: a usage fault, which is prefixed with
+ * the option's name.
  */
 export type Choice = readonly [
   flags: string,
@@ -12,7 +14,9 @@ export type Choice = readonly [
   parse?: (text: string) => unknown,
 ];
 
-/** The value of a text. Errors: the reader's usage fault, with the argument's name before it. */
+/**
+ * The parsed value of a text. Errors: the reader's usage fault, prefixed with the argument's name.
+ */
 function readValue<T>(name: string, read: (text: string) => T, text: string): T {
   try {
     return read(text);
@@ -35,7 +39,8 @@ export class Given {
       return { name, field, isSwitch: value === undefined };
     });
     const valued = new Set(named.filter(({ isSwitch }) => !isSwitch).map(({ name }) => name));
-    // A switch that is not given is false; an option with a value, as --active, may be false by it.
+    // A switch that is not given is false. An option with a value, such as --active, may be false
+    // by its value.
     this.#options = Object.fromEntries(
       Object.entries(options).filter(([name, value]) => value !== false || valued.has(name)),
     );
@@ -48,15 +53,15 @@ export class Given {
   word(name: string): string {
     return String(this.#words[name] ?? this.#options[name]);
   }
-  /** A sentence with these in the place of their names: `Node <id> is revoked.` */
+  /** A sentence in which these values replace their names: `Node <id> is revoked.` */
   text(template: string): string {
     return template.replace(/<(\w+)>/g, (_, name: string) => this.word(name));
   }
-  /** The path of a URL, likewise: `/accounts/<account>`. */
+  /** The path of a URL, in the same way: `/accounts/<account>`. */
   path(template: string): string {
     return template.replace(/<(\w+)>/g, (_, name: string) => encodeURIComponent(this.word(name)));
   }
-  /** An argument as the value that it stands for. Errors: a usage fault that names it. */
+  /** An argument, parsed. Errors: a usage fault that names it. */
   parsed<T>(name: string, read: (text: string) => T): T {
     return readValue(`<${name}>`, read, this.word(name));
   }

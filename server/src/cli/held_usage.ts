@@ -1,4 +1,5 @@
-// exitward held-usage …: usage that nodes reported beyond what their machines can carry, for an operator to judge.
+// exitward held-usage …: usage reports above what a machine can carry, for an operator to accept or
+// discard.
 
 import { record, table } from '../../../kit/src/cli/output.ts';
 import { removeAt } from './actions.ts';

@@ -1,4 +1,5 @@
-// exitward keys: the keys file of this machine backed up and restored, and the keys that sign and hash rotated.
+// exitward keys: backs up and restores the keys file of this machine, and rotates the keys that
+// sign and hash.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Noun } from '../../../kit/src/cli/command.ts';
@@ -102,7 +103,7 @@ interface Rotation {
 
 const operator: Actor = { kind: 'system', name: 'exitward keys', address: '', request_id: '' };
 
-/** Runs on a database of this version. Errors: a failure for another. */
+/** Runs with a database of this version. Errors: a failure for another version. */
 function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T>): Promise<T> {
   return withDatabase(config, async (db) => {
     if (await schemaIsCurrent(db)) return run(db);
@@ -110,7 +111,7 @@ function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T
   });
 }
 
-/** Adds a key that signs or hashes later, or makes it the one that does. */
+/** Prepares a new key for signing or hashing, or activates the prepared one. */
 async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
   const config = readConfig(env);
   const { keys_file } = config;
@@ -119,7 +120,7 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
     if (!options.activate) return options.hash ? prepareHash(db, config) : prepare(db, config);
     return db.write(operator, async (tx) => {
       const kid = await (options.hash ? activateHash(tx) : activate(tx, options.force));
-      // With no process that runs nobody else would notice, and no server would start any more.
+      // While no server runs, no process would notice this, and no server would start any more.
       if (held.heldKeys().includes(kid)) return { kid };
       throw new Failure(
         `The keys file ${keys_file} lacks the key ${kid}: put the one here that has it, or prepare another.`,
@@ -141,7 +142,8 @@ async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
 
 async function prepareHash(db: Database, config: Config): Promise<{ kid: string }> {
   const inUse = (await listHashKeys(db)).filter(({ activated_at }) => activated_at !== null);
-  // As for signing keys: the file is ahead of the database, and a process that ends here leaves a key to be taken.
+  // As for signing keys: the file is written before the database, so a process that ends here
+  // leaves a key that the next call takes.
   const key = addHashKey(config.keys_file, inUse.length, config.mounted_secrets);
   await db.write(operator, (tx) => prepareHashKey(tx, key));
   return { kid: key.id };
@@ -151,7 +153,7 @@ async function activateHash(tx: Transaction): Promise<string> {
   return (await activateHashKey(tx)).id;
 }
 
-/** Ends a signing key, whatever tokens it signed. */
+/** Ends a signing key, whatever tokens it has signed. */
 async function endKey(env: Environment, kid: string): Promise<Shown> {
   const config = readConfig(env);
   await withCurrentDatabase(config, (db) => db.write(operator, (tx) => revokeKey(tx, kid)));
@@ -181,7 +183,8 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
   }
   const gone = signingKeys.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
   const all = signingKeys.map(({ kid }) => kid);
-  // The private half is on the disk before anything else knows of it: a process that ends here leaves a key to be taken.
+  // The private key is on the disk before anything refers to it: a process that ends here leaves a
+  // key that the next call takes.
   const { secrets, kid } = addSigningKey(keys_file, all, gone, mounted_secrets);
   const key = secrets.publicKeys().find((publicKey) => publicKey.kid === kid);
   if (!key) throw new Failure('The new key is not in the keys file.');
@@ -244,7 +247,7 @@ async function listKeys(env: Environment): Promise<Shown> {
   return table(rows, columns);
 }
 
-/** The hashing keys behind the first, and how many stored hashes wait for the newest one. */
+/** The hashing keys after the first, and how many stored hashes still need the newest one. */
 async function hashingRows(db: Database) {
   const keys = await listHashKeys(db);
   const newest = keys.findLast(({ activated_at }) => activated_at !== null);
@@ -274,7 +277,7 @@ async function backUpKeys(
   const text = readPrivate(keys_file, { mounted: mounted_secrets });
   const passphrase = await readPassphrase(passphraseFile, true);
   const sealed = sealKeys(text, passphrase, systemClock.now());
-  // Read back before it is relied upon.
+  // Read back before it is relied on.
   if (openKeys(sealed, passphrase) !== text) throw new Failure('The keys could not be sealed.');
   if (!createDurably(target, sealed)) throw new Failure(`${target} is there already.`);
   const sentence = `Wrote ${target}: the keys ${key_id}, sealed with the passphrase. Keep both, in two places; one is of no use without the other.`;

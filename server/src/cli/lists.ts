@@ -1,4 +1,5 @@
-// exitward authlist …, exitward override …: the two lists of an account, seen and ended by the operator.
+// exitward authlist …, exitward override …: shows and ends entries of an account's two lists, as
+// the operator.
 import { readFileSync } from 'node:fs';
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { type Column, record, table } from '../../../kit/src/cli/output.ts';
@@ -8,10 +9,10 @@ import { nounOf, type Verb } from './command.ts';
 import type { Choice } from './given.ts';
 import { time, whole } from './values.ts';
 
-/** Where counting ends, ahead of a question. */
+/** Counting before a question stops here. */
 const maxCounted = 1000;
 
-/** The verbs of both lists: show all or some, extend many, say what one is for, remove one, remove all. */
+/** The verbs of both lists: show, extend, set a note, remove one or all. */
 function verbs(list: 'authlist' | 'overrides', columns: Column[], filters: Choice[]): Verb[] {
   const path = `/accounts/<account>/${list}`;
   return [
@@ -105,7 +106,7 @@ const authlistColumns: Column[] = [
   'note',
 ];
 
-/** The operator's word on whose an address is. */
+/** The operator decides whether an address belongs to the account. */
 function sayWhether(proven: boolean, verb: string, summary: string): Verb {
   return {
     usage: `${verb} <account> <id>`,
@@ -192,7 +193,10 @@ interface EntryOnNodes {
   nodes: Array<{ name: string; live: boolean; applied: boolean }>;
 }
 
-/** How far the entry is: which nodes count (the live ones; all where none is), and which it waits for. */
+/**
+ * The progress of the entry: which nodes count (the live ones; all if none is live), and which it
+ * still waits for.
+ */
 export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes): string {
   if (nodes.length === 0) return `no node has joined for ${server}`;
   if (!on_contract) return `on no node: ${server} is not on the contract`;

@@ -1,4 +1,5 @@
-// exitward serve, migrate, backup, backup verify, restore: commands that run on this machine, with the server's own settings.
+// exitward serve, migrate, backup, backup verify, restore: commands that run on this machine with
+// the server's settings.
 import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../../../kit/src/cli/failures.ts';
@@ -59,7 +60,7 @@ export const restore = command({
   run: ({ arguments: { file } }, env) => restoreBackup(env, file),
 });
 
-/** The file of a SQLite database, from the settings. Errors: a failure on PostgreSQL. */
+/** The path of the SQLite database, from the settings. Errors: a failure on PostgreSQL. */
 function sqliteFile(config: Config, command: string): string {
   if (config.database_url.startsWith('sqlite:'))
     return resolve(config.database_url.slice('sqlite:'.length));
@@ -89,7 +90,7 @@ async function makeBackup(env: Environment, file: string): Promise<Shown> {
   if (!existsSync(source)) throw new Failure(`There is no database at ${source}.`);
   if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
   if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
-  // It has the content of the database: no other user may read it, from its first byte on.
+  // The copy holds the whole database: no other user may read it, from its first byte on.
   const before = process.umask(0o077);
   try {
     await withDatabase(config, (db) => db.backup(target));
@@ -149,7 +150,7 @@ async function restoreBackup(env: Environment, file: string): Promise<Shown> {
   return done(sentence, { file: target, ...restored, keys_fit: keys === '' });
 }
 
-/** The advice on the keys before a server can start; empty when they fit. */
+/** Advice about the keys before a server can start; empty when they match. */
 function keysAdvice(config: Config, key_id: string | null): string {
   if (key_id === null) return '';
   if (

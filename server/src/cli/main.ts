@@ -32,7 +32,7 @@ import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';
 
-/** The commands as help groups them: verbs and nouns over the API, and what works on this machine. */
+/** The commands as help groups them: verbs and nouns of the API, and commands of this machine. */
 const groups: Program<Environment>['groups'] = {
   'The network at a glance': [statusVerb, usageVerb, historyVerb, auditVerb, explainVerb].map(
     (verb) => commandOf(verb),

@@ -1,4 +1,5 @@
-// The file of "exitward apply": YAML, read with the line of each field, so that a fault names where it is.
+// The file of "exitward apply": YAML, read with the line of each field, so that a fault names its
+// place.
 import { readFileSync } from 'node:fs';
 import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
@@ -12,18 +13,18 @@ export interface ManifestFile {
   name: string | undefined;
   body: Record<string, unknown>;
   lineOf(path: string): number | undefined;
-  /** Those that are seen without the server, each with its line and field. */
+  /** Faults found without the server, each with its line and field. */
   faults: string[];
 }
 
-/** Fields that people write in words, and the fields of the API. */
+/** Fields that people write in words, and the corresponding fields of the API. */
 const inWords: Record<string, readonly [field: string, read: (text: string) => number]> = {
   limit: ['limit_bytes', size],
   expiry: ['expiry', moment],
   start: ['start', moment],
 };
 
-/** A time that is the same on each day: "+30d" would change with every application. */
+/** A fixed time: "+30d" would change with every application. */
 function moment(text: string): number {
   if (text.startsWith('+')) {
     throw new UsageFault(
@@ -33,7 +34,9 @@ function moment(text: string): number {
   return timeFrom(text, 0);
 }
 
-/** Errors: a failure where the file cannot be read, or is no YAML: it names the line of each fault. */
+/**
+ * Errors: a failure when the file cannot be read, or is not YAML; it names the line of each fault.
+ */
 export function readManifest(file: string): ManifestFile {
   let text: string;
   try {
@@ -66,7 +69,7 @@ const isNamed = (name: unknown): name is string =>
 
 type Report = (path: string, message: string) => void;
 
-/** The value with its words read: sizes and times. */
+/** The value with its words parsed: sizes and times. */
 function converted(value: unknown, path: readonly string[], report: Report): unknown {
   if (Array.isArray(value)) {
     return value.map((item, at) => converted(item, [...path, String(at)], report));
@@ -88,7 +91,7 @@ function converted(value: unknown, path: readonly string[], report: Report): unk
   );
 }
 
-/** The line of a path, or of the nearest thing around it. */
+/** The line of a path, or of the nearest element around it. */
 function lineAt(document: Document, lines: LineCounter, path: string): number | undefined {
   let node: unknown = document.contents;
   let at: number | undefined;

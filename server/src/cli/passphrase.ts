@@ -1,4 +1,5 @@
-// The passphrase of a backup of the keys: typed by a person unseen, or read from a file; never an argument, which others can list.
+// The passphrase of a backup of the keys: typed without echo, or read from a file; never an
+// argument, since other users can list those.
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { askSecret, isTerminal } from '../../../kit/src/cli/question.ts';
@@ -6,8 +7,10 @@ import { readPrivate } from '../../../kit/src/private_files.ts';
 import { minPassphraseLength } from '../keys/keys_backup.ts';
 
 /**
- * Reads it from `file` (`-`: standard input; one line ending behind it is not part of it), or asks; twice when it `isNew`.
- * Errors: a usage fault off a terminal without a file; a failure when it is too short, differs, or is not given.
+ * Reads the passphrase from `file` (`-`: standard input; one final line ending is dropped), or asks
+ * for it, twice when it `isNew`.
+ * Errors: a usage fault without a terminal or a file; a failure when it is too short, differs, or
+ * is missing.
  */
 export async function readPassphrase(file: string | undefined, isNew: boolean): Promise<string> {
   const given = file === undefined ? await ask(isNew) : readFrom(file);

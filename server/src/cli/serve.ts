@@ -1,9 +1,10 @@
-// exitward serve: a file of its own, so that the server starts without loading the rest of the command line.
+// exitward serve: in its own file, so that the server starts without loading the rest of the
+// command line.
 import type { Environment } from '../../../kit/src/settings.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 
-/** Each by the command line; the console at the operators' address has the same. */
+/** Next steps on the command line; the operators' console has the same ones. */
 const steps = {
   server: 'add a server, by "exitward server add" or "exitward inventory import"',
   node: 'let a machine serve one of the servers, by "exitward node invite"',
@@ -12,7 +13,10 @@ const steps = {
   connection: 'put a server on the contract of an account, and open a page through it',
 };
 
-/** Runs the server until it is told to stop, and says on standard error where it listens, and what a new network waits for. */
+/**
+ * Runs the server until it is stopped. Prints on standard error where it listens, and the next step
+ * for a new network.
+ */
 export function runServer(env: Environment): Promise<void> {
   return runUntilStopped(env, async ({ ctx, base_url, admin_url, node_url }) => {
     const next = nextStep(await networkStatus(ctx.db, ctx.clock.now()));

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { openDatabase } from '../db/open.ts';
 
-/** Opens it, and closes it after use. */
+/** Opens the database, and closes it after use. */
 export async function withDatabase<T>(
   config: Config,
   use: (db: Database) => Promise<T>,

@@ -24,7 +24,7 @@ const columns: Column[] = [
 ];
 const code: Column[] = ['url', 'code', expiry];
 
-/** `proxy,billing` turns these on; `no-admin` turns one off. */
+/** `proxy,billing` turns these flags on; `no-admin` turns one off. */
 function flags(text: string): Record<string, boolean> {
   const words = text.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !/^(no-)?(proxy|billing|admin)$/.test(word));

@@ -18,22 +18,25 @@ export function size(text: string): number {
   throw no('size', text, 'whole bytes such as 500GB, 1TiB or 1000000');
 }
 
-/** A limit that can also be lifted. */
+/** A size, or a word that lifts the limit. */
 export function sizeOrNone(text: string): number | null {
   return text === 'none' ? null : size(text);
 }
 
-/** Epoch seconds: a number, an ISO date or time, or from now on: `+30d`, `+1y`. A time without a zone is UTC. */
+/**
+ * Epoch seconds: a number, an ISO date or time, or relative to now: `+30d`, `+1y`. A time without a
+ * zone is UTC.
+ */
 export function time(text: string): number {
   return timeFrom(text, systemClock.now());
 }
 
-/** A time that is over: as `time`, or so long ago: `2h`, `7d`. */
+/** A time in the past: as `time`, or relative to now: `2h`, `7d`. */
 export function past(text: string): number {
   return pastFrom(text, systemClock.now());
 }
 
-/** As `past`, with the moment that is counted back from. */
+/** As `past`, relative to the given moment. */
 export function pastFrom(text: string, now: number): number {
   const [, count, unit = ''] = /^(\d{1,5})(s|min|h|d|w|mo|y)$/.exec(text) ?? [];
   return count === undefined ? timeFrom(text, now, '2h, 7d') : later(now, -Number(count), unit);

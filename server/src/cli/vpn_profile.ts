@@ -1,4 +1,5 @@
-// exitward user vpn-profile: what a user's devices need for the VPN of a server, or of all: values to type, or files.
+// exitward user vpn-profile: what a user's devices need for the VPN of one or all servers, as
+// values to type or as files.
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
@@ -80,7 +81,10 @@ export const vpnProfile: Verb = {
   },
 };
 
-/** The one file. Errors: a usage fault when there is none, or several, or one that a terminal cannot show. */
+/**
+ * The one file. Errors: a usage fault when there are none or several, or when a terminal cannot
+ * show it.
+ */
 function printed(files: ProfileFile[], wanted: string): Shown {
   const [file, ...others] = files;
   if (!file) throw new UsageFault(`--format: there is no file for ${wanted} of these servers`);
