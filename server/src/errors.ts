@@ -1,6 +1,7 @@
-// The one error type of the control plane: a status, a code that programs decide by, and a sentence for people.
+// The one error type of the control plane: a status, a code for programs, and a sentence for
+// people.
 
-/** Every code of an error response. Sentences may be improved on any day; these stay as they are. */
+/** Every code of an error response. Sentences may be improved at any time; codes never change. */
 export const errorCodes = [
   'bad_request',
   'invalid_field',
@@ -69,15 +70,20 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** The details of an error: a code of its own, the field of the request at fault, and response headers. */
+/**
+ * The details of an error: its code, the field of the request that is wrong, and response headers.
+ */
 export interface ErrorDetails {
   code?: ErrorCode;
-  /** The message begins with it. */
+  /** The message begins with its name. */
   field?: string;
   headers?: Record<string, string>;
 }
 
-/** An error that is sent to the client with `status`. The message names the field first, where there is one. */
+/**
+ * An error that is sent to the client with `status`. The message names the field first, if there is
+ * one.
+ */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: ErrorCode;
@@ -135,7 +141,7 @@ export const methodNotAllowed = (method: string, allow: string) =>
     headers: { allow },
   });
 
-/** 409: well formed, but it does not fit the records. */
+/** 409: valid, but in conflict with existing records. */
 export const conflict = (sentence: string, details: Details = {}) =>
   error(409, sentence, 'conflict', details);
 

@@ -1,4 +1,5 @@
-// Jobs: the work that is done by itself, such as expiries, purges, new billing periods, lost nodes, last uses written.
+// Jobs: work that runs by itself, such as expiries, purges, new billing periods, lost nodes, and
+// storing last uses.
 
 import { type Own, ownedByLog } from '../../kit/src/owner.ts';
 import { SerialQueue } from '../../kit/src/serial_queue.ts';
@@ -30,15 +31,21 @@ import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
 interface Job {
   name: string;
   every_seconds: number;
-  /** It does for good what a right clock would not have done: held back while the wall clock cannot be trusted. */
+  /**
+   * A wrong clock would make it destroy data too early, so it is held back while the wall clock
+   * cannot be trusted.
+   */
   purges: boolean;
-  /** Not before the process, and the database under it, have been up for so long: others must be heard first. */
+  /**
+   * Not until the process and its database have been up for this long: nodes must be able to report
+   * first.
+   */
   after_seconds?: (config: Config) => number;
-  /** Does one batch, of `maxRecords` records; returns how many it took. */
+  /** Processes one batch of `maxRecords` records; returns how many there were. */
   run: (tx: Transaction, maxRecords: number, ctx: Context) => Promise<number>;
 }
 
-/** Small batches: a sweep never holds other writers up for long. */
+/** Small batches, so that a sweep never delays other writers for long. */
 export const batch = 500;
 const usage_journals_kept_seconds = 45 * 86_400;
 
@@ -48,7 +55,7 @@ export const jobs: readonly Job[] = [
     name: 'lost nodes',
     every_seconds: 5,
     purges: false,
-    // A node could not acknowledge while no server was there to hear it.
+    // A node could not acknowledge while no server was running.
     after_seconds: (config) => config.node_lost_seconds,
     run: (tx, maxRecords, { config }) => sweepLostNodes(tx, config.node_lost_seconds, maxRecords),
   },
@@ -116,10 +123,10 @@ const furthestJump_seconds = 3600;
 const settling_seconds = 3600;
 
 /**
- * Tells whether the wall clock can be trusted to destroy by. When it jumps against the steady clock, or
- * is far from the newest write in the database at the start (after a long rest, or because it is wrong:
- * that cannot be told), nothing is destroyed until it has gone evenly for an hour. Nor is anything while
- * the database holds writes of its future.
+ * Decides whether the wall clock can be trusted with deleting data. If it jumps relative to the
+ * steady clock, or at the start is far from the newest write in the database (after a long pause,
+ * or because it is wrong: these look the same), nothing is deleted until it has run evenly for an
+ * hour. Nor is anything while the database holds writes from its future.
  */
 export class ClockGuard {
   readonly #ctx: Context;
@@ -170,8 +177,8 @@ async function newestTime(ctx: Context): Promise<number> {
 }
 
 /**
- * Runs a job to its end, or until `stopped` says so, a batch at a time; resumable at any point. Returns
- * how many records it took.
+ * Runs a job to its end, or until `stopped` returns true, a batch at a time; it can resume at any
+ * point. Returns how many records it processed.
  */
 async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<number> {
   let all = 0;
@@ -179,12 +186,12 @@ async function runJob(ctx: Context, job: Job, stopped = () => false): Promise<nu
     const count = await ctx.db.write(system, (tx) => job.run(tx, batch, ctx));
     all += count;
     if (count < batch || stopped()) return all;
-    // Others first: a large purge goes on beside the traffic.
+    // Other work first: a large purge runs while requests are served.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-/** Runs every job once; tests drive time with it. */
+/** Runs every job once; tests use it to move time. */
 export async function runAllJobs(ctx: Context): Promise<void> {
   await ctx.lastUsed.write(ctx);
   await ctx.callers.look(ctx);
@@ -196,9 +203,12 @@ export async function runAllJobs(ctx: Context): Promise<void> {
   await new GeoWatch(ctx.db, ctx.geoip, ctx.clock).look();
 }
 
-/** How long a proof takes that an address gives by calling. */
+/** The delay before a call verifies an address. */
 const callers_seconds = 5;
-/** How often files and inventory are looked at; two looks in a row find a file that is at rest. */
+/**
+ * How often files and inventory are checked; two checks in a row find a file that no one is
+ * writing.
+ */
 const geo_seconds = 5;
 const audit_bound_seconds = 600;
 const roll_up_seconds = 3600;
@@ -213,7 +223,7 @@ function rollUpOf({ db, config }: Context): UsageRollUp {
   return new UsageRollUp(db, config, startOf);
 }
 
-/** Starts the jobs, and the writing of last uses; answers the function that stops them. */
+/** Starts the jobs, and storing last uses. Returns the function that stops them. */
 export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   const guard = await ClockGuard.watch(ctx);
   let stopped = false;
@@ -232,7 +242,7 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
         return;
       }
       if (after_seconds && up_seconds < after_seconds(ctx.config)) {
-        // Fails, and so begins to wait anew, while the database is away.
+        // Fails while the database is offline, and then the wait begins again.
         await newestTime(ctx);
         ctx.metrics.sweeps.inc({ job: name, outcome: 'held back' });
         return;
@@ -252,7 +262,7 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
   timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
-  // Looks at a large network take seconds, and no sweep is to wait for them.
+  // Checks of a large network take seconds, and no sweep should wait for them.
   const looks = new Rounds(ctx.log);
   const audits = new AuditBound(ctx.config.audit_records_per_account);
   const lookAtAudit = () =>
@@ -286,7 +296,10 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
   };
 }
 
-/** Work that is done one after another, some of it again and again; each waits once only: a slow disk must not pile it up. */
+/**
+ * Work that runs one piece after another, some of it regularly. Each piece waits at most once, so
+ * that a slow disk does not pile it up.
+ */
 class Rounds {
   readonly #own: Own;
   readonly #queue = new SerialQueue();
@@ -295,7 +308,7 @@ class Rounds {
     this.#own = ownedByLog(log);
   }
 
-  /** Work that fails is logged by its owner, and what waits behind it is done all the same. */
+  /** Work that fails is logged by its owner, and the work after it still runs. */
   add(work: () => Promise<void>): Promise<void> {
     this.#own(() => this.#queue.run(work))();
     return this.end();
@@ -311,7 +324,7 @@ class Rounds {
     });
     return setInterval(look, seconds * 1000);
   }
-  /** Resolves when all that was added is done. */
+  /** Resolves when all work that was added is done. */
   end(): Promise<void> {
     return this.#queue.idle();
   }

@@ -1,4 +1,5 @@
-// Starts the server: settings, keys, database, listeners, jobs; and stops it without losing a request.
+// Starts the server (settings, keys, database, listeners, jobs), and stops it without losing a
+// request.
 
 import { accessSync, constants } from 'node:fs';
 import type { Server } from 'node:http';
@@ -46,15 +47,17 @@ export interface Running {
   admin_url: string;
   node_url: string;
   metrics_url: string | undefined;
-  /** Takes no new connections, finishes the requests in flight, writes down what is in memory, closes. */
+  /**
+   * Takes no new connections, finishes the requests in flight, stores what is in memory, closes.
+   */
   stop(): Promise<void>;
 }
 
-/** The parts that tests put in place of the real ones. */
+/** Replacements that tests use for the real parts. */
 export interface TestDoubles {
   clock?: Clock;
   log?: Logger;
-  /** False: nothing happens by itself. */
+  /** False: no job runs by itself. */
   jobs?: boolean;
   /** See `DatabaseOptions`. */
   largest_group?: number;
@@ -75,7 +78,7 @@ function prepareDataDir(path: string): void {
   }
 }
 
-/** Opens the database and brings it to this schema. Close it after use. */
+/** Opens the database and migrates it to this schema. Close it after use. */
 export async function openStorage(
   config: Config,
   { clock = systemClock, largest_group }: TestDoubles = {},
@@ -99,7 +102,7 @@ export async function openStorage(
   }
 }
 
-/** Everything that requests work with, on an open database. */
+/** Everything that requests need, on an open database. */
 export async function createContext(
   config: Config,
   db: Database,
@@ -136,8 +139,8 @@ export async function createContext(
 }
 
 /**
- * Runs the server until it is stopped. Errors: an Error whose message is one clear sentence (or a line
- * for each fault of the settings) when it cannot start.
+ * Runs the server until it is stopped. Errors: an Error whose message is one clear sentence (or a
+ * line for each fault of the settings) when it cannot start.
  */
 export async function serve(env: Environment, doubles: TestDoubles = {}): Promise<Running> {
   const config = readConfig(env);
@@ -185,7 +188,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   const { listen, admin_listen, node_listen, metrics_listen } = ctx.config;
   const parts = new Map<string, Parts & { at: ListenAddress }>();
   const add = (at: ListenAddress, part: Partial<Parts>) => {
-    // Port 0 asks for any free port: such listeners are never the same one.
+    // Port 0 asks for any free port, so such listeners are never the same.
     const key =
       at.port === 0 && at !== listen ? `${at.host}:0 ${parts.size}` : `${at.host}:${at.port}`;
     parts.set(key, {
@@ -221,7 +224,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     apps.push(app);
     if (tls) withTls.push(app.server as unknown as TlsServer);
     urls.set(key, await listenOn(app, at, tls !== undefined));
-    // From here on an error is of one connection that could not be taken.
+    // From here on, an error only concerns a connection that could not be accepted.
     const note = (error: Error) => ctx.log.error({ err: error }, 'a connection was not taken');
     app.server.on('error', note);
   }
@@ -256,8 +259,8 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
 }
 
 /**
- * The command line and a browser behind ssh come over loopback, where no other machine listens and no name of a certificate
- * fits: docs/decisions/0051-certificates.md.
+ * The command line, and a browser behind ssh, connect over loopback, where no other machine listens
+ * and no certificate's name matches: docs/decisions/0051-certificates.md.
  */
 function isOperatorsAlone({ host }: ListenAddress, { customers, nodes }: Parts): boolean {
   return isLoopback(host) && !customers && !nodes;
@@ -274,7 +277,7 @@ async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): 
 
 function listenPlain(server: Server, at: ListenAddress): Promise<string> {
   return new Promise((resolve, reject) => {
-    // Also behind it: a connection that could not be taken is no reason to end.
+    // Stays after listening: a connection that could not be accepted is no reason to exit.
     server.on('error', (error) => reject(listenFault(error, at)));
     server.listen(at.port, at.host, () => resolve(urlOf(server, false)));
   });
@@ -310,14 +313,14 @@ async function closeApp(
   log: Context['log'],
   stop_seconds: number,
 ): Promise<void> {
-  // Also those on which TLS has not begun, which the server does not count as its own.
+  // Includes connections on which TLS has not begun, which the server does not count as its own.
   const own = ownedByLog(log);
   const cut = setTimeout(
     own(() => connections.cut(app.server)),
     stop_seconds * 1000,
   );
-  // A connection that was busy is kept alive behind its response, and one without a request counts as busy: nothing else
-  // would end them before the time is over.
+  // A connection is kept alive after its response, and one without a request counts as busy:
+  // nothing else would end them before the time is over.
   const idle = setInterval(
     own(() => {
       app.server.closeIdleConnections();

@@ -1,4 +1,4 @@
-// The metrics that are read anew each time that they are asked for: nodes, the accounts that are watched, the disk.
+// The metrics that are read at each scrape: nodes, watched accounts, the disk.
 import { statfs } from 'node:fs/promises';
 import { findAccountNamed } from './accounts/accounts.ts';
 import type { Context } from './context.ts';
@@ -39,7 +39,10 @@ async function refreshNodes({ db, metrics }: Context): Promise<void> {
   }
 }
 
-/** The accounts that the setting names: a network may have more than a time series database should hold. */
+/**
+ * Only the accounts that the setting names: a network may have more than a time series database
+ * should hold.
+ */
 async function refreshAccounts({ config, db, clock, metrics }: Context): Promise<void> {
   const now = clock.now();
   const watched = await Promise.all(

@@ -1,4 +1,5 @@
-// The start of a network: its default port scheme, and the check that this database and these keys belong together.
+// The start of a network: its default port scheme, and the check that this database and these keys
+// belong together.
 
 import { recordChange } from './changes/changes.ts';
 import type { Context } from './context.ts';
@@ -9,21 +10,21 @@ import { createPortScheme, defaultBases, listPortSchemes } from './port_schemes/
 
 const system: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
 
-/** Whether this database was used with keys: others, or new ones, are of no use to it then. */
+/** Whether this database was used with keys; then other or new keys are useless. */
 export async function livesWithKeys(db: Reader): Promise<boolean> {
   return (await keyIdOf(db)) !== null;
 }
 
-/** Names the keys that this database lives with; null before its first start. */
+/** Identifies the keys that this database belongs to; null before its first start. */
 export async function keyIdOf(db: Reader): Promise<string | null> {
   const network = await db.one<{ key_id: string | null }>('select key_id from network');
   return network?.key_id ?? null;
 }
 
 /**
- * Gives a new database its default port scheme and remembers which keys it lives with.
- * Errors: one sentence when the database lives with other keys: its sealed tokens could not be read,
- * and no API token would be recognised.
+ * Gives a new database its default port scheme and stores which keys it belongs to.
+ * Errors: one sentence when the database belongs to other keys: its sealed tokens could not be
+ * read, and no API token would be recognised.
  */
 export async function ensureNetwork(ctx: Context): Promise<void> {
   const { key_id } = ctx.secrets;

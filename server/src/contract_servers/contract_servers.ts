@@ -1,4 +1,5 @@
-// Contract servers: the servers added to a contract, each with a limit of its own, as the account sees them.
+// Contract servers: the servers that were added to a contract, each with its own limit, as the
+// account sees them.
 import { type Account, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { recordChange } from '../changes/changes.ts';
@@ -34,7 +35,7 @@ export {
   serversOfContract,
 } from './store.ts';
 
-/** A server of a contract with its exit IPs, and with the details that were asked for. */
+/** A server of a contract with its exit IPs, and the details that were requested. */
 export interface ContractServer {
   server: store.ServerOfContract;
   exit_ips: ExitIpRow[];
@@ -48,7 +49,10 @@ export interface Detail {
   geostatus: boolean;
 }
 
-/** A server that is on the contract, for a body that names it. Errors: 409 with `otherwise` appended. */
+/**
+ * A server that is on the contract, for a body that names it. Errors: 409 with `otherwise`
+ * appended.
+ */
 export async function requireOnContract(
   db: Reader,
   account_id: number,
@@ -64,7 +68,10 @@ export async function requireOnContract(
   });
 }
 
-/** One contract server. Errors: 404 for a name that the network has not; 403 for a server not on the contract. */
+/**
+ * One contract server. Errors: 404 for a name that the network does not have; 403 for a server that
+ * is not on the contract.
+ */
 export async function requireContractServer(
   db: Reader,
   account_id: number,
@@ -80,9 +87,10 @@ export async function requireContractServer(
 }
 
 /**
- * Adds a server to a contract, or changes its own limit there. `limit_bytes` null: the network limit;
- * undefined: the limit stays, also the one that the server had when it was taken off.
- * Errors: 409, naming the field if one is given, when the server does not listen on the account's port scheme.
+ * Adds a server to a contract, or changes its limit there. `limit_bytes` null: only the network
+ * limit; undefined: the limit stays, even the one from before the server was removed.
+ * Errors: 409, naming the field if one is given, when the server does not listen on the account's
+ * port scheme.
  */
 export async function setContractServer(
   tx: Transaction,
@@ -126,7 +134,10 @@ export async function setContractServer(
   });
 }
 
-/** Tells the nodes of one server: `account` that it comes or goes, `contract` what holds for it. */
+/**
+ * Notifies the nodes of one server: `account` when it comes or goes, `contract` when its terms
+ * change.
+ */
 function recordServerChange(
   tx: Transaction,
   kind: 'account' | 'contract',
@@ -136,7 +147,10 @@ function recordServerChange(
   return recordChange(tx, { kind, account_id, server_id });
 }
 
-/** Takes a server off a contract. Its own limit there is kept: added again, it has that. Errors: 404. */
+/**
+ * Removes a server from a contract. Its limit there is stored and applies when it is added again.
+ * Errors: 404.
+ */
 export async function removeContractServer(
   tx: Transaction,
   account: Account,
@@ -156,8 +170,8 @@ export async function removeContractServer(
 }
 
 /**
- * Whether the own limit is used up, and when that is to be evaluated anew. It blocks only with detailed
- * server billing; nodes are told what holds.
+ * Whether the server's own limit is used up, and when to evaluate that again. It blocks only with
+ * detailed server billing; nodes receive the result.
  */
 async function limitState(
   tx: Transaction,
@@ -171,14 +185,20 @@ async function limitState(
   return isOver ? { over_limit: 1, over_until: end } : { over_limit: 0, over_until: 0 };
 }
 
-/** The bytes that an account may still transfer at a server, until (epoch seconds) its next billing period begins. */
+/**
+ * The bytes that an account may still transfer at a server, until (epoch seconds) its next billing
+ * period begins.
+ */
 export interface BytesLeft {
   account: number;
   left_bytes: number;
   until: number;
 }
 
-/** The least that an enforced limit leaves an account at a server; undefined where none is enforced. */
+/**
+ * The bytes that the stricter of the enforced limits leaves an account at a server; undefined where
+ * none is enforced.
+ */
 export async function bytesLeft(
   tx: Transaction,
   account: Account,
@@ -188,14 +208,16 @@ export async function bytesLeft(
   const { start, end } = periodAt(account.start, tx.now);
   const { total, byServer } = await periodUsage(tx, account.id, start);
   const row = await store.findContractServer(tx, account.id, server_id);
-  // A server's own limit counts with detailed server billing.
+  // A server's own limit applies only with detailed server billing.
   const serverLimit = account.detailed_billing === 1 ? row?.limit_bytes : undefined;
   const ownLeft = (serverLimit ?? Number.MAX_SAFE_INTEGER) - (byServer.get(server_id) ?? 0);
   const left_bytes = Math.max(0, Math.min(account.limit_bytes - total, ownLeft));
   return { account: account.id, left_bytes, until: end };
 }
 
-/** Evaluates the own limit of a contract server anew, after usage came in or a period ended. */
+/**
+ * Evaluates the own limit of a contract server again, after new usage or at the end of a period.
+ */
 export async function evaluateServerLimit(
   tx: Transaction,
   account: Account,
@@ -210,7 +232,10 @@ export async function evaluateServerLimit(
     await recordServerChange(tx, 'contract', account.id, server_id);
 }
 
-/** Evaluates contract servers anew whose billing period over their limit has ended, a batch at a time. Returns how many. */
+/**
+ * Evaluates contract servers again that were over their limit in a billing period that has ended, a
+ * batch at a time. Returns how many.
+ */
 export async function sweepServerLimits(tx: Transaction, maxRows: number): Promise<number> {
   const rows = await store.overLimit(tx, tx.now, maxRows);
   for (const row of rows) {
@@ -220,8 +245,8 @@ export async function sweepServerLimits(tx: Transaction, maxRows: number): Promi
 }
 
 /**
- * The contract servers, all or those named, each with what `detail` asks for. Also says from when on
- * time alone changes the answer.
+ * The contract servers, all or those named, each with what `detail` asks for. Also returns from
+ * when on time alone changes the response.
  */
 export async function listContractServers(
   db: Reader,
@@ -268,9 +293,11 @@ export async function listContractServers(
 const fieldOf = (at: number) => `servers.${at}`;
 
 /**
- * Adds these servers, each with the own limit that it had when it was taken off, if any; one that is on the contract stays as
- * it is. `countNew` is told how many are new before they are added. Errors: those of `countNew`; 409 naming the server that
- * is not there, or does not listen on the account's port scheme.
+ * Adds these servers, each with the limit that it had when it was removed, if any; servers that are
+ * on the contract stay unchanged. `countNew` is called with the number of new ones before they are
+ * added.
+ * Errors: those of `countNew`; 409 naming the server that does not exist, or does not listen on the
+ * account's port scheme.
  */
 export async function addContractServers(
   tx: Transaction,
@@ -291,7 +318,7 @@ export async function addContractServers(
   return added.length;
 }
 
-/** Takes these servers off. Errors: 409 naming the server that is not on the contract. */
+/** Removes these servers. Errors: 409 naming the server that is not on the contract. */
 export async function removeContractServers(
   tx: Transaction,
   account: Account,

@@ -1,4 +1,5 @@
-// The SQL of pages of servers as an account sees them, filtered and sorted; and of the places where they are.
+// The SQL of pages of servers as an account sees them, filtered and sorted; and of the places of
+// servers.
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
@@ -7,7 +8,7 @@ import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>
   `from nodes n where n.server_id = s.id and n.revoked_at is null ${more}`;
-/** A health report that is too old says nothing of now. */
+/** A health report that is too old says nothing about now. */
 const isFresh = 'e.status_time > t.fresh_after';
 const exits = (which = '') => `from exit_ips e where e.server_id = s.id ${which}`;
 const exitsThatAre = {
@@ -19,36 +20,45 @@ const exitsThatAre = {
 const isThere = (rows: string) => `exists (select 1 ${rows})`;
 const amount = (rows: string) => `(select count(*) ${rows})`;
 
-/** How a server stands: by the worst of its exit IPs, which is moot where no node is there. */
+/**
+ * The status of a server: that of its worst exit IP, which does not matter where no node exists.
+ */
 const standing = `case when not ${isThere(nodes())} then 'no_node'
   when not ${isThere(nodes('and n.live = 1'))} then 'not_connected'
   when ${isThere(exitsThatAre.crit)} then 'crit' when ${isThere(exitsThatAre.warn)} then 'warn'
   when ${isThere(exitsThatAre.unknown)} or not ${isThere(exits())} then 'unknown' else 'ok' end`;
 const standings = ['ok', 'warn', 'crit', 'unknown', 'not_connected', 'no_node'] as const;
 
-/** `misplaced`: a geo-IP provider sees an exit IP in another country; `over_limit`: its own limit is used up. */
+/**
+ * `misplaced`: a geo-IP provider sees an exit IP in another country; `over_limit`: its own limit is
+ * used up.
+ */
 export const serverStates = [...standings, 'misplaced', 'over_limit'] as const;
 
 const periodBytes = `coalesce((select u.bytes from usage_periods u where u.account_id = $3
   and u.period_start = t.period_start and u.server_id = s.id), 0)`;
 const bytes = 'sum(cast(u.bytes as double precision))';
-// The bounds and the sum lead SQLite to the index by server: it would walk over the hours of all servers for each one.
+// The bounds and the sum make SQLite use the index by server: it would scan the hours of all
+// servers for each one.
 const monthBytes = `coalesce((select ${bytes} from usage_server_hours u where u.account_id = $3
   and u.server_id between s.id and s.id and u.hour + 0 >= t.first_hour), 0)`;
-/** By which all servers are sorted in one walk over the hours. */
+/** For sorting all servers with one scan of the hours. */
 const months = `left join (select u.server_id, ${bytes} as bytes from usage_server_hours u
   where u.account_id = $3 and u.hour >= cast($6 as bigint) group by u.server_id) m on m.server_id = s.id`;
 
-/** Those that are not on the contract come first, or, descending, last. */
+/** Servers that are not on the contract come first, or last in descending order. */
 const ofContract = (sort: string) => `case when c.server_id is null then -1 else ${sort} end`;
 
-/** The orders of a page, and the tables that they take. The name compares bytewise, and so do texts that end with it. */
+/**
+ * The sort orders of a page, and the tables that they need. Names compare by bytes, and so do texts
+ * that end with one.
+ */
 const sorts = {
   id: ['s.id', ''],
   name: ['s.name', ''],
   place: ["s.city || ', ' || s.country || ', ' || s.name", ''],
   ip_count: [amount(exits()), ''],
-  // From the best, as the states stand in their list.
+  // Best first, in the order of the list of states.
   state: [
     ofContract(
       `case ${standing} ${standings.map((state, at) => `when '${state}' then ${at}`).join(' ')} end`,
@@ -67,7 +77,7 @@ export const serverSorts = Object.keys(sorts) as ServerSort[];
 const canAdd = `c.server_id is null and exists (select 1 from server_port_schemes p
   where p.server_id = s.id and p.port_scheme_id = t.port_scheme_id)`;
 
-/** Which servers a list is of, those of the contract or of the network, and their condition. */
+/** Which servers a list holds (of the contract, or of the network), and their condition. */
 const views = {
   contract: 'c.server_id is not null',
   others: 'c.server_id is null',
@@ -77,34 +87,37 @@ const views = {
 export type ServerView = keyof typeof views;
 export const serverViews = Object.keys(views) as ServerView[];
 
-/** Which servers; those that are left out ask for nothing. */
+/** Filters of servers; a filter that is left out selects all. */
 export interface ServerFilter {
   /** A part of a name, hostname, title or city, the name of a country, or an exit IP of a server of the contract. */
   search?: string | undefined;
-  /** The codes of the countries whose names hold the text that is searched for. */
+  /** The codes of the countries whose names contain the search text. */
   searchedCountries?: readonly string[];
   server?: string | undefined;
   country?: string | undefined;
-  /** `vpn`: any kind of it. */
+  /** `vpn`: any kind of VPN. */
   service?: string | undefined;
-  /** Only servers of the contract: the health of others is not told. */
+  /** Only servers of the contract: the health of others is not shown. */
   state?: (typeof serverStates)[number] | undefined;
-  /** As `DE Frankfurt am Main`; one of them. */
+  /** As `DE Frankfurt am Main`; a server matches one of them. */
   places?: readonly string[] | undefined;
 }
 
-/** An account, as of now. */
+/** An account, at the current time. */
 export interface ServersAsSeen {
   account_id: number;
-  /** The port scheme that servers that can be added listen on; 0: none can. */
+  /** The port scheme that servers need in order to be added; 0: none can be. */
   port_scheme_id: number;
-  /** Epoch seconds: a report of health until then is too old; the start of the billing period, and of the last thirty days. */
+  /**
+   * Epoch seconds: health reports up to this time are too old; the start of the billing period, and
+   * of the last thirty days.
+   */
   fresh_after: number;
   period_start: number;
   first_hour: number;
 }
 
-/** Those that only servers of the contract have are null for others. */
+/** Fields that only servers of the contract have are null for others. */
 export interface PagedServer extends Server {
   ip_count: number;
   can_add: number;
@@ -122,7 +135,7 @@ export interface PagedServer extends Server {
   last_30_days: number;
 }
 
-/** The account as of now: one row, so that each statement takes the same values. */
+/** The account's current values in one row, so that each statement takes the same parameters. */
 const asSeen = `(select cast($4 as bigint) as fresh_after, cast($5 as bigint) as period_start,
   cast($6 as bigint) as first_hour, cast($7 as bigint) as port_scheme_id) t`;
 const contract = 'contract_servers c on c.account_id = $3 and c.server_id = s.id';
@@ -137,7 +150,7 @@ const columns = `s.*, ${amount(exits())} as ip_count, case when ${canAdd} then 1
   ${Object.entries(exitsThatAre).map(([status, rows]) => `${amount(rows)} as ${status}`)},
   ${periodBytes} as current, ${monthBytes} as last_30_days`;
 
-/** Servers in the order of a page. */
+/** Servers in the sort order of a page. */
 export function serverPageSlices(
   db: Reader,
   of: ServersAsSeen,
@@ -186,7 +199,7 @@ function conditionsOf(filter: ServerFilter, first: number) {
   return conditions.length > 0 ? { sql: conditions.join(' and '), values } : undefined;
 }
 
-/** Crit, warn and unknown are all that have such an exit IP, however many others they have. */
+/** A server is crit, warn or unknown if any of its exit IPs is. */
 function isIn(state: (typeof serverStates)[number]): string {
   if (state === 'misplaced') {
     return `exists (select 1 from exit_ips e join geo_statuses g on g.ip = e.ip
@@ -198,18 +211,21 @@ function isIn(state: (typeof serverStates)[number]): string {
   return `(${stands} or (${isThere(nodes())} and ${isThere(exitsThatAre[state])}))`;
 }
 
-/** The servers of one city: how many there are, and how those of the contract stand; the others of the network are `others`. */
+/**
+ * The servers of one city: their number, and the states of those on the contract; the other servers
+ * of the network count as `others`.
+ */
 export type ServerPlace = {
   country: string;
   city: string;
   latitude: number;
   longitude: number;
   servers: number;
-  /** The name of one of them. */
+  /** The name of one of the servers. */
   name: string;
 } & Record<(typeof standings)[number] | 'others', number>;
 
-/** By country and city, of all of the network. */
+/** By country and city, for the whole network. */
 export function serverPlaces(
   db: Reader,
   account_id: number,

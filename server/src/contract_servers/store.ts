@@ -8,20 +8,20 @@ import type { ExitIpRow, Server } from '../servers/servers.ts';
 export interface ContractServerRow {
   account_id: number;
   server_id: number;
-  /** Its own limit in each billing period; null: the network's alone. */
+  /** Its own limit in each billing period; null: only the network limit applies. */
   limit_bytes: number | null;
   over_limit: number;
-  /** When `over_limit` is to be evaluated anew: the end of its billing period; 0 while it is not over. */
+  /** When to evaluate `over_limit` again: the end of its billing period; 0 while it is not over. */
   over_until: number;
   added_at: number;
-  /** The change that told the server's nodes of this contract. */
+  /** The change that notified the server's nodes of this contract. */
   revision: number;
 }
 
 const key = ['account_id', 'server_id'] as const;
 const changeable = ['limit_bytes', 'over_limit', 'over_until'] as const;
 
-/** A server, and what the contract says of it. */
+/** A server, and the terms of the contract for it. */
 export type ServerOfContract = Server & {
   own_limit_bytes: number | null;
   server_over_limit: number;
@@ -92,19 +92,24 @@ export function remove(tx: Transaction, account_id: number, server_id: number): 
   ]);
 }
 
-/** The own limit of a server that is off the contract: a limit is the operator's, whoever took the server off. */
+/**
+ * The own limit of a server that is off the contract. A limit is the operator's, even if the
+ * account removed the server.
+ */
 interface KeptLimit {
   server_id: number;
   limit_bytes: number;
 }
 
-/** Keeps the own limit of a server that leaves its contract; a server without one leaves nothing behind. */
+/**
+ * Stores the own limit of a server that leaves its contract; a server without one leaves nothing.
+ */
 export async function keepLimit(tx: Transaction, row: ContractServerRow): Promise<void> {
   if (row.limit_bytes === null) return;
   await insertRow(tx, 'kept_limits', [...key, 'limit_bytes'], row);
 }
 
-/** Takes the kept limit of a server that comes back. */
+/** Returns and removes the stored limit of a server that comes back. */
 export async function takeKeptLimit(
   tx: Transaction,
   account_id: number,
@@ -117,7 +122,7 @@ export async function takeKeptLimit(
   return rows[0];
 }
 
-/** The limits that servers off the contract have again once they are added. */
+/** The limits that servers off the contract get again when they are added. */
 export function keptLimits(db: Reader, account_id: number): Promise<KeptLimit[]> {
   return db.all('select server_id, limit_bytes from kept_limits where account_id = $1', [
     account_id,

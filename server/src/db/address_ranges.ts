@@ -1,4 +1,5 @@
-// The addresses of a network in a column of canonical texts: ranges of its index that hold all of them, and some others that are left out.
+// The addresses of a network in a column of canonical texts: index ranges that contain all of them,
+// and some others that are filtered out.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Network } from '../../../kit/src/address.ts';
 import { addressInNetworks } from '../values/address.ts';
@@ -10,12 +11,12 @@ export interface TextRange {
   to: string;
 }
 
-/** The character that comes next. */
+/** The character after this one. */
 const after = { '.': '/', ':': ';' } as const;
 
 /**
- * Ranges that hold each address of the network once. The groups of digits that the network fixes begin the text of its
- * addresses; in IPv6, "::" may stand for zeros among them.
+ * Ranges that contain each address of the network once. The digit groups that the network fixes
+ * begin the text of its addresses; in IPv6, "::" may stand for zeros among them.
  */
 export function textRanges([base, bits]: Network): TextRange[] {
   const isIpv4 = base.kind() === 'ipv4';
@@ -43,20 +44,24 @@ export function textRanges([base, bits]: Network): TextRange[] {
   if (isIpv4) return ranges;
   for (let at = 0; at < whole; at += 1) {
     const isStart = parts[at] === 0 && (at === 0 || parts[at - 1] !== 0);
-    // A single zero is written as such.
+    // A single zero is not shortened to "::".
     if (!isStart || (at + 1 < whole && parts[at + 1] !== 0)) continue;
     ranges.push(allOf(`${begin(parts.slice(0, at)) || ':'}:`));
   }
   return ranges;
 }
 
-/** Where a range goes on behind a row, if an address has one row alone: no text of an address comes between. */
+/**
+ * Where a range continues after a row, if each address has one row: no address text sorts in
+ * between.
+ */
 export const startOf = ({ from }: TextRange, behind: { ip: string } | undefined) =>
   behind ? `${behind.ip}!` : from;
 
 /**
- * The rows whose address is of the network, at most so many, in no order. `read` answers rows of a range behind one of
- * them, in an order that its index has, as many as `slice`; between two reads others have a turn of the event loop.
+ * The rows whose address is in the network, at most `maxRows`, in no order. `read` returns up to
+ * `slice` rows of a range after a row, in the order of an index. Between two reads, other work gets
+ * a turn of the event loop.
  */
 export async function findWithin<R extends { ip: string }>(
   network: Network,

@@ -1,15 +1,16 @@
-// Checkpoints: the log's pages go into the database in a thread of their own, since that flushes both to the disk.
+// Checkpoints: a thread moves the log's pages into the database, since that flushes both to the
+// disk.
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
-/** A log of this size is folded into the database: a thousand pages. */
+/** A log of this size, a thousand pages, is folded into the database. */
 const due_bytes = 4_194_304;
-/** How soon a log that could not be folded, because of a long read, is looked at again. */
+/** How soon to retry when a long read kept the log from being folded. */
 const again_seconds = 5;
-/** Pages that a last group of writes may have added, for which writers are held up. */
+/** Pages that the last writes may have added, for which writers are delayed. */
 const few_pages = 1000;
-/** Marks the data of our own thread among those of other programs' threads. */
+/** Marks the data of our thread, to tell it from threads of other programs. */
 const task = 'exitward_checkpoints';
 
 type Outcome = 'folded' | 'later' | 'failed';
@@ -28,7 +29,7 @@ export class Checkpoints {
     this.#steady = steady;
   }
 
-  /** There was a commit: folds the log when it is long. Never throws. */
+  /** Call it after a commit: folds the log when it is long. Never throws. */
   look(): void {
     // A page that may not be on the disk must not go into the database either.
     if (this.#isBusy || this.#wal.isUnsure) return;
@@ -47,18 +48,19 @@ export class Checkpoints {
 
   #thread(): Worker {
     if (this.#worker) return this.#worker;
-    // This file, whatever it is called where it runs; it is the thread's program too.
+    // This file, whatever its name is at run time: it is also the thread's program.
     const worker = new Worker(new URL(import.meta.url), {
       name: 'checkpoints',
       workerData: { [task]: this.#file },
     });
     worker.unref();
     worker.on('message', (outcome: Outcome) => {
-      // Pages whose flush failed count as written: what folds again would not write them. A start does.
+      // Pages whose flush failed count as written, and folding again would not write them. Only a
+      // restart does.
       this.#isBusy = outcome === 'failed';
       if (outcome === 'folded') this.#next.bytes = due_bytes;
     });
-    // Not started, for want of memory or files: the log grows until the next attempt.
+    // Not started for lack of memory or files: the log grows until the next attempt.
     worker.on('error', () => {});
     worker.on('exit', () => {
       this.#isBusy = false;
@@ -80,8 +82,9 @@ export class Checkpoints {
 }
 
 /**
- * Moves the pages into the database, and then begins the log anew; true when that was done. The first
- * commit of a log is made here too: SQLite flushes its head before anything else is written to it.
+ * Moves the pages into the database and starts the log from the beginning; true when that was done.
+ * Also makes the first commit of the new log, because SQLite flushes the log's header before it
+ * writes anything else.
  */
 function fold(connection: Connection): boolean {
   const of = (mode: string) =>
@@ -89,7 +92,7 @@ function fold(connection: Connection): boolean {
       `pragma wal_checkpoint(${mode})`,
     ) ?? { busy: 1, log: 0, checkpointed: 0 };
   const { log, checkpointed } = of('passive');
-  // A long read needs the rest: no writer is held up for it.
+  // A long read needs the rest; no writer is delayed for it.
   if (log - checkpointed > few_pages || of('truncate').busy !== 0) return false;
   const version = connection.row<{ user_version: number }>('pragma user_version');
   connection.exec(`pragma user_version = ${version?.user_version ?? 0}`);
@@ -108,7 +111,7 @@ function run(file: string): void {
     try {
       if (fold(connection)) outcome = 'folded';
     } catch (error) {
-      // The disk has failed or is full, or another process folds: the log stays as it is and is whole.
+      // The disk has failed or is full, or another process folds: the log stays as it is, complete.
       if (isInputOutput(error)) outcome = 'failed';
     }
     parentPort?.postMessage(outcome);

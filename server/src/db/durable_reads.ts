@@ -1,35 +1,37 @@
-// Reads that show only what is on the disk: SQLite shows a commit as soon as it is in the system's memory, which a power cut empties.
+// Reads that show only what is on the disk. SQLite shows a commit as soon as it is in the system's
+// memory, which is lost in a power cut.
 import type { Connection } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
 /** A view that is being flushed. */
 interface Settling {
-  /** The probe's value: the commits that the view shows at least. */
+  /** The probe's value: the view shows at least the commits that it counts. */
   seen: number | undefined;
-  /** The reads of this view, once it is on the disk, or has an error. */
+  /** The reads of this view, called when it is on the disk or has an error. */
   waiting: Array<(error: unknown) => void>;
-  /** The reads that came after yet another commit, which the view may not show. */
+  /** The reads that came after a further commit, which the view may not show. */
   later: Array<(error: unknown) => void>;
   isLate: boolean;
 }
 
 /**
- * The view that reads have. It is pinned (a read transaction is open) in each turn of the event loop that
- * reads, and from just before a commit of this process until its flush is done:
+ * The view that reads use. It is pinned (a read transaction is open) in each turn of the event loop
+ * that reads, and from just before a commit of this process until its flush is done:
  *
  *     free --a read--> pinned --the turn ends--> free
  *     free, pinned --hold()--> held --release()--> free
- *     any of them --a commit of another process is seen--> settling: pinned anew, then flushed;
+ *     any of them --a commit of another process is seen--> settling: pinned again, then flushed;
  *                   reads wait for that, and then all read this view
  *
- * Another process may be between its commit and its flush, so its commits are flushed here before they are
- * shown. The probe tells of them alone: on a connection that writes, `data_version` leaves its own commits out.
+ * Another process may be between its commit and its flush, so its commits are flushed here before
+ * they are shown. The probe counts only commits of others: on a connection that writes,
+ * `data_version` ignores its own.
  */
 export class DurableReads {
   readonly #reader: Connection;
   readonly #writer: Connection;
   readonly #wal: Wal;
-  /** The probe's last value of which it is known that all commits that it counts are on the disk. */
+  /** The last value of the probe whose commits are all known to be on the disk. */
   #durableVersion: number | undefined;
   #version = 0;
   #isPinned = false;
@@ -44,15 +46,18 @@ export class DurableReads {
     this.#wal = wal;
   }
 
-  /** A number that moves whenever reads show another state. Errors: the engine's. */
+  /** A number that changes whenever reads show another state. Errors: the engine's. */
   version(): number {
     this.#look();
     return this.#version;
   }
 
-  /** Reads from the durable view: at once where it is known to be durable, else when it is. Errors: the engine's. */
+  /**
+   * Reads from the durable view: at once if it is known to be durable, else as soon as it is.
+   * Errors: the engine's.
+   */
   read<T>(work: (reader: Connection) => T): T | Promise<T> {
-    // A view that is taken now is looked at by that.
+    // Pinning a view looks for commits as well.
     if (this.#isPinned || this.#settling) this.#look();
     else this.#pin();
     const settling = this.#settling;
@@ -70,13 +75,15 @@ export class DurableReads {
     });
   }
 
-  /** Keeps the view as it is: a commit of this process follows. Call it with the write lock held. */
+  /**
+   * Keeps the view unchanged: a commit of this process follows. Call it with the write lock held.
+   */
   hold(): void {
     if (!this.#settling) this.#pin();
     this.#isHeld = true;
   }
 
-  /** The commit is on the disk, or was not made. */
+  /** Call it when the commit is on the disk, or was not made. */
   release(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
@@ -84,29 +91,32 @@ export class DurableReads {
     this.#free();
   }
 
-  /** True when there are commits of other processes that are not known to be on the disk. */
+  /** True when other processes have commits that are not known to be on the disk. */
   get isBehind(): boolean {
     return this.#probe() !== this.#durableVersion;
   }
 
-  /** The whole log is on the disk. Call it with the write lock held. */
+  /** Call it when the whole log is on the disk, with the write lock held. */
   isWhole(): void {
     this.#durableVersion = this.#probe();
-    // Commits of others may be shown from here on.
+    // From here on, commits of others may be shown.
     this.#version += 1;
     this.release();
   }
 
-  /** Opens the writer anew: its probe then counts from another number. Errors: the engine's; it is as it was. */
+  /**
+   * Opens the writer again; its probe then counts from another number. Errors: the engine's; then
+   * nothing changed.
+   */
   reopenWriter(): void {
     const successor = this.#writer.another();
     let durableVersion: number | undefined;
     try {
       const first = probe(successor);
-      // Only now: what was committed before the successor looked is counted here.
+      // Only now: commits made before the successor looked are counted here.
       if (!this.isBehind) durableVersion = first;
     } catch {
-      // The old one does not even read; then all there is counts as new.
+      // The old connection cannot even read; then everything counts as new.
     }
     this.#writer.become(successor);
     this.#durableVersion = durableVersion;
@@ -122,7 +132,10 @@ export class DurableReads {
     return probe(this.#writer);
   }
 
-  /** Once per turn of the event loop: what is committed after a request was read may wait for the next. */
+  /**
+   * Once per turn of the event loop: what is committed after a request was read may wait for the
+   * next turn.
+   */
   #look(): void {
     if (this.#hasLooked) return;
     const seen = this.#probe();
@@ -144,7 +157,10 @@ export class DurableReads {
     });
   }
 
-  /** Pins a view, where none is; one that may show what is not yet on the disk is waited for. */
+  /**
+   * Pins a view if none is pinned; a view that may show what is not yet on the disk is settled
+   * first.
+   */
   #pin(): void {
     if (this.#isPinned) return;
     const seen = this.#openView();
@@ -152,7 +168,10 @@ export class DurableReads {
     if (seen !== this.#durableVersion) this.#settle(seen, []);
   }
 
-  /** Answers the probe's value: after the view, so that what it shows of others is counted. */
+  /**
+   * Returns the probe's value, read after the view was opened, so that it counts every commit that
+   * the view shows.
+   */
   #openView(): number {
     this.#unpin();
     this.#reader.change('begin');
@@ -174,11 +193,14 @@ export class DurableReads {
   #unpin(): void {
     if (!this.#isPinned) return;
     this.#isPinned = false;
-    // The engine may have ended it, after a fault of the disk.
+    // The engine may have ended it after an error of the disk.
     if (this.#reader.inTransaction) this.#reader.change('rollback');
   }
 
-  /** Takes a new view, with at least the commits that `seen` counts, and flushes it for those who wait. */
+  /**
+   * Takes a new view, with at least the commits that `seen` counts, and flushes it for the reads
+   * that wait.
+   */
   #settle(seen: number, waiting: Settling['waiting']): void {
     this.#version += 1;
     const settling: Settling = { seen, waiting, later: [], isLate: false };
@@ -199,7 +221,7 @@ export class DurableReads {
   #settled(settling: Settling, error?: unknown): void {
     for (const read of settling.waiting) read(error);
     this.#settling = undefined;
-    // The view is not to be shown: the next read looks again, and finds that it is behind.
+    // The view must not be shown: the next read looks again, and finds that it is behind.
     if (error !== undefined) this.#hasLooked = false;
     try {
       if (settling.later.length > 0) this.#settle(this.#probe(), settling.later);

@@ -1,10 +1,12 @@
-// Errors that come from the database engine itself, and the 503 that clients see of them.
+// Errors of the database engine itself, and the 503 that clients get for them.
 import { type ApiError, unavailable } from '../errors.ts';
 
-/** Set on errors that come from the engine itself: disk full, connection lost, a failed statement. */
+/** Errors that come from the engine itself: disk full, connection lost, a failed statement. */
 const storageFaults = new WeakSet<object>();
 
-/** Marks an engine's error, so that its response is 503 and never taken for an action's own. */
+/**
+ * Marks an engine's error, so that its response is 503 and it is never taken for an action's own.
+ */
 export function markStorageFault(error: unknown): unknown {
   if (typeof error === 'object' && error !== null) storageFaults.add(error);
   return error;

@@ -16,18 +16,19 @@ import { Turns, type Waiter } from './turns.ts';
 /** The connection that writes, as an engine offers it. */
 export interface WriteConnection {
   /**
-   * Starts the transaction and makes every other writer of the network wait. The statements that follow, up to
-   * commit or rollback, runs in it or fails: never on a connection that came in place of a lost one.
+   * Starts the transaction and makes every other writer of the network wait. The statements that
+   * follow, up to commit or rollback, run in it or fail; they never run on a connection that
+   * replaced a lost one.
    */
   begin(): Promise<void>;
-  /** Does what the transaction needs ahead of its actions. */
+  /** Does what the transaction needs before its actions. */
   prepare?(tx: Transaction): Promise<void>;
   all<R>(sql: string, values: readonly Value[]): Promise<R[]>;
   run(sql: string, values: readonly Value[]): Promise<number>;
   insertMany(table: string, rows: readonly Row[], suffix: string): Promise<void>;
   /** Resolves when the transaction is durable. When it rejects, the outcome is unknown. */
   commit(): Promise<void>;
-  /** Undoes the transaction; gives the connection up when its state is unknown. Never throws. */
+  /** Undoes the transaction; drops the connection when its state is unknown. Never throws. */
   rollback(): Promise<void>;
 }
 
@@ -39,17 +40,20 @@ interface Waiting extends Waiter {
 }
 
 const largestGroup = 512;
-/** Where several lines wait, a group takes no further action after this long: each waits for a group and its commit, however many wait in others. */
+/**
+ * Where several keys wait, a group takes no further action after this time: each action waits for
+ * one group and its commit, however many other actions wait.
+ */
 const longestGroup_seconds = 0.05;
-/** How long the actions of a group keep the event loop before others have a turn of it. */
+/** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
-/** How long the durability test's control holds a commit back that it has acknowledged. */
+/** How long the durability test's control delays a commit that it has acknowledged. */
 const early_milliseconds = 20;
 
-/** One action of several failed after it had written: each starts again in a transaction of its own. */
+/** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
 
-/** The one action of a group failed after it had written; the cause is what it threw. */
+/** The only action of a group failed after it had written; the cause is what it threw. */
 class Failed extends Error {}
 
 class SharedGroup implements Group {
@@ -82,7 +86,10 @@ class GroupTransaction implements Transaction {
     this.actor = actor;
     this.now = now;
   }
-  /** Ends the action's use of the transaction: what it left running must not land in another one. */
+  /**
+   * Ends the action's use of the transaction: work that it left running must not end up in another
+   * one.
+   */
   end(): void {
     this.#connection = undefined;
   }
@@ -116,22 +123,28 @@ class GroupTransaction implements Transaction {
 
 const committer: Actor = { kind: 'system', name: 'commit', address: '', request_id: '' };
 
-/** The line that an action waits in: one for each account, whoever acts for it, and for each other actor. */
+/**
+ * The queue of an action: one for each account, whichever user acts for it, and one for each other
+ * actor.
+ */
 function lineOf({ kind, name }: Actor): string {
   const isOfAccount = kind === 'account' || kind === 'user';
   return isOfAccount ? `account ${name.split('/', 1)[0]}` : `${kind} ${name}`;
 }
 
 /**
- * The waiting actions and the loop that runs them, one group after another. They are taken by turns between their
- * lines, urgent ones first; those of one line run in the order in which they came.
+ * The waiting actions and the loop that runs them, one group after another. Queues take turns,
+ * urgent actions first; the actions of one queue run in the order in which they came.
  */
 export class GroupWriter {
   readonly #connection: WriteConnection;
   readonly #options: DatabaseOptions;
   readonly #committed: () => void;
   readonly #waiting = new Turns<Waiting>();
-  /** The actions of a group that failed: each has a transaction of its own, as any may be the reason. */
+  /**
+   * The actions of a group that failed: each gets its own transaction, since any of them may be the
+   * cause.
+   */
   #alone: Waiting[] = [];
   #running: Promise<void> | undefined;
 
@@ -155,7 +168,8 @@ export class GroupWriter {
         resolve: resolve as (value: unknown) => void,
         reject,
       });
-      // setImmediate: every request that this turn of the event loop reads joins the same group.
+      // setImmediate: every request that is read in this turn of the event loop joins the same
+      // group.
       this.#running ??= new Promise((done) => setImmediate(() => this.#drain().finally(done)));
     });
   }
@@ -178,7 +192,9 @@ export class GroupWriter {
     }
   }
 
-  /** The actions of a group, each taken when it is to run: as many as wait now, and for so long. */
+  /**
+   * The actions of a group, each taken when it is to run: those that wait now, for a limited time.
+   */
   *#next(): IteratorObject<Waiting> {
     const { clock, largest_group = largestGroup } = this.#options;
     const started = clock.steady();
@@ -196,7 +212,8 @@ export class GroupWriter {
       await this.#connection.begin();
     } catch (error) {
       await this.#connection.rollback();
-      // Actions that waited meanwhile would only wait as long again: none queues up behind a database that is away.
+      // Actions that queued up meanwhile would only wait as long again: they fail at once while the
+      // database is offline.
       const all = [...next, ...this.#alone.splice(0), ...this.#waiting.takeAll()];
       for (const waiting of all) waiting.reject(storageFault(error));
       return;
@@ -207,7 +224,7 @@ export class GroupWriter {
     } catch (error) {
       await this.#connection.rollback();
       if (error instanceof Again) {
-        // One by one, so that a second failure costs nobody else a third try.
+        // One by one, so that a second failure does not make other actions run a third time.
         this.#alone.push(...actions);
       } else if (error instanceof Failed) {
         actions[0]?.reject(error.cause);
@@ -218,7 +235,7 @@ export class GroupWriter {
     this.#options.onGroup?.(actions.length, this.#options.clock.steady() - started);
   }
 
-  /** Runs what is `next`; tells in `actions` what it has taken. */
+  /** Runs the actions of `next`, and adds each one that it takes to `actions`. */
   async #runGroup(next: IteratorObject<Waiting>, actions: Waiting[]): Promise<void> {
     const { clock, acknowledge_early } = this.#options;
     const connection = this.#connection;
@@ -240,7 +257,8 @@ export class GroupWriter {
         results.push([waiting, await waiting.action(tx)]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
-        // A failed statement leaves PostgreSQL's transaction unusable, so only an action that wrote nothing may be rejected alone.
+        // A failed statement makes PostgreSQL's transaction unusable, so only an action that wrote
+        // nothing may be rejected alone.
         if (tx.dirty || !(error instanceof ApiError)) {
           throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
         }
@@ -257,7 +275,7 @@ export class GroupWriter {
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [waiting, result] of results) waiting.resolve(result);
-    // Only now: the records that a rejection is based on may have been written by this very group.
+    // Only now: a rejection may be based on records that this group itself wrote.
     for (const [waiting, error] of rejections) waiting.reject(error);
   }
 }

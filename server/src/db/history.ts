@@ -1,24 +1,30 @@
-// Histories: a database that may lack what was acknowledged goes on under a new epoch, and repeats no number of the lost history.
+// Histories: a database that may lack acknowledged changes continues under a new epoch, and repeats
+// no number of the lost history.
 import { randomUUID } from 'node:crypto';
 import { audit } from '../changes/audit.ts';
 import { recordChange } from '../changes/changes.ts';
 import type { Transaction } from './database.ts';
 
-/** More ids than a lost history can have given in one list. Small, as clients may keep ids in 32 bits. */
+/**
+ * More ids than a lost history can have given in one list. Small, since clients may store ids in 32
+ * bits.
+ */
 export const idGap = 1_000_000;
 /** More revisions than a lost history can have had. */
 const revisionGap = 1_000_000_000;
 
 /**
- * Begins a new history: its epoch is new, revisions, ids and token versions go on behind a gap, no node has
- * applied anything yet, and nobody is signed in. `action` names the cause in the audit log.
+ * Begins a new history: its epoch is new; revisions, ids and token versions continue after a gap;
+ * no node has applied anything yet, and nobody is signed in. `action` names the cause in the audit
+ * log.
  */
 export async function beginHistory(tx: Transaction, action: string): Promise<void> {
   const before = await tx.one<{ epoch: string; id_floor: number }>(
     'select epoch, id_floor from network',
   );
   const epoch = randomUUID();
-  // Twice the gap, so that few lists have come too near to the floor: those alone are moved on one by one.
+  // Twice the gap, so that few lists have come too near to the floor; only those are moved one by
+  // one.
   await tx.run(
     'update network set epoch = $1, revision = revision + $2, id_floor = id_floor + $3',
     [epoch, revisionGap, 2 * idGap],
@@ -27,14 +33,15 @@ export async function beginHistory(tx: Transaction, action: string): Promise<voi
     idGap,
     (before?.id_floor ?? 0) + idGap,
   ]);
-  // Whatever the nodes have applied is of another history.
+  // Anything that nodes have applied belongs to another history.
   await tx.run('update nodes set applied_revision = 0, live = 0');
   await tx.run('update servers set applied_revision = 0');
-  // Sessions and codes that have ended since, or were used up, must not hold again: people sign in anew.
+  // Sessions and codes that have ended since, or were used up, must not become valid again: people
+  // sign in again.
   for (const table of ['sessions', 'sign_in_codes', 'sign_in_attempts']) {
     await tx.run(`delete from ${table}`);
   }
-  // In the log, so that each process that reads it comes upon the new epoch.
+  // In the log, so that each process that reads it learns of the new epoch.
   await recordChange(tx, { kind: 'keys', account_id: null });
   await audit(tx, {
     account_id: null,
@@ -46,8 +53,8 @@ export async function beginHistory(tx: Transaction, action: string): Promise<voi
 }
 
 /**
- * Begins a new history where another server than the one of `reached` has written the last one: a standby that was
- * promoted may lack the last commits, a backup that was restored does. Ahead of everything else in its group.
+ * Begins a new history when the last one was written by another server than `reached`: a promoted
+ * standby or a restored backup may lack the last commits. Runs before everything else in its group.
  */
 export async function keepHistory(tx: Transaction, reached: string): Promise<void> {
   const network = await tx.one<{ history: string | null }>('select history from network');

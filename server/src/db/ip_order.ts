@@ -1,6 +1,10 @@
-// The order of IP addresses for SQLite, which knows none: IPv4 by number, then IPv6. PostgreSQL has a function of that name.
+// The order of IP addresses for SQLite, which has none: IPv4 by number, then IPv6. PostgreSQL has a
+// function of the same name.
 
-/** The sort value of a canonical address: a number for IPv4; for IPv6 its groups, each of four digits, which come after numbers. */
+/**
+ * The sort value of a canonical address: a number for IPv4; for IPv6 its groups of four digits,
+ * which sort after numbers.
+ */
 export function ipOrder(ip: unknown): number | string {
   const text = String(ip);
   let number = 0;

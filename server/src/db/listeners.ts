@@ -1,16 +1,16 @@
-// The listeners to commits: as long as there is one, the engine looks for commits of other processes.
+// Listeners to commits: while there is one, the engine watches for commits of other processes.
 
 export class Listeners {
   readonly #listeners = new Set<() => void>();
   readonly #lookForOthers: () => () => void;
   #stopLooking: (() => void) | undefined;
 
-  /** `lookForOthers` starts to look, and returns the function that stops it. */
+  /** `lookForOthers` starts watching, and returns the function that stops it. */
   constructor(lookForOthers: () => () => void) {
     this.#lookForOthers = lookForOthers;
   }
 
-  /** Returns the function that takes the listener off. */
+  /** Returns the function that removes the listener. */
   add(listener: () => void): () => void {
     this.#listeners.add(listener);
     this.#stopLooking ??= this.#lookForOthers();
@@ -20,7 +20,7 @@ export class Listeners {
     };
   }
 
-  /** There was a commit, or there may have been one. */
+  /** Call it after a commit, or when there may have been one. */
   notify(): void {
     for (const listener of this.#listeners) listener();
   }

@@ -36,7 +36,7 @@ interface Migration {
   statements: (engine: Engine) => string[];
 }
 
-/** In order, imported by hand: those that stand here run. */
+/** In order, imported by hand; only these run. */
 const migrations: Migration[] = [
   { id: 1, name: 'network', statements: network },
   { id: 2, name: 'questions_and_health', statements: questionsAndHealth },
@@ -71,8 +71,9 @@ const migrations: Migration[] = [
 export const newestSchema = migrations.at(-1)?.id ?? 0;
 
 /**
- * Runs the migrations that are missing, each in a transaction of its own, on an empty database all in one, and returns
- * their names. Several processes may call it at once. Errors: a plain Error when the database is newer than this program.
+ * Runs the missing migrations, each in its own transaction, on an empty database all in one.
+ * Returns their names. Several processes may call it at once. Errors: a plain Error when the
+ * database is newer than this program.
  */
 export async function migrate(db: Database): Promise<string[]> {
   await db.script([
@@ -88,7 +89,7 @@ export async function migrate(db: Database): Promise<string[]> {
       ran.push(...next.map(({ name }) => name));
       version = next.at(-1)?.id ?? version;
     } catch (error) {
-      // Another process was first: its row stands now. Anything else is a fault.
+      // If another process was first, its row exists now. Anything else is an error.
       const before = version;
       version = await knownVersion(db);
       if (version === before) throw error;

@@ -1,20 +1,26 @@
-// Lists in a condition: `in ($3, $4, …)` in few sizes, so that few statements are prepared.
+// Lists in a condition: `in ($3, $4, …)` in a few sizes, so that few statements are prepared.
 
 const sizes = [1, 8, 64, 512, 4096];
 
-/** The values, each once, padded with the last to one of a few lengths: as many placeholders as there are. */
+/**
+ * The values without duplicates, padded with the last one to one of a few lengths; one placeholder
+ * each.
+ */
 function padded<T>(distinct: readonly T[]): T[] {
   const size = sizes.find((candidate) => candidate >= distinct.length) ?? distinct.length;
   const last = distinct.at(-1);
   return last === undefined ? [] : [...distinct, ...Array<T>(size - distinct.length).fill(last)];
 }
 
-/** At least one text: no condition can be about an empty list. */
+/** At least one text, since a condition on an empty list is not valid. */
 export function paddedTexts(texts: readonly string[]): string[] {
   return padded([...new Set(texts.length > 0 ? texts : [''])]);
 }
 
-/** A condition on a column, whose placeholders begin with `$first`: one of these ids; undefined: any. */
+/**
+ * A condition on a column, whose placeholders begin with `$first`: one of these ids; undefined:
+ * any.
+ */
 export function idCondition(
   column: string,
   only: readonly number[] | undefined,
@@ -25,7 +31,10 @@ export function idCondition(
   return { sql: `${column} in (${ids.map((_, at) => `$${at + first}`)})`, ids };
 }
 
-/** Pairs of numbers as a list for `(one, other) in …`, whose placeholders begin with `$first`, and its values. */
+/**
+ * Pairs of numbers as a list for `(one, other) in …`, whose placeholders begin with `$first`, and
+ * its values.
+ */
 export function paddedPairs(
   pairs: ReadonlyArray<readonly [number, number]>,
   type: 'bigint' | 'double precision',
@@ -38,13 +47,16 @@ export function paddedPairs(
   return { list: `(values ${places})`, values: all.flat() };
 }
 
-/** An account, and an id that is counted within it. */
+/** An account, and an id that is unique within it. */
 export type Key = readonly [account_id: number, id: number];
 
 /** Keys as a list for `(account_id, id) in …`, and its values. */
 export const listOfKeys = (keys: readonly Key[]) => paddedPairs(keys, 'bigint');
 
-/** Finds the rows of any number of keys, some at a time; answers one by its key. */
+/**
+ * Finds the rows of any number of keys, in batches. Returns a function that looks one up by its
+ * key.
+ */
 export async function findByKeys<R>(
   keys: readonly Key[],
   keyOf: (row: R) => Key,

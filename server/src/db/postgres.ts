@@ -19,14 +19,14 @@ import { PostgresListener } from './postgres_listener.ts';
 import { Primary, Unfit } from './postgres_primary.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';
 
-/** Longer than any migration takes; a script has no other limit. */
+/** Longer than any migration takes; a script has no other time limit. */
 const script_milliseconds = 3_600_000;
-/** More than the connections of the pool, all of which may be to a former primary. */
+/** More than the connections of the pool, all of which may lead to a former primary. */
 const maxTries = 10;
 
 const connecting: Actor = { kind: 'system', name: 'connect', address: '', request_id: '' };
 
-/** Asks the server; its faults become the 503 that the client sees. */
+/** Calls the server; an error of the server becomes the 503 that clients get. */
 async function unlessAway<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -61,7 +61,7 @@ class PostgresDatabase implements Database {
       verify: (client, done) => this.#primary.admit(client).then(() => done(), done),
     });
     this.#pool.on('error', () => {});
-    // The pool hears of the loss of idle connections alone.
+    // The pool only notices the loss of idle connections.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
     this.#writer = new PostgresWriter(this.#settings, this.#primary);
     this.#groups = new GroupWriter(this.#writer, options, () => this.#listeners.notify());
@@ -78,7 +78,8 @@ class PostgresDatabase implements Database {
         try {
           if (this.#primary.holds(client)) rows = (await client.query(named(sql, values))).rows;
         } finally {
-          // Behind a failed query nothing is known of the connection; one to a former primary reads a lost history.
+          // After a failed query the state of the connection is unknown; one to a former primary
+          // reads a lost history.
           const isGood = rows !== undefined && this.#primary.holds(client);
           client.release(!isGood);
           if (!isGood) rows = undefined;
@@ -137,7 +138,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** On a server that is another one the new history begins at once, not with the next change. */
+  /** On another server the new history begins at once, not with the next change. */
   async #beginHistory(reached: string): Promise<void> {
     const network = await this.one<{ history: string | null }>('select history from network');
     if (network?.history !== reached) await this.write(connecting, async () => {});
@@ -182,7 +183,7 @@ class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    // First: each of its connections begins with a write.
+    // First, because each of its connections begins with a write.
     this.#listeners.close();
     await this.#groups.settled();
     this.#writer.close();

@@ -1,13 +1,14 @@
-// Checks of a PostgreSQL server before anything relies on it: it takes writes, its locks exclude, its notifications arrive.
+// Checks of a PostgreSQL server before it is used: it accepts writes, its locks exclude, its
+// notifications arrive.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { Unfit } from './postgres_primary.ts';
 
 const channel = 'exitward_check';
-/** Much longer than a notification takes, also on a machine that has much else to do. */
+/** Much longer than a notification takes, even on a busy machine. */
 const patience_seconds = 20;
 
-/** The clients are two connections that no other code uses meanwhile. Errors: `Unfit`. */
+/** The clients are two connections that no other code uses at this time. Errors: `Unfit`. */
 export async function checkServer(
   client: pg.ClientBase,
   other: pg.ClientBase,
@@ -25,9 +26,12 @@ export async function checkServer(
   await checkNotify(client, other, notify_seconds);
 }
 
-/** The write lock of the network is such a lock: where it does not exclude, revisions would be given twice. */
+/**
+ * The write lock of the network is such a lock: if it did not exclude, revisions would be given
+ * twice.
+ */
 async function checkLock(client: pg.ClientBase, other: pg.ClientBase): Promise<void> {
-  // No lock of anybody else's, nor of a process that starts at the same time.
+  // A random lock, which no other client uses, not even a process that starts at the same time.
   const lock = randomBytes(6).readUIntBE(0, 6);
   await client.query('begin');
   try {
@@ -42,7 +46,7 @@ async function checkLock(client: pg.ClientBase, other: pg.ClientBase): Promise<v
   );
 }
 
-/** Processes hear of one another's commits so. */
+/** Processes learn of each other's commits this way. */
 async function checkNotify(
   client: pg.ClientBase,
   other: pg.ClientBase,

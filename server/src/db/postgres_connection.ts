@@ -1,4 +1,5 @@
-// How we connect to PostgreSQL: settings, names of statements, and which of its errors speak of the server.
+// How we connect to PostgreSQL: settings, names of statements, and which of its errors are about
+// the server.
 import pg from 'pg';
 import type { Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
@@ -12,8 +13,9 @@ const numbers = {
 const connect_seconds = 5;
 
 /**
- * Settings for the server that `url` names. Its parameters `connect_timeout` (seconds), `query_timeout`,
- * `statement_timeout` and `idle_in_transaction_session_timeout` (milliseconds) replace ours.
+ * Settings for the server that `url` names. Its parameters `connect_timeout` (seconds),
+ * `query_timeout`, `statement_timeout` and `idle_in_transaction_session_timeout` (milliseconds)
+ * override ours.
  */
 export function connectionSettings(url: string): pg.ClientConfig {
   const wanted = /[?&]connect_timeout=(\d+)/.exec(url)?.[1];
@@ -22,10 +24,11 @@ export function connectionSettings(url: string): pg.ClientConfig {
     types: numbers,
     application_name: 'exitward',
     connectionTimeoutMillis: Number(wanted ?? connect_seconds) * 1000,
-    // A connection that swallows what we send and never answers is given up, on either side.
+    // A connection that swallows what we send and never answers is dropped, by either side.
     query_timeout: 12_000,
     statement_timeout: 10_000,
-    // A process that stops in the middle of a transaction would hold the write lock of the whole network.
+    // A process that stops in the middle of a transaction would hold the write lock of the whole
+    // network.
     idle_in_transaction_session_timeout: 10_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -34,13 +37,13 @@ export function connectionSettings(url: string): pg.ClientConfig {
 }
 
 /**
- * Makes this transaction's commit wait for the disk, ahead of `commit`. An operator's stricter setting stays: with
- * `remote_apply` it waits for the standbys' too.
+ * Makes this transaction's commit wait for the disk; run it before `commit`. An operator's stricter
+ * setting stays: with `remote_apply` the commit also waits for the standbys.
  */
 export const durably = `set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, true)`;
 
-/** A client whose loss ends nothing but its own queries. Connect and end it yourself. */
+/** A client whose loss ends only its own queries. The caller connects and ends it. */
 export function newClient(settings: pg.ClientConfig): pg.Client {
   const client = new pg.Client(settings);
   client.on('error', () => {});
@@ -60,13 +63,13 @@ export function named(sql: string, values: readonly Value[]): pg.QueryConfig {
 }
 
 /**
- * SQLSTATE classes that speak of the server and not of the statement: connection, a plan of the schema
- * before a migration, authorisation, a database that is gone, a transaction that was ended from
- * outside, resources, locks, the operator, the system, itself, and a server that only reads.
+ * SQLSTATE classes that are about the server and not the statement: connection, a plan of the
+ * schema before a migration, authorisation, a missing database, a transaction ended from outside,
+ * resources, locks, operator actions, the system, internal errors, and a read-only server.
  */
 const serverFaults = /^(08|0A|28|3D|40|53|55|57|58|XX|25P03|25006)/;
 
-/** Marks an error that speaks of the server, or of the way to it. */
+/** Marks an error that is about the server, or the connection to it. */
 export function marked(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   const sqlstate = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;

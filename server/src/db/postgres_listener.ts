@@ -1,11 +1,14 @@
-// Notices every commit in the network: one connection that listens, and comes back when it was lost or the server is another.
+// Notices every commit in the network: one connection that listens, and reconnects when it was lost
+// or the primary changed.
 import type pg from 'pg';
 import { newClient } from './postgres_connection.ts';
 import type { Primary } from './postgres_primary.ts';
 import { channel } from './postgres_writer.ts';
 
 const retry_milliseconds = 1000;
-/** A connection on which nothing is sent never notices that the other end is gone: it is asked. */
+/**
+ * A connection on which nothing is sent never notices that the other end is gone, so it is probed.
+ */
 const heartbeat_milliseconds = 5000;
 
 export class PostgresListener {
@@ -18,8 +21,8 @@ export class PostgresListener {
   #stopped = false;
 
   /**
-   * `notify` is called for each commit, and when commits may have been missed; `connected` with the server that is
-   * listened to, again and again until it succeeds.
+   * `notify` is called for each commit, and when commits may have been missed; `connected` is
+   * called with the server that is listened to, repeatedly until it succeeds.
    */
   constructor(
     settings: pg.ClientConfig,

@@ -1,11 +1,13 @@
-// The PostgreSQL server that all connections of a process must have reached: one that writes, and the newest that was seen.
+// The PostgreSQL server that all connections of a process must lead to: the newest one seen that
+// accepts writes.
 import { EventEmitter } from 'node:events';
 import type pg from 'pg';
 import { markStorageFault } from './faults.ts';
 
 /**
- * A server's place among those that a database has lived on. A promotion and a recovery raise the timeline; the
- * control file tells it only after the next checkpoint, so it is read from the name of the segment that is written.
+ * Identifies a server among those that a database has lived on. A promotion or recovery raises the
+ * timeline. The control file shows that only after the next checkpoint, so it is read from the name
+ * of the current segment.
  */
 interface Place {
   standby: boolean;
@@ -19,17 +21,18 @@ const placeQuery = `select pg_is_in_recovery() as standby,
   case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end as timeline,
   (select oid::text from pg_database where datname = current_database()) as database`;
 
-/** Says in one sentence why a server cannot be relied on. */
+/** The reason, in one sentence, why a server cannot be relied on. */
 export class Unfit extends Error {}
 
-/** Emits `moved` when a connection has reached another server than those before. */
+/** Emits `moved` when a connection leads to another server than earlier ones. */
 export class Primary extends EventEmitter<{ moved: [] }> {
   #place: Place | undefined;
   readonly #admitted = new WeakMap<pg.ClientBase, Place>();
 
   /**
-   * Looks which server a new connection has reached; returns its name.
-   * Errors: a storage fault when it is a standby, or was succeeded by one that this process has reached already.
+   * Checks which server a new connection leads to, and returns its name.
+   * Errors: a storage fault when it is a standby, or has been replaced by one that this process has
+   * seen.
    */
   async admit(client: pg.ClientBase): Promise<string> {
     const place = (await client.query<Place>(placeQuery)).rows[0] as Place;
@@ -39,7 +42,7 @@ export class Primary extends EventEmitter<{ moved: [] }> {
       this.#admitted.set(client, lastPlace);
       return nameOf(lastPlace);
     }
-    // Hexadecimal digits of one length are in their order as text, too.
+    // Hexadecimal digits of the same length also sort as text.
     const isFormer =
       lastPlace?.system === place.system && (place.timeline ?? '') < (lastPlace.timeline ?? '');
     if (isFormer) throw fault('former primary');
@@ -49,7 +52,7 @@ export class Primary extends EventEmitter<{ moved: [] }> {
     return nameOf(place);
   }
 
-  /** Whether a connection is to the server that was reached last. */
+  /** Whether a connection leads to the newest server. */
   holds(client: pg.ClientBase): boolean {
     return this.#place !== undefined && this.#admitted.get(client) === this.#place;
   }

@@ -7,20 +7,20 @@ import { keepHistory } from './history.ts';
 import { durably, marked, named, newClient } from './postgres_connection.ts';
 import type { Primary } from './postgres_primary.ts';
 
-/** Holders of this advisory lock write; all others wait. It makes revisions commit in their order. */
+/** The holder of this advisory lock writes; all others wait. So revisions commit in order. */
 export const writeLock = 0x65786974;
-/** Where commits are told to all processes. */
+/** The channel on which commits are announced to all processes. */
 export const channel = 'exitward';
 
 export class PostgresWriter implements WriteConnection {
   readonly #settings: pg.ClientConfig;
-  /** Kept from one transaction to the next while it lives. */
+  /** Reused from one transaction to the next while it is open. */
   #client: pg.Client | undefined;
-  /** The connection that the running transaction began on: no other may take its statements. */
+  /** The connection that the running transaction began on; no other may run its statements. */
   #transaction: pg.Client | undefined;
   #doubtful = false;
   readonly #primary: Primary;
-  /** The server of the connection, until a commit on it has kept the history. */
+  /** The server of the connection, until a commit on it has recorded the history. */
   #reached: string | undefined;
 
   constructor(settings: pg.ClientConfig, primary: Primary) {
@@ -62,13 +62,16 @@ export class PostgresWriter implements WriteConnection {
   async begin(): Promise<void> {
     this.#doubtful = false;
     this.#transaction = await this.#connected();
-    // Pipelined: the lock costs no round trip of its own.
+    // Pipelined: the lock costs no extra round trip.
     await Promise.all([
       this.#query('begin', []),
       this.#query(`select pg_advisory_xact_lock(${writeLock})`, []),
     ]);
   }
-  /** A server keeps its place as long as a connection to it lives: looked at once for each. */
+  /**
+   * A server stays the same as long as a connection to it lives, so each connection is checked
+   * once.
+   */
   async prepare(tx: Transaction): Promise<void> {
     if (this.#reached !== undefined) await keepHistory(tx, this.#reached);
   }
@@ -113,7 +116,7 @@ export class PostgresWriter implements WriteConnection {
       this.close();
     }
   }
-  /** Does not wait for the server: it may be the one that does not answer. */
+  /** Does not wait for the server, which may be the one that does not answer. */
   close(): void {
     const client = this.#client;
     this.#client = undefined;

@@ -1,4 +1,5 @@
-// Puts a backup in the place of a SQLite database: checked first, all or nothing, only while no server uses it.
+// Replaces a SQLite database with a backup: checked first, all or nothing, only while no server
+// uses it.
 import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,20 +11,21 @@ import { migrate } from './migrate.ts';
 import { openDatabase } from './open.ts';
 
 export interface Restored {
-  /** Where the old database is now; undefined when there was none. */
+  /** The new path of the old database; undefined when there was none. */
   set_aside: string | undefined;
   /** Migrations that brought the backup to the schema of this program. */
   migrations: string[];
-  /** Names the keys that the backup lives with. */
+  /** Names the keys that the backup belongs to. */
   key_id: string | null;
 }
 
 const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_id: '' };
 
 /**
- * Restores `backup` as the database `file`. The restored one starts a new history (epoch), in which
- * no node has applied anything yet and nobody is signed in. Errors: a plain Error with one sentence when the backup is no
- * database of Exitward's, is damaged or newer than this program, or when a server uses `file`.
+ * Restores `backup` as the database `file`. The restored database starts a new history (epoch), in
+ * which no node has applied anything yet and nobody is signed in. Errors: a plain Error with one
+ * sentence when the backup is not an Exitward database, is damaged or newer than this program, or
+ * when a server uses `file`.
  */
 export async function restoreSqlite(file: string, backup: string, clock: Clock): Promise<Restored> {
   const fresh = `${file}.restoring`;
@@ -38,7 +40,7 @@ export async function restoreSqlite(file: string, backup: string, clock: Clock):
   }
 }
 
-/** Rejects a file that is no complete database of Exitward's, without changing it. */
+/** Rejects a file that is not a complete Exitward database, without changing it. */
 function checkBackup(backup: string): void {
   if (!existsSync(backup)) throw new Error(`There is no file ${backup}.`);
   if (existsSync(`${backup}-wal`)) {
@@ -80,7 +82,9 @@ async function prepare(fresh: string, clock: Clock) {
   }
 }
 
-/** Sets the old database aside and puts the new one in its place; at every moment one of them is there. */
+/**
+ * Moves the old database aside and the new one into its place. At every moment one of them exists.
+ */
 function swap(file: string, fresh: string, now: number): string | undefined {
   if (!existsSync(file)) {
     renameDurably(fresh, file);
@@ -89,12 +93,12 @@ function swap(file: string, fresh: string, now: number): string | undefined {
   const aside = `${file}.before-restore-${now}`;
   const release = lock(file);
   try {
-    // A damaged database may have left these; they must not meet the new one.
+    // Files that a damaged database may have left; they must not be used with the new one.
     for (const part of ['-wal', '-shm']) {
       if (existsSync(file + part)) renameSync(file + part, aside + part);
     }
     linkOrCopy(file, aside);
-    // The old one has its other name before it loses this one.
+    // The old database has its new name before it loses the old one.
     syncPath(dirname(file));
     renameDurably(fresh, file);
   } finally {
@@ -104,9 +108,9 @@ function swap(file: string, fresh: string, now: number): string | undefined {
 }
 
 /**
- * Takes the database for this process alone. Every open connection of a server holds a lock on it, so
- * leaving WAL mode fails while there is one; the lock of a process that died is gone. Returns the
- * function that releases it. A damaged database cannot be in use: no server starts on it.
+ * Takes the database for this process alone, and returns the function that releases it. Every open
+ * connection of a server holds a lock on it, so leaving WAL mode fails while there is one; the lock
+ * of a process that died is gone. A damaged database cannot be in use: no server starts with it.
  */
 function lock(file: string): () => void {
   let db: DatabaseSync | undefined;

@@ -1,11 +1,12 @@
-// Rows that are written whole: the statements that insert or change one, from the names of its columns.
+// Rows that are written whole: the statements that insert or update one, built from its column
+// names.
 import type { Transaction, Value } from './database.ts';
 
 type Columns<R> = ReadonlyArray<keyof R & string>;
 
 const valuesOf = <R>(row: R, columns: Columns<R>) => columns.map((column) => row[column] as Value);
 
-/** Inserts a row; false, and nothing is written, when it would break a unique index. */
+/** Inserts a row. Returns false, and writes nothing, when it would violate a unique index. */
 export async function insertRow<R>(
   tx: Transaction,
   table: string,
@@ -20,7 +21,7 @@ export async function insertRow<R>(
   return rows.length > 0;
 }
 
-/** Writes these columns of the row that has this key; answers how many rows it changed. */
+/** Updates these columns of the row with this key. Returns how many rows changed. */
 export function updateRow<R>(
   tx: Transaction,
   table: string,

@@ -1,18 +1,21 @@
-// Slices: a long list read a piece at a time, with a turn of the event loop between two pieces.
+// Slices: a long list is read in pieces, with a turn of the event loop between them.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader } from './database.ts';
 
-/** As many rows as are read in one turn of the event loop. */
+/** The number of rows that are read in one turn of the event loop. */
 export const slice = 500;
 
-/** The ids of a slice: after < id <= to. `isLast`: no row comes after it. */
+/** The ids of a slice: after < id <= to. `isLast`: no row follows. */
 export interface Ids {
   after: number;
   to: number;
   isLast: boolean;
 }
 
-/** The slices of a table's ids, `rows` in each: those of an account, or of all rows where it has no accounts. */
+/**
+ * The slices of a table's ids, `rows` in each; of one account, or of all rows if the table has no
+ * accounts.
+ */
 export async function* idSlices(
   db: Reader,
   table: string,
@@ -31,7 +34,7 @@ export async function* idSlices(
   }
 }
 
-/** Rows one after another, for work on each; after some, others have a turn of the event loop. */
+/** Rows one after another, with turns of the event loop for other work in between. */
 export async function* inTurns<T>(rows: readonly T[]): AsyncGenerator<T, void, void> {
   for (const [at, row] of rows.entries()) {
     if (at > 0 && at % 100 === 0) await turn();

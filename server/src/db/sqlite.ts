@@ -23,9 +23,12 @@ import { Wal } from './wal.ts';
 /** How soon a commit of another process is noticed. */
 const look_milliseconds = 100;
 
-/** Only its owner reads the database: it is made before SQLite would make it for everybody. */
+/**
+ * Only its owner may read the database, so it is created before SQLite would create it readable for
+ * all.
+ */
 function ensureFile(file: string): void {
-  // Closing a file that is there would take this process's locks off it.
+  // Closing a file that exists would drop this process's locks on it.
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
 }
 
@@ -39,7 +42,7 @@ class SqliteDatabase implements Database {
   readonly #groups: GroupWriter;
   readonly #checkpoints: Checkpoints;
   readonly #listeners = new Listeners(() => this.#lookForOthers());
-  /** A connection that no snapshot has now: it has read the schema and prepared its statements. */
+  /** A connection that no snapshot uses now: it has read the schema and prepared its statements. */
   #spare: Connection | undefined;
   #isClosed = false;
 
@@ -57,7 +60,10 @@ class SqliteDatabase implements Database {
     });
   }
 
-  /** Puts the log of whoever wrote before on the disk. Errors: when another process holds the write lock. */
+  /**
+   * Flushes the log of earlier writers to the disk. Errors: when another process holds the write
+   * lock.
+   */
   async open(): Promise<void> {
     try {
       await this.#writer.begin();
@@ -102,7 +108,8 @@ class SqliteDatabase implements Database {
       await this.#wal.sync();
       const result = await read(connection);
       connection.exec('rollback');
-      // One is kept. None that has met an error: it may believe what the disk does not hold.
+      // One is kept, but none that has met an error: it may have cached what the disk does not
+      // hold.
       if (!this.#spare && !this.#isClosed) {
         connection.exec('pragma shrink_memory');
         this.#spare = connection;
@@ -138,7 +145,10 @@ class SqliteDatabase implements Database {
     return this.#listeners.add(listener);
   }
 
-  /** Commits of this process are told by their group; this hears those of another one on the same file. */
+  /**
+   * Commits of this process are announced by their group; this watches for those of other processes
+   * on the same file.
+   */
   #lookForOthers(): () => void {
     let last = this.dataVersion();
     const timer = setInterval(() => {
@@ -147,7 +157,7 @@ class SqliteDatabase implements Database {
         if (version !== last) this.#listeners.notify();
         last = version;
       } catch {
-        // The file is away for now; the next tick looks again.
+        // The file is missing for now; the next tick looks again.
       }
     }, look_milliseconds);
     timer.unref();
@@ -194,12 +204,16 @@ class SqliteDatabase implements Database {
     this.#isClosed = true;
     this.#spare?.close();
     this.#reads.close();
-    // The last connection that closes folds the log: pages that may not be on the disk must not go into the database.
+    // The last connection that closes folds the log, but pages that may not be on the disk must not
+    // go into the database.
     if (!this.#wal.isUnsure) this.#connection.close();
   }
 }
 
-/** Opens (and makes) the database file; how it is written is asserted. Errors: a plain Error with one sentence. */
+/**
+ * Opens (and creates) the database file, and asserts how it is written. Errors: a plain Error with
+ * one sentence.
+ */
 export async function openSqlite(file: string, options: DatabaseOptions): Promise<Database> {
   try {
     const database = new SqliteDatabase(file, options);

@@ -1,4 +1,5 @@
-// One connection to the SQLite file, in one of the ways that this server opens it: asserted at each opening.
+// One connection to the SQLite file, in one of the ways that this server opens it; its settings are
+// asserted each time.
 import {
   DatabaseSync,
   type SQLInputValue,
@@ -10,23 +11,30 @@ import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
 import { ipOrder } from './ip_order.ts';
 
-/** Result codes that speak of the disk or the file, not of the statement: BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
+/**
+ * Result codes that are about the disk or the file, not the statement: BUSY, READONLY, IOERR,
+ * CORRUPT, FULL, CANTOPEN, NOTADB.
+ */
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 
 const busy = 5;
 const input_output = 10;
 const full = 13;
 
-/** How long another process (a backup, a migration) may hold the write lock before a write, or a start, gives up. */
+/**
+ * How long another process (a backup, a migration) may hold the write lock before a write, or a
+ * start, gives up.
+ */
 export const busy_seconds = 5;
 
 /**
- * The ways to open the file, with how long a statement waits inside SQLite: that holds up the thread, so
- * the writer tries again by itself, and readers wait for nobody but a recovery.
+ * The ways to open the file, with the time that a statement waits inside SQLite. That blocks the
+ * thread, so the writer retries by itself, and readers wait only for a recovery.
  *
- * The writer commits with NORMAL: SQLite then flushes what keeps the database whole, and nobody is told
- * of a commit before the log is flushed beside the event loop (see wal.ts and durable_reads.ts). The
- * thread that moves the log's pages into the database flushes both by itself.
+ * The writer commits with NORMAL: SQLite then flushes only what keeps the database intact. No
+ * client hears of a commit before the log is flushed in parallel with the event loop (see wal.ts
+ * and durable_reads.ts). The thread that moves the log's pages into the database flushes both by
+ * itself.
  */
 const ways = {
   write: { readOnly: false, synchronous: 1, wait_milliseconds: 0 },
@@ -34,17 +42,17 @@ const ways = {
   checkpoint: { readOnly: false, synchronous: 2, wait_milliseconds: 100 },
 } as const;
 
-/** As PostgreSQL has it from the schema. */
+/** As in the schema of PostgreSQL. */
 const periodStart = (start: unknown, now: unknown) => periodAt(Number(start), Number(now)).start;
 
-/** A connection that keeps its statements prepared, by their text. */
+/** A connection that caches its prepared statements by their text. */
 export class Connection implements Reader {
   #db: DatabaseSync;
   readonly #file: string;
   readonly #way: keyof typeof ways;
   readonly #statements = new Map<string, StatementSync>();
 
-  /** Errors: when the file is not written in the way that durability rests on. */
+  /** Errors: when the file is not written in the way that durability depends on. */
   constructor(file: string, way: keyof typeof ways) {
     this.#file = file;
     this.#way = way;
@@ -59,10 +67,10 @@ export class Connection implements Reader {
       enableForeignKeyConstraints: true,
     });
     if (!readOnly) db.exec('pragma journal_mode = wal');
-    // Deleted content is overwritten: an erased name is not to stay in free space.
+    // Deleted content is overwritten: an erased name must not stay in free space.
     if (!readOnly) db.exec('pragma secure_delete = on');
     db.exec(`pragma synchronous = ${synchronous}`);
-    // A checkpoint flushes: never in a commit, which runs on the event loop.
+    // A checkpoint flushes, so it must never run in a commit, which runs on the event loop.
     db.exec('pragma wal_autocheckpoint = 0');
     db.exec('pragma cache_size = -16000');
     db.exec('pragma temp_store = memory');
@@ -95,7 +103,10 @@ export class Connection implements Reader {
     });
     return row as R | undefined;
   }
-  /** The rows of a statement; a read with a whole number beyond 2^53 - 1 is done again, and has the nearest number. */
+  /**
+   * The rows of a statement. A read that meets a whole number beyond 2^53 - 1 is repeated, and
+   * returns the nearest number.
+   */
   #answer(sql: string, run: (statement: StatementSync) => SqlRow[]): SqlRow[] {
     try {
       const statement = this.#statement(sql);
@@ -138,11 +149,11 @@ export class Connection implements Reader {
   get inTransaction(): boolean {
     return this.#db.isTransaction;
   }
-  /** Another one to the same file, opened in the same way. */
+  /** Another connection to the same file, opened in the same way. */
   another(): Connection {
     return new Connection(this.#file, this.#way);
   }
-  /** Closes, and goes on as the other one, which is not to be used any more. */
+  /** Closes, and continues as the other connection, which must not be used any more. */
   become(other: Connection): void {
     other.#statements.clear();
     try {

@@ -1,4 +1,5 @@
-// The connection that writes to SQLite: its commits are durable when the log has been flushed beside the event loop.
+// The connection that writes to SQLite: its commits are durable when the log has been flushed in
+// parallel with the event loop.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Row, Value } from './database.ts';
@@ -8,7 +9,7 @@ import type { WriteConnection } from './group.ts';
 import { busy_seconds, type Connection, isBusy, isFull } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
-/** How often the lock is tried meanwhile; SQLite's own waiting would hold up all reads. */
+/** How often the lock is tried while it is held; SQLite's own waiting would block all reads. */
 const busy_retry_milliseconds = 20;
 
 export class SqliteWriter implements WriteConnection {
@@ -18,7 +19,10 @@ export class SqliteWriter implements WriteConnection {
   readonly #clock: Clock;
   /** Why the running transaction cannot commit any more. */
   #fault: unknown;
-  /** How many rows this connection had changed when the running transaction began; -1: it changes the schema. */
+  /**
+   * How many rows this connection had changed when the running transaction began; -1: it changes
+   * the schema.
+   */
   #changesBefore = 0;
 
   constructor(connection: Connection, reads: DurableReads, wal: Wal, clock: Clock) {
@@ -29,8 +33,8 @@ export class SqliteWriter implements WriteConnection {
   }
 
   /**
-   * A full disk may end SQLite's transaction in the middle; from then on each statement would commit
-   * by itself. So after the first fault nothing runs until the rollback.
+   * A full disk may end SQLite's transaction in the middle; from then on each statement would
+   * commit by itself. So after the first error nothing runs until the rollback.
    */
   #inTransaction<T>(work: () => T): T {
     if (this.#fault) throw this.#fault;
@@ -57,7 +61,10 @@ export class SqliteWriter implements WriteConnection {
     this.#changesBefore = this.#changes();
   }
 
-  /** Puts the log on the disk, whatever became of it before; nothing is written or acknowledged until it is there. */
+  /**
+   * Writes the log to the disk, whatever happened to it before; nothing is written or acknowledged
+   * until that is done.
+   */
   async #rewrite(): Promise<void> {
     try {
       await this.#wal.rewrite();
@@ -73,7 +80,7 @@ export class SqliteWriter implements WriteConnection {
     return row?.changes ?? 0;
   }
 
-  /** For statements that are of no action: those of a migration. */
+  /** For statements that belong to no action: those of a migration. */
   exec(sql: string): void {
     this.#changesBefore = -1;
     this.#inTransaction(() => this.#connection.exec(sql));
@@ -101,7 +108,8 @@ export class SqliteWriter implements WriteConnection {
   }
   async commit(): Promise<void> {
     if (this.#fault) throw this.#fault;
-    // Without a row of its own it may still rest on what another process has committed and not yet flushed.
+    // Even without a row of its own it may depend on what another process has committed and not yet
+    // flushed.
     const isFlushed = this.#changes() === this.#changesBefore && !this.#reads.isBehind;
     if (!isFlushed) this.#reads.hold();
     this.#inTransaction(() => this.#connection.exec('commit'));
@@ -124,12 +132,13 @@ export class SqliteWriter implements WriteConnection {
         return;
       }
     } catch {
-      // Not even that: then a new connection, too.
+      // If even that fails, the connection is opened again as well.
     }
-    // Reads stay where they are until the log has been rewritten: the outcome is unknown.
+    // Reads stay where they are until the log has been rewritten, since the outcome is unknown.
     this.#wal.doubt();
     try {
-      // After an I/O error the connection may believe what the disk does not hold: a new one reads it anew.
+      // After an I/O error the connection may have cached what the disk does not hold: a new one
+      // reads it again.
       this.#reads.reopenWriter();
     } catch {
       // Still no disk: the next write tries again.

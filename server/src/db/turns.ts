@@ -1,10 +1,11 @@
-// Turns: waiting things of many keys, taken one of each in rounds, so that a key with many does not hold up the others.
+// Turns: waiting things of many keys, taken one of each key per round, so that a key with many does
+// not delay the others.
 
-/** A thing that waits. */
+/** A thing that waits for its turn. */
 export interface Waiter {
   /** Things of one key are taken in the order in which they came. */
   key: string;
-  /** Ahead of the others in each round, where it is the first of its key. */
+  /** First in each round, if it is the first of its key. */
   isUrgent?: boolean | undefined;
 }
 
@@ -34,16 +35,16 @@ class Line<T extends Waiter> {
 }
 
 /**
- * In a round each key has one turn, those with an urgent thing first. A key that comes anew has its turn in the
- * round that is under way, unless it has had it: what is urgent waits for two things of each key at most, and those that
- * come back again and again pass over nobody.
+ * In a round each key has one turn, keys with an urgent thing first. A new key gets its turn in the
+ * current round, unless it has had one: an urgent thing waits for at most two things of each key,
+ * and keys that come back again and again starve no other.
  */
 export class Turns<T extends Waiter> {
   readonly #lines = new Map<string, Line<T>>();
-  /** The keys that have yet to have their turn in this round. */
+  /** The keys that have not had their turn in this round. */
   #urgent = new Set<string>();
   #others = new Set<string>();
-  /** Those that have had it, whether they have more or not. */
+  /** The keys that have had it, whether they have more or not. */
   #served = new Set<string>();
   #size = 0;
 
@@ -84,7 +85,7 @@ export class Turns<T extends Waiter> {
     return key === undefined ? undefined : this.#lines.get(key)?.head;
   }
 
-  /** The next thing: it waits no more. */
+  /** Removes the next thing and returns it. */
   take(): T | undefined {
     const thing = this.#next();
     if (!thing) return undefined;
@@ -109,7 +110,7 @@ export class Turns<T extends Waiter> {
     }
   }
 
-  /** All things: none waits any more. */
+  /** Removes all things and returns them. */
   takeAll(): T[] {
     const all = Array.from(this.#lines.values()).flatMap((line) => line.rest());
     this.#lines.clear();

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { markStorageFault } from './faults.ts';
 
-/** Flushes a file; beside the event loop. */
+/** Flushes a file, in parallel with the event loop. */
 export type Sync = (file: FileHandle) => Promise<void>;
 
 const datasync: Sync = (file) => file.datasync();
@@ -25,26 +25,30 @@ export class Wal {
   }
 
   /**
-   * True until `rewrite` has succeeded, and again after the disk has failed: the system then takes pages for
-   * clean that are not on the disk, and no later flush would write them.
+   * True until `rewrite` has succeeded, and again after the disk has failed: the system then treats
+   * pages as clean that are not on the disk, and no later flush would write them.
    */
   get isUnsure(): boolean {
     return this.#isUnsure;
   }
 
-  /** Says that the disk has failed: the log may be in the memory of the system alone. */
+  /** Call it when the disk has failed: the log may be only in the system's memory. */
   doubt(): void {
     this.#isUnsure = true;
   }
 
-  /** The log's size. The system has it in memory: a thread to ask it costs more than the answer. Errors: the system's. */
+  /**
+   * The log's size, which the system has in memory: asking a thread costs more than the call.
+   * Errors: the system's.
+   */
   bytes(): number {
     return this.#handle ? fstatSync(this.#handle.fd).size : 0;
   }
 
   /**
-   * Writes every byte of the log again and flushes it: what was read from it until now may be in the
-   * memory of the system alone, left there by a process whose flush failed. Call it while the write lock is held.
+   * Writes every byte of the log again and flushes it: what was read from it until now may be only
+   * in the system's memory, left there by a process whose flush failed. Call it while the write
+   * lock is held.
    */
   async rewrite(): Promise<void> {
     this.#isUnsure = true;
@@ -69,15 +73,18 @@ export class Wal {
       at += bytesRead;
     }
     await this.#sync(handle);
-    // The names of the database and its log, where they are new.
+    // The names of the database and its log, in case they are new.
     const folder = await open(dirname(this.#file), 'r');
     await folder.sync().finally(() => folder.close());
     this.#isUnsure = false;
   }
 
-  /** Resolves when all that was in the log before the call is on the disk. Calls at the same time share a flush. */
+  /**
+   * Resolves when all that was in the log before the call is on the disk. Concurrent calls share a
+   * flush.
+   */
   sync(): Promise<void> {
-    // A flush that has begun may have passed by what was written since.
+    // A flush that is running may have missed what was written since it began.
     this.#next ??= (this.#running ?? Promise.resolve())
       .catch(() => {})
       .then(() => {

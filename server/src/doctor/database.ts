@@ -1,4 +1,4 @@
-// The database: does it keep what it is given, and exclude, and tell?
+// The database: does it keep data, does its lock exclude, do its notifications arrive?
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import { newestSchema } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { sqliteFile } from './disk.ts';
 
-/** Judges an open database by what it tells of itself. */
+/** Judges an open database by the facts that it reports. */
 export function judge(facts: DatabaseFacts): Outcome[] {
   if (facts.engine === 'sqlite') {
     const { bytes, log_bytes } = facts;
@@ -37,7 +37,7 @@ export function judge(facts: DatabaseFacts): Outcome[] {
     );
   }
   if (synchronous_commit === 'off' || synchronous_commit === 'local') {
-    // Exitward's own commits wait all the same.
+    // Exitward's own commits wait for the disk all the same.
     outcomes.push(
       warning(
         `PostgreSQL has synchronous_commit=${synchronous_commit}; Exitward's commits wait for the disk all the same, other programs' do not.`,
@@ -56,7 +56,7 @@ export function judge(facts: DatabaseFacts): Outcome[] {
   return outcomes;
 }
 
-/** Looks at the database while no server runs; of SQLite it changes nothing, and makes no file. */
+/** Examines the database while no server runs. On SQLite it changes nothing and creates no file. */
 export function stoppedDatabase(config: Config, clock: Clock): Check {
   return {
     name: 'database',
@@ -85,7 +85,7 @@ function lookAtFile(file: string): Outcome {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     return ok(`The database ${file} was not closed; the next start brings in the rest of its log.`);
   }
-  // Nothing else writes, and so SQLite needs no files beside it.
+  // No other program writes, so SQLite needs no files next to it.
   const url = pathToFileURL(file);
   url.search = 'immutable=1';
   const db = new DatabaseSync(url, { readOnly: true });

@@ -1,4 +1,5 @@
-// The disks of the data folder and the database: is there space, do they keep what they are given, and how long does a flush take?
+// The disks of the data folder and the database: free space, whether they keep data, and how long a
+// flush takes.
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Check, fault, type Outcome } from '../../../kit/src/doctor/check.ts';
@@ -7,9 +8,9 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 
 const mib = 1024 ** 2;
-/** Half a year of a busy network's usage and audit (docs/operating.md, growth). */
+/** Half a year of usage and audit in a busy network (docs/operating.md, growth). */
 const expected_bytes = 2048 * mib;
-/** In the numbers of statfs(2). */
+/** Network file systems, by their number in statfs(2). */
 const overNetwork = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x517b]);
 
 export function diskChecks(config: Config, clock: Clock): Check[] {
@@ -25,7 +26,7 @@ export function diskChecks(config: Config, clock: Clock): Check[] {
   ];
 }
 
-/** The file of a SQLite database; undefined on PostgreSQL. */
+/** The path of the SQLite database; undefined on PostgreSQL. */
 export function sqliteFile({ database_url }: Config): string | undefined {
   return database_url.startsWith('sqlite:') ? database_url.slice('sqlite:'.length) : undefined;
 }
@@ -41,7 +42,7 @@ function judgeFolder(folder: string, database: string | undefined): Outcome {
   const database_bytes = isHere ? sizeOf(database) : 0;
   const isLarge = database_bytes > expected_bytes;
   return judgeSpace(folder, {
-    // The log of SQLite, and what a start writes, for sure fit into so much.
+    // SQLite's log and the writes of a start surely fit into this much.
     least: 256 * mib,
     below_least: 'soon nothing can be written',
     expected: isLarge ? database_bytes : expected_bytes,
@@ -53,10 +54,12 @@ function judgeFolder(folder: string, database: string | undefined): Outcome {
 
 function judgeSpeed(folder: string, clock: Clock): Promise<Outcome> {
   return judgeFlushes(folder, clock, {
-    // Writes wait for a flush, all that came meanwhile for the same one: a revocation shall take 200 ms at most, beside a flood.
+    // Writes wait for a flush, and all that came meanwhile share the next one: a revocation must
+    // take at most 200 ms, even during a flood.
     slow: 20,
     when_slow: 'each change waits for one; expected 20 ms at most',
-    // The slowest disk on which reads were measured to go on beside a writer (bench/slow_disk.ts).
+    // The slowest disk on which reads were measured to continue while a writer works
+    // (bench/slow_disk.ts).
     too_slow: 500,
     when_too_slow: 'each change waits for one; expected 20 ms at most',
     remedy: `iostat -x 1 5, then another disk for ${folder}`,

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { Secrets } from '../keys/secrets.ts';
 import { sqliteFile } from './disk.ts';
 
-/** `isRunning`: the files of a server that runs must be there. */
+/** `isRunning`: a running server must have its files. */
 export function fileChecks(config: Config, isRunning: boolean): Check[] {
   return [
     { name: 'data_folder', run: () => dataFolder(config) },
@@ -75,7 +75,10 @@ function operatorToken(config: Config, isRunning: boolean): Outcome {
   return ok(`The operator token ${admin_token_file} is there; ${readersOf(admin_token_file)}.`);
 }
 
-/** The text of a private file; undefined: it is not there. An outcome: others may read it, or this user may not. */
+/**
+ * The text of a private file; undefined: it does not exist. An outcome: others may read it, or this
+ * user may not.
+ */
 function readOrSay(path: string, mounted: string | undefined): string | undefined | Outcome {
   try {
     return readPrivate(path, { anyOwner: true, mounted });

@@ -1,4 +1,4 @@
-// The server as others see it: its certificate, its public URL, its clock.
+// The server as seen from outside: its certificate, its public URL, its clock.
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { promises as dns } from 'node:dns';
@@ -12,7 +12,10 @@ import { type Config, isLoopback } from '../config.ts';
 
 const run = promisify(execFile);
 const step_seconds = 5;
-/** A certificate that nobody renews by then has been forgotten: those of ACME are renewed a month ahead. */
+/**
+ * A certificate that is not renewed by then was forgotten: ACME certificates are renewed a month
+ * ahead.
+ */
 const renew_days = 14;
 
 /** `isRunning`: whether anything is expected to answer. */
@@ -115,7 +118,7 @@ function canConnect(host: string, port: number): Promise<string | undefined> {
   });
 }
 
-/** The certificate that clients are shown, which a proxy in front may have. */
+/** The certificate that clients see, which may be that of a proxy in front. */
 async function shownCertificate(
   host: string,
   address: string,
@@ -181,7 +184,7 @@ async function answer(url: URL): Promise<Outcome> {
   }
 }
 
-/** systemd-timesyncd's word that it has set the clock. */
+/** Exists when systemd-timesyncd has set the clock. */
 const synchronized_file = '/run/systemd/timesync/synchronized';
 
 async function systemClock(): Promise<Outcome> {

@@ -1,4 +1,5 @@
-// The checks of a server that runs, which only it can make: its database, descriptors, listeners, keys, and its nodes.
+// The checks that only a running server can make: its database, descriptors, listeners, keys, and
+// its nodes.
 
 import {
   type Check,
@@ -32,7 +33,7 @@ export interface RunningServer {
   certificate: () => CertificateStatus | null;
 }
 
-/** A node, as far as the doctor looks at it. */
+/** A node, with what the doctor checks. */
 export interface SeenNode {
   name: string;
   server: string;
@@ -61,7 +62,7 @@ export function runningChecks(
   ];
 }
 
-/** The next start reads them from the file: until then only this process knows of a loss. */
+/** The next start reads the keys from the file: until then only this process can notice a loss. */
 function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Outcome {
   let state = 'cannot be read';
   try {
@@ -169,10 +170,15 @@ function nodeVersions(nodes: readonly SeenNode[]): Outcome {
   );
 }
 
-/** The part of the nodes that must say so before the clock of this machine is suspected, and not theirs. */
+/**
+ * The share of nodes that must report a difference before this machine's clock is suspected instead
+ * of theirs.
+ */
 const suspicious = 0.5;
 
-/** Each node compares its clock with the server's: where most find a difference, the server's is wrong. */
+/**
+ * Each node compares its clock with the server's: if most find a difference, the server's is wrong.
+ */
 function nodeClocks(nodes: readonly SeenNode[]): Outcome {
   const live = nodes.filter((node) => node.live);
   const others = live.filter(({ faults }) => faults.includes('clock'));
@@ -190,7 +196,7 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
     : warning(`${sentence}.`, `${remedy}, on theirs`);
 }
 
-/** An invitation's line installs what is handed out. */
+/** The command of an invitation installs one of these packages. */
 async function nodePackages(install: Install): Promise<Outcome> {
   const packages = await install.packages();
   if (packages.length === 0) {

@@ -1,11 +1,11 @@
-// The upkeep of a server that runs: its backups, and a certificate by ACME.
+// The upkeep of a running server: its backups, and a certificate by ACME.
 
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { BackupStatus } from '../backups/schedule.ts';
 import type { Clock } from '../clock.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
 
-/** Undefined: it makes none by itself. */
+/** Undefined: it makes no backups by itself. */
 export function backupStates(
   status: BackupStatus | undefined,
   engine: 'sqlite' | 'postgres',
@@ -33,7 +33,7 @@ export function backupStates(
   return late ? fault(`${lastBackup}.`, remedy) : ok(`${lastBackup}; they are in ${folder}.`);
 }
 
-/** Null: there is no TLS. Its end is another check's, which looks at the file. */
+/** Null: there is no TLS. The expiry is checked by another check, which reads the file. */
 export function certificateRenewal(status: CertificateStatus | null): Outcome {
   if (!status || status.source === 'file') return ok('No certificate is renewed by the server.');
   const { source, last_error } = status;

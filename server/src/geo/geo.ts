@@ -1,4 +1,5 @@
-// Geo-IP statuses: where third-party databases place each exit IP, compared with where its server is.
+// Geo-IP statuses: where third-party databases locate each exit IP, compared with the location of
+// its server.
 import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
@@ -6,7 +7,10 @@ import { exitIpsAfter, inventoryVersion } from '../servers/servers.ts';
 import { type Geoip, type GeoipRecord, near_km, type Place } from '../values/geoip.ts';
 import * as store from './store.ts';
 
-/** How one provider places one exit IP: the country, the distance from the server, and whether they fit. */
+/**
+ * Where one provider locates one exit IP: the country, the distance from the server, and whether
+ * they match.
+ */
 export type GeoStatus = store.GeoStatusRow;
 export {
   geoStatusesOfContract,
@@ -34,8 +38,9 @@ export function distanceInKm(start: Place, end: Place): number {
 }
 
 /**
- * `ok`: the server's country, and no farther than 250 km from it where the record knows a place; `warn`: its
- * country, but farther; `crit`: another country. Without a place in the record there is no distance.
+ * `ok`: the server's country, and at most 250 km away if the record has a place; `warn`: its
+ * country, but farther; `crit`: another country. Without a place in the record there is no
+ * distance.
  */
 export function comparePlaces(
   server: Place & { country: string },
@@ -51,7 +56,7 @@ export interface GeoCounts {
   ok: number;
   warn: number;
   crit: number;
-  /** Exit IPs that it has no record of. */
+  /** Exit IPs without a record. */
   no_record: number;
   /** Exit IPs whose record is damaged; their statuses stay. */
   unreadable: number;
@@ -66,9 +71,9 @@ interface Plan {
 }
 
 const checker: Actor = { kind: 'system', name: 'geo check', address: '', request_id: '' };
-/** Exit IPs in a transaction: other writers never wait long. */
+/** Exit IPs per transaction: other writers never wait long. */
 const batch = 500;
-/** After so long a status is written again, so that its time shows that it still holds. */
+/** A status of this age is written again, so that its time shows that it is still valid. */
 const refreshed_seconds = 86_400;
 
 const noCounts = (provider: string): GeoCounts => ({
@@ -80,7 +85,9 @@ const noCounts = (provider: string): GeoCounts => ({
   unreadable: 0,
 });
 
-/** The statuses to write and to remove of the exit IPs that follow `after`; undefined when none follows. */
+/**
+ * The statuses to write and to remove of the exit IPs after `after`; undefined when none follows.
+ */
 async function plan(
   db: Reader,
   geoip: Geoip,
@@ -105,7 +112,7 @@ async function plan(
         count.no_record += 1;
         continue;
       }
-      // A status that is left in `statusOf` at the end has gone.
+      // Statuses that are left in `statusOf` at the end are gone.
       statusOf.delete(key);
       if (location === 'unreadable') {
         count.unreadable += 1;
@@ -145,15 +152,15 @@ async function carryOut(tx: Transaction, { put, gone }: Plan): Promise<void> {
 
 export interface GeoOutcome {
   exit_ips: number;
-  /** Statuses written or removed, those included whose time alone was renewed. */
+  /** Statuses that were written or removed, including those whose time alone was renewed. */
   written: number;
   providers: GeoCounts[];
 }
 
 /**
- * Looks every exit IP up with every provider and writes down what changed, a batch at a time; statuses of
- * providers that are not in the settings go. Any number of processes may do this at the same time. Stops
- * after a batch when `stopped` says so.
+ * Looks up every exit IP with every provider and stores the changes, a batch at a time; removes
+ * statuses of providers that are not in the settings. Several processes may do this at the same
+ * time. Stops after a batch when `stopped` returns true.
  */
 export async function checkGeo(
   db: Database,
@@ -172,7 +179,7 @@ export async function checkGeo(
     if (page.put.length + page.gone.length > 0) {
       const from = after;
       page = await db.write(checker, async (tx) => {
-        // Looked at again: an exit IP or a server may have changed since.
+        // Planned again, because an exit IP or a server may have changed since.
         const current = await plan(tx, geoip, from, tx.now);
         if (current) await carryOut(tx, current);
         return current;
@@ -183,7 +190,7 @@ export async function checkGeo(
     outcome.written += page.put.length + page.gone.length;
     for (const [at, count] of page.counts.entries()) addTo(outcome.providers[at], count);
     after = page.last;
-    // Others first: a large network is checked beside the traffic.
+    // Other work first: a large network is checked while requests are served.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return outcome;
@@ -196,7 +203,7 @@ function addTo(sum: GeoCounts | undefined, { provider: _, ...counts }: GeoCounts
 
 const recheck_seconds = 3600;
 
-/** Checks anew when a file, the inventory or a setting changed, and every hour. */
+/** Checks again when a file, the inventory or a setting changed, and every hour. */
 export class GeoWatch {
   readonly #db: Database;
   readonly #geoip: Geoip;
@@ -209,12 +216,14 @@ export class GeoWatch {
     this.#clock = clock;
   }
 
-  /** Returns how many statuses were written. Without a provider in the settings nothing is touched. */
+  /**
+   * Returns how many statuses were written. Without a provider in the settings it changes nothing.
+   */
   async look(stopped?: () => boolean): Promise<number> {
     if (this.#geoip.providers.length === 0) return 0;
     await this.#geoip.refresh();
     const now = this.#clock.now();
-    // Read before the check: a change meanwhile is for the next one.
+    // Read before the check, so that a change during it is seen next time.
     const { generation } = this.#geoip;
     const inventory = await inventoryVersion(this.#db);
     const last = this.#checked;

@@ -8,9 +8,9 @@ export interface GeoStatusRow {
   status: string;
   /** When it was computed. */
   status_time: number;
-  /** Where the provider sees the IP. */
+  /** The country in which the provider locates the IP. */
   country: string | null;
-  /** How far that is from the server; null where the provider knows no place. */
+  /** The distance from the server; null where the provider has no place. */
   distance_km: number | null;
 }
 
@@ -23,7 +23,7 @@ export interface ListedGeoStatus extends GeoStatusRow {
   server: string;
 }
 
-/** By address and provider, from after this one on; of one server or with one status where that is given. */
+/** By address and provider, after this one; of one server or with one status if that is given. */
 export function listGeoStatuses(
   db: Reader,
   { server, status }: { server: string | undefined; status: string | undefined },

@@ -11,13 +11,16 @@ import { exitIpsAfter, inventoryVersion, type PlacedExitIp } from '../servers/se
 export const geofeedType = 'text/csv; charset=utf-8';
 
 const page = 1000;
-// The format has lines of its own kind for comments, ends lines as CSV does, and knows no quotes.
+// The format has its own comment lines, ends lines as CSV does, and has no quotes.
 const head = [
   '# Where the exit IPs of this network are (RFC 8805).',
   '# ip_prefix,alpha2code,region,city,postal_code',
 ];
 
-/** The whole feed, as of one moment: IPv4 first, by number. An exit that is no address is left out, and logged. */
+/**
+ * The whole feed, at one moment: IPv4 first, by number. An exit that is not an address is left out,
+ * and logged.
+ */
 export async function writeGeofeed(db: Database, log: Logger): Promise<string> {
   const lines = await db.snapshot((reader) => readLines(reader, log));
   lines.sort((a, b) => (a.order < b.order ? -1 : 1));
@@ -39,7 +42,7 @@ async function readLines(db: Reader, log: Logger): Promise<Line[]> {
       else log.error({ server: exit.server, ip: exit.ip }, leftOut);
     }
     after = exits.at(-1)?.ip;
-    // A large network is written beside the traffic.
+    // A large network is written while requests are served.
     await new Promise((resolve) => setImmediate(resolve));
   }
   return lines;
@@ -51,14 +54,17 @@ const leftOut =
 function lineOf({ ip, country, city }: PlacedExitIp): Line {
   const bytes = Buffer.from(ipaddr.parse(ip).toByteArray());
   const prefix = `${ip}/${bytes.length * 8}`;
-  // Neither the region's code nor the postal code is known.
+  // Neither the region code nor the postal code is known.
   return {
     order: `${bytes.length === 4 ? 4 : 6}${bytes.toString('hex')}`,
     line: `${prefix},${country},,${plain(city)},`,
   };
 }
 
-/** A city's name without what ends a field, begins a comment or breaks a line: the feed cannot escape it. */
+/**
+ * A city's name without characters that end a field, begin a comment or break a line: the feed
+ * cannot escape them.
+ */
 function plain(city: string): string {
   return city
     .replace(/[,#"\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
@@ -71,7 +77,7 @@ export interface Geofeed {
   etag: string;
 }
 
-/** The feed for everybody: its bytes are cached until a server or an exit IP changes. */
+/** The public feed: its bytes are cached until a server or an exit IP changes. */
 export class CachedGeofeed {
   readonly #db: Database;
   readonly #versions: VersionReader;
@@ -86,9 +92,9 @@ export class CachedGeofeed {
     this.#log = log;
   }
 
-  /** As the inventory was when this was asked, or later. */
+  /** The inventory as it was when this was called, or later. */
   async current(): Promise<Geofeed> {
-    // The network's version costs nothing to read, but also rises with each report of health.
+    // The network's version costs nothing to read, but also rises with each health report.
     const { network } = await this.#versions.current(networkVersion);
     if (this.#feed && network === this.#network) return this.#feed;
     const inventory = await inventoryVersion(this.#db);

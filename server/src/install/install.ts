@@ -1,4 +1,5 @@
-// Making a machine a node by one line: the script that the line fetches, its checksum, and the agent's packages to hand out.
+// Turning a machine into a node with one command: the script that it fetches, its checksum, and the
+// agent's packages.
 
 import { createHash } from 'node:crypto';
 import { createReadStream, lstatSync, readdirSync, readFileSync } from 'node:fs';
@@ -12,13 +13,13 @@ export interface Package {
   /** Its name, in the folder and in the URL. */
   file: string;
   version: string;
-  /** Debian's name of it. */
+  /** Debian's name for it. */
   architecture: string;
   bytes: number;
   sha256: string;
 }
 
-/** A shell script, and what its text comes to. */
+/** A shell script, and the checksum of its text. */
 export interface Script {
   text: string;
   sha256: string;
@@ -26,19 +27,19 @@ export interface Script {
 
 const template = join(packageFolder, 'install/install.sh');
 const marker = '@PACKAGES@';
-/** Nothing in such a name means anything to a shell or a URL. */
+/** Nothing in such a name has a meaning in a shell or a URL. */
 const packageName = /^exitward-agent_(\d[\w.+~-]*)_([a-z0-9]+)\.deb$/;
 
 export class Install {
   readonly #config: Pick<Config, 'packages_dir' | 'node_url'>;
-  /** By what a file is known by while nobody writes it. */
+  /** By size and time, which identify a file that no one is writing. */
   readonly #sums = new Map<string, Promise<string>>();
 
   constructor(config: Pick<Config, 'packages_dir' | 'node_url'>) {
     this.#config = config;
   }
 
-  /** Need not be there. */
+  /** The folder may be missing. */
   get folder(): string {
     return this.#config.packages_dir;
   }
@@ -53,7 +54,7 @@ export class Install {
     ).sort((a, b) => (a.architecture < b.architecture ? -1 : 1));
   }
 
-  /** The script, which names the packages that are there now with their checksums. */
+  /** The script, which names the packages that exist now, with their checksums. */
   async script(): Promise<Script> {
     const lines = (await this.packages()).map(
       ({ architecture, file, sha256 }) => `${architecture} ${file} ${sha256}`,
@@ -62,7 +63,10 @@ export class Install {
     return { text, sha256: createHash('sha256').update(text).digest('hex') };
   }
 
-  /** The line that makes the machine on which it is run a node, with the code of an invitation. */
+  /**
+   * The command that turns the machine on which it runs into a node, with the code of an
+   * invitation.
+   */
   async line(code: string): Promise<string> {
     const { sha256 } = await this.script();
     const url = this.#config.node_url;

@@ -7,7 +7,7 @@ import { type InventoryServer, type Plan, type Present, summaryOf } from './inve
 
 /** Carries a plan out, in the transaction that made it. */
 export async function carryOut(tx: Transaction, plan: Plan): Promise<void> {
-  // First everything that gives way, so that addresses, port bases and hostnames may change hands.
+  // Removals first, so that addresses, port bases and hostnames may move between servers.
   for (const { before, after } of plan.changed) await releaseOf(tx, before, after);
   for (const { row } of plan.removed) await servers.dropServer(tx, row);
   for (const { before, after } of plan.changed) await changeTo(tx, before, after, plan.schemes);

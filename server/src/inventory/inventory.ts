@@ -1,4 +1,5 @@
-// Inventories: all servers with their exit IPs as the network is to be, and the plan of the changes to get there.
+// Inventories: all servers with their exit IPs as the network should be, and the plan of changes to
+// get there.
 import type { Reader } from '../db/database.ts';
 import { type ApiError, conflict, type ErrorCode } from '../errors.ts';
 import {
@@ -21,13 +22,13 @@ import type { Hostname } from '../values/hostname.ts';
 
 /** A server of an inventory: all of its fields, and all of its exit IPs. */
 export interface InventoryServer extends NewServer {
-  /** Where the inventory speaks of it, for messages: `servers[3]` or `row 4`. */
+  /** The place in the inventory, for messages: `servers[3]` or `row 4`. */
   where: string;
   hostname: Hostname;
   exit_ips: Array<Exit & { where: string }>;
 }
 
-/** A server as an inventory is written from the network. */
+/** A server as an export of the network writes it. */
 export interface WrittenServer extends NewServer {
   port_schemes: string[];
   exit_ips: Array<{ ip: string; port_base: number }>;
@@ -35,13 +36,13 @@ export interface WrittenServer extends NewServer {
 
 export interface Inventory {
   servers: InventoryServer[];
-  /** Whether servers of the network that are not in it go. */
+  /** Whether to remove servers of the network that are not in it. */
   remove_missing: boolean;
 }
 
 const maxFaults = 100;
 
-/** Errors: an error of this kind and code that lists the faults, when there are any. */
+/** Errors: an error of this kind and code that lists the faults, if there are any. */
 export function rejectFaults(
   faults: string[],
   errorOf: (message: string, details: { code: ErrorCode }) => ApiError,
@@ -56,7 +57,7 @@ export function rejectFaults(
   });
 }
 
-/** A server of the network as it is, with what an inventory may change. */
+/** A server of the network, with the fields that an inventory may change. */
 export interface Present {
   row: Server;
   port_schemes: string[];
@@ -79,7 +80,10 @@ export interface Plan {
 
 const plainFields = ['hostname', 'title', 'city', 'country', 'latitude', 'longitude'] as const;
 
-/** Works out what an inventory changes. Errors: 409 that lists every conflict with what is there. */
+/**
+ * Works out the changes of an inventory. Errors: 409 that lists every conflict with existing
+ * records.
+ */
 export async function planImport(db: Reader, inventory: Inventory): Promise<Plan> {
   const schemes = new Map((await listPortSchemes(db)).map((scheme) => [scheme.name, scheme]));
   const present = await readNetwork(db);
@@ -105,7 +109,10 @@ export async function planImport(db: Reader, inventory: Inventory): Promise<Plan
   return plan;
 }
 
-/** The network as an inventory: servers by name, exit IPs by port base. Its import changes nothing. */
+/**
+ * The network as an inventory: servers by name, exit IPs by port base. Importing it changes
+ * nothing.
+ */
 export async function writtenInventory(db: Reader): Promise<WrittenServer[]> {
   const present = Array.from((await readNetwork(db)).values());
   const servers = present.map(({ row, port_schemes, exit_ips }) => {
@@ -154,7 +161,9 @@ function changedFields({ row, port_schemes, exit_ips }: Present, after: Inventor
   return fields;
 }
 
-/** The conflicts of an inventory with servers outside of it, with contracts and with port schemes. */
+/**
+ * The conflicts of an inventory with servers outside of it, with contracts and with port schemes.
+ */
 async function findConflicts(
   db: Reader,
   { servers }: Inventory,

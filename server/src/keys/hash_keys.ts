@@ -1,18 +1,19 @@
-// The hashing keys of the network: each further one is laid over the hashes of those before, so that no token is renewed.
+// The hashing keys of the network: each new key is applied on top of the hashes of the older ones,
+// so that no token has to be renewed.
 import { audit } from '../changes/audit.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { conflict } from '../errors.ts';
 import type { Secrets } from './secrets.ts';
 import { requireHolders } from './signing_keys.ts';
 
-/** A hashing key but the first, which is as old as the network; times in epoch seconds. */
+/** A hashing key, except the first, which is as old as the network; times in epoch seconds. */
 export interface HashKey {
-  /** Its layer, from 2 on. */
+  /** Its layer, starting at 2. */
   number: number;
-  /** Names the key, and tells nothing of it. */
+  /** Identifies the key without revealing anything about it. */
   id: string;
   prepared_at: number;
-  /** Null: no hash is made with it yet. */
+  /** Null: no hash uses it yet. */
   activated_at: number | null;
 }
 
@@ -23,8 +24,8 @@ export function listHashKeys(db: Reader): Promise<HashKey[]> {
 const isInUse = ({ activated_at }: HashKey) => activated_at !== null;
 
 /**
- * Lets hashes be made with the keys that are in use. Errors: a plain Error with one sentence when the keys file lacks
- * one of them, or has another in its place.
+ * Uses the active keys for new hashes. Errors: a plain Error with one sentence when the keys file
+ * lacks one of them, or has another in its place.
  */
 export async function useHashKeys(db: Reader, secrets: Secrets, file: string): Promise<void> {
   const keys = (await listHashKeys(db)).filter(isInUse);
@@ -36,8 +37,9 @@ export async function useHashKeys(db: Reader, secrets: Secrets, file: string): P
 }
 
 /**
- * Makes a key of the file known, with which no hash is made yet. One that was prepared before gives way: the file has
- * lost it. Errors: 409 while hashes are of the key before the last, and where one with this number is in use by now.
+ * Registers a key of the file that no hash uses yet. It replaces a key that was prepared earlier
+ * and is missing in the file. Errors: 409 while hashes still use the key before the last, or when a
+ * key with this number is in use by now.
  */
 export async function prepareHashKey(
   tx: Transaction,
@@ -54,8 +56,8 @@ export async function prepareHashKey(
 }
 
 /**
- * Lets hashes be made with the prepared key from now on. Errors: 409 when there is none, or while a process that runs
- * has not reported that it holds it.
+ * Makes new hashes use the prepared key. Errors: 409 when there is none, or while a running process
+ * has not reported that it holds the key.
  */
 export async function activateHashKey(tx: Transaction): Promise<HashKey> {
   const key = (await listHashKeys(tx)).find((candidate) => !isInUse(candidate));
@@ -72,7 +74,7 @@ function auditKey(tx: Transaction, action: string, id: string): Promise<void> {
 
 // ---- The hashes that are stored -----------------------------------------------------------
 
-/** Every table with hashes of tokens and codes, and what finds a row of it. */
+/** Every table with hashes of tokens and codes, and the key of its rows. */
 const hashed = [
   { table: 'api_tokens', key: ['hash'] },
   { table: 'nodes', key: ['hash'] },
@@ -83,11 +85,11 @@ const hashed = [
   { table: 'recovery_codes', key: ['account_id', 'user_id', 'hash'] },
 ] as const;
 
-/** The hashes that are not of this layer; by the index of each table. */
+/** Hashes that are not of this layer; uses the index of each table. */
 const older = (table: string) => `from ${table} where hash < $1 or hash >= $2`;
 const layer = (number: number) => [`${number}.`, `${number}/`];
 
-/** How many stored hashes are not of the newest key in use. */
+/** How many stored hashes do not use the newest key yet. */
 export async function hashesToRenew(db: Reader, number: number): Promise<number> {
   if (number === 1) return 0;
   let all = 0;
@@ -109,7 +111,10 @@ async function requireRenewed(tx: Transaction, number: number): Promise<void> {
   );
 }
 
-/** Lays the newest key over stored hashes that it is not on yet, so many at most. A job; returns how many. */
+/**
+ * Applies the newest key to stored hashes that lack it, at most `maxHashes`. A job; returns how
+ * many.
+ */
 export async function renewHashes(
   tx: Transaction,
   maxHashes: number,

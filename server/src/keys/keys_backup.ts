@@ -1,7 +1,8 @@
-// A backup of the keys file: the whole of it, sealed with a passphrase, so that it may lie where others can read it.
+// A backup of the keys file, sealed with a passphrase, so that it may be stored where others can
+// read it.
 import { createCipheriv, createDecipheriv, createHash, randomBytes, scryptSync } from 'node:crypto';
 
-/** The form of the file; all but `sealed` is bound to it. */
+/** The format of the file; everything except `sealed` is authenticated with it. */
 interface SealedKeys {
   format: 'exitward-keys';
   version: 1;
@@ -11,7 +12,10 @@ interface SealedKeys {
   cipher: 'aes-256-gcm';
   nonce: string;
   sealed: string;
-  /** Of all the rest, in hexadecimal digits: tells a damaged file from a wrong passphrase. */
+  /**
+   * Of everything else, in hexadecimal digits: distinguishes a damaged file from a wrong
+   * passphrase.
+   */
   sha256: string;
 }
 
@@ -37,8 +41,8 @@ export function sealKeys(text: string, passphrase: string, now: number): string 
 }
 
 /**
- * The text of the keys file in a backup. Errors: a plain Error with one sentence: no such backup, of a newer version,
- * damaged, or another passphrase.
+ * The text of the keys file in a backup. Errors: a plain Error with one sentence: not such a
+ * backup, a newer version, damaged, or a wrong passphrase.
  */
 export function openKeys(backup: string, passphrase: string): string {
   const { sealed, sha256, ...head } = readBackup(backup);
@@ -69,7 +73,7 @@ function readBackup(text: string): SealedKeys {
     );
   }
   const { kdf, nonce, sealed, sha256 } = read;
-  // Bounds, so that a file made by others costs no more than ours.
+  // Bounds, so that opening a foreign file costs no more than opening ours.
   const isKnown =
     kdf?.name === 'scrypt' &&
     [kdf.log2_n, kdf.r, kdf.p].every(Number.isInteger) &&

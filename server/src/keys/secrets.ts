@@ -1,4 +1,5 @@
-// The keys of this network, kept in a file beside and never inside the database: sealing, hashing, signing.
+// The keys of this network, stored in a file next to the database and never in it: sealing,
+// hashing, signing.
 import {
   createCipheriv,
   createDecipheriv,
@@ -20,7 +21,7 @@ import { unavailable } from '../errors.ts';
 interface KeysFile {
   seal: string;
   hash: string;
-  /** Further hashing keys, each laid over the hashes of those before. */
+  /** Further hashing keys, each applied on top of the hashes of the older ones. */
   hash_next?: string[];
   signing: Array<{ kid: string; private_key: string }>;
 }
@@ -39,25 +40,28 @@ export interface PublicKey {
   public_key: string;
 }
 
-/** A key in the forms that Node takes without making them anew for each call. */
+/** A key in the forms that Node uses, made once and not for each call. */
 interface SigningKey extends PublicKey {
   key: KeyObject;
   verifying: KeyObject;
 }
 
-/** The keyed hash of a text as it may be stored: of the keys in use, and of one less and one more. */
+/**
+ * The keyed hashes under which a text may be stored: with the active keys, with one fewer, and with
+ * one more.
+ */
 export type Hashes = readonly [inUse: string, before: string, after: string];
 
 export class Secrets {
   readonly #seal: KeyObject;
-  /** From which the VPN keys of servers are derived. */
+  /** The VPN keys of servers are derived from it. */
   readonly #vpn: KeyObject;
-  /** The hashing keys, each laid over the hash of those before. */
+  /** The hashing keys, each applied on top of the hash of the older ones. */
   #hash: KeyObject[];
   #hash_keys_in_use = 1;
   #signing: SigningKey[];
   readonly #reread: () => KeysFile;
-  /** Names these keys without telling anything of them; the database remembers it. */
+  /** Identifies these keys without revealing anything about them; stored in the database. */
   readonly key_id: string;
 
   /** `reread`: the keys as the file has them now. */
@@ -84,8 +88,8 @@ export class Secrets {
   }
 
   /**
-   * The keyed hashes under which a token is looked up. While a rotation is under way some are not renewed yet, and another
-   * process may know of it earlier.
+   * The keyed hashes under which a token is looked up. During a rotation some stored hashes are not
+   * renewed yet, and another process may already use the new key.
    */
   hashesOf(token: string): Hashes {
     const used = this.#hash_keys_in_use;
@@ -95,23 +99,29 @@ export class Secrets {
     return [inUse, before, layered(inUse, this.#hash.slice(used, used + 1), used)];
   }
 
-  /** A stored hash with all keys that are in use. */
+  /** A stored hash, renewed with all active keys. */
   renewedHash(stored: string): string {
     const layers = Number(/^(\d+)\./.exec(stored)?.[1] ?? 1);
     return layered(stored, this.#hash.slice(layers, this.#hash_keys_in_use), layers);
   }
 
-  /** How many hashing keys new hashes are made with. */
+  /** How many hashing keys are used for new hashes. */
   get hash_keys_in_use(): number {
     return this.#hash_keys_in_use;
   }
 
-  /** The ids of the hashing keys behind the first. An id names the key and tells nothing of it. */
+  /**
+   * The ids of the hashing keys after the first. An id identifies the key without revealing
+   * anything about it.
+   */
   hashKeyIds(): string[] {
     return this.#hash.slice(1).map(idOfKey);
   }
 
-  /** Makes new hashes with these keys behind the first. False when the file does not have them in this order. */
+  /**
+   * Uses these keys, after the first, for new hashes. False when the file does not have them in
+   * this order.
+   */
   useHashKeys(ids: readonly string[]): boolean {
     const has = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
     if (!has()) this.#readAnew();
@@ -120,7 +130,10 @@ export class Secrets {
     return true;
   }
 
-  /** The key from which the VPN passwords of one server are derived, in base64url: its nodes have it, and no others. */
+  /**
+   * The key from which the VPN passwords of one server are derived, in base64url. Only the server's
+   * nodes get it.
+   */
   vpnKey(server_id: number): string {
     return createHmac('sha256', this.#vpn).update(`server ${server_id}`).digest('base64url');
   }
@@ -133,7 +146,7 @@ export class Secrets {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** Errors: throws when the value was sealed by other keys or for another record. */
+  /** Errors: throws when the value was sealed with other keys or for another record. */
   unseal(sealed: string, context: string): string {
     const bytes = Buffer.from(sealed, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', this.#seal, bytes.subarray(0, 12))
@@ -143,9 +156,10 @@ export class Secrets {
   }
 
   /**
-   * A proxy access token: `ewt_` + base64url of `[1, kid, account, user, token_version, expiry]`
-   * + `.` + base64url of its Ed25519 signature. Nodes verify it with the public key alone. `wanted` names the key, the
-   * last one of the file when omitted. Errors: 503 when the keys file does not have it.
+   * A proxy access token: `ewt_` + base64url of `[1, kid, account, user, token_version, expiry]` +
+   * `.` + base64url of its Ed25519 signature. Nodes verify it with only the public key. `wanted`
+   * names the key; by default the last one of the file. Errors: 503 when the keys file does not
+   * have it.
    */
   signProxyToken(claims: ProxyTokenClaims, wanted?: string): string {
     if (wanted !== undefined) this.rereadFor([wanted]);
@@ -181,12 +195,14 @@ export class Secrets {
     return this.#signing.map(({ kid, public_key }) => ({ kid, public_key }));
   }
 
-  /** The names of all keys that are rotated: those that sign, and those that hash behind the first. */
+  /**
+   * The names of all keys that are rotated: the signing keys, and the hashing keys after the first.
+   */
   heldKeys(): string[] {
     return [...this.#signing.map(({ kid }) => kid), ...this.hashKeyIds()];
   }
 
-  /** Reads the keys anew when one of these is not among them: it may have been added to the file. */
+  /** Reads the file again when one of these keys is missing: it may have been added. */
   rereadFor(names: readonly string[]): void {
     const held = this.heldKeys();
     if (!names.every((name) => held.includes(name))) this.#readAnew();
@@ -198,10 +214,10 @@ export class Secrets {
       if (new Secrets(file).key_id !== this.key_id) return;
       this.#signing = signingKeysOf(file);
       const hash = hashKeysOf(file);
-      // Never fewer than before: they are in stored hashes.
+      // Never fewer than before, since stored hashes use them.
       if (hash.length >= this.#hash.length) this.#hash = hash;
     } catch {
-      // The file is being replaced, or gone: those that were read are good still.
+      // The file is being replaced, or is gone: the keys that were read stay valid.
     }
   }
 
@@ -222,8 +238,8 @@ const idOfKey = (key: KeyObject) =>
   `hash-${createHash('sha256').update('hashing key').update(key.export()).digest('hex').slice(0, 8)}`;
 
 /**
- * A hash with these keys laid over it one by one, `layers` of them are on it already; none is over a text. One of several
- * layers says how many: `2.` and the hash.
+ * A hash with these keys applied one by one, of which `layers` are applied already; with none it is
+ * a text. A hash of several layers begins with their number: `2.`, then the hash.
  */
 function layered(stored: string, keys: readonly KeyObject[], layers = 0): string {
   let hash = layers > 1 ? stored.slice(stored.indexOf('.') + 1) : stored;
@@ -241,7 +257,7 @@ function signingKeysOf(file: KeysFile): SigningKey[] {
   });
 }
 
-/** Fresh random keys. */
+/** New random keys. */
 export function newKeys(): KeysFile {
   return {
     seal: newKey(),
@@ -261,9 +277,10 @@ function newSigningKey(): KeysFile['signing'][number] {
 }
 
 /**
- * Adds a signing key to the file, ahead of the others: programs that know no rotation sign by the last one. Those that
- * are `gone` are removed. An interrupted call may have added one that is not in `knownKids`: that one is taken.
- * Returns the keys as they are in the file then. Errors: as `loadSecrets`, and when the file cannot be written.
+ * Adds a signing key to the file, before the others: programs without rotation sign with the last
+ * one. Removes the keys in `gone`. If an interrupted call has added a key that is not in
+ * `knownKids`, that one is used. Returns the keys as they are in the file then. Errors: as
+ * `loadSecrets`, and when the file cannot be written.
  */
 export function addSigningKey(
   path: string,
@@ -280,8 +297,8 @@ export function addSigningKey(
 }
 
 /**
- * Adds a hashing key to the file, after the `knownCount` that the database knows; one that an interrupted call has added is
- * taken. Returns it with its number. Errors: as `addSigningKey`.
+ * Adds a hashing key to the file, after the `knownCount` that the database knows; a key that an
+ * interrupted call has added is used. Returns it with its number. Errors: as `addSigningKey`.
  */
 export function addHashKey(
   path: string,
@@ -311,9 +328,9 @@ function replaceKeys(path: string, file: KeysFile): Secrets {
 }
 
 /**
- * Reads the keys, or makes them (mode 0600) where there are none yet, unless a database lives with them (`mustExist`).
- * `mounted`: where a container is given its secrets.
- * Errors: a plain Error with one sentence; it never holds the file's content.
+ * Reads the keys, or creates them (mode 0600) where there are none yet, unless a database depends
+ * on them (`mustExist`). `mounted`: the folder in which a container gets its secrets.
+ * Errors: a plain Error with one sentence; it never contains the file's content.
  */
 export function loadSecrets(path: string, mustExist: boolean, mounted?: string): Secrets {
   let text: string;
@@ -334,7 +351,7 @@ export function loadSecrets(path: string, mustExist: boolean, mounted?: string):
   return readSecrets(text, path, () => JSON.parse(readPrivate(path, { mounted })) as KeysFile);
 }
 
-/** The keys of a file's text. Errors: as above, when they are damaged. */
+/** The keys in a file's text. Errors: as above, when they are damaged. */
 export function readSecrets(text: string, path: string, reread?: () => KeysFile): Secrets {
   try {
     return new Secrets(JSON.parse(text) as KeysFile, reread);

@@ -1,4 +1,5 @@
-// The signing keys of the network: their public halves are in the database, so that each process tells nodes the same ones.
+// The signing keys of the network. Their public keys are in the database, so that each process
+// sends nodes the same ones.
 import { hostname } from 'node:os';
 import { audit } from '../changes/audit.ts';
 import { recordChange } from '../changes/changes.ts';
@@ -6,11 +7,11 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { PublicKey, Secrets } from './secrets.ts';
 
-/** A signing key; times in epoch seconds. The private half is in the keys file of each process. */
+/** A signing key; times in epoch seconds. The private key is in the keys file of each process. */
 export interface SigningKey {
   kid: string;
   public_key: string;
-  /** When nodes were told of it, and the revision of that change. */
+  /** When it was sent to nodes, and the revision of that change. */
   prepared_at: number;
   prepared_revision: number;
   /** Null: it does not sign yet. */
@@ -19,13 +20,13 @@ export interface SigningKey {
   superseded_at: number | null;
   /** When the last token that it signed expires. */
   last_expiry: number;
-  /** When nodes were told that it holds no longer. */
+  /** When nodes were notified that it is no longer valid. */
   gone_at: number | null;
 }
 
-/** Tokens may live for so long, where it is not known when the last one of a key expires. */
+/** The longest lifetime of tokens, for keys whose last expiry is not known. */
 const longest_lifetime_seconds = 10 * 365.25 * 86_400;
-/** How lately a process must have reported to count as running. */
+/** How recently a process must have reported to count as running. */
 const running_seconds = 180;
 const report_again_seconds = 60;
 
@@ -39,7 +40,7 @@ export async function publicKeys(db: Reader): Promise<PublicKey[]> {
   return keys.map(({ kid, public_key }) => ({ kid, public_key }));
 }
 
-/** The key that signs, and a note of when the token ends that it is about to sign. */
+/** The key that signs. Also stores the expiry of the token that it is about to sign. */
 export async function keyToSign(tx: Transaction, expiry: number): Promise<string> {
   const key = await tx.one<{ kid: string; last_expiry: number }>(
     'select kid, last_expiry from signing_keys where activated_at is not null and superseded_at is null',
@@ -52,8 +53,9 @@ export async function keyToSign(tx: Transaction, expiry: number): Promise<string
 }
 
 /**
- * Makes known the keys of the file that the database does not know: those of a new network, of a rotation that was interrupted,
- * or of one that is later than the backup that was restored. `isUsed`: tokens may have been signed by them.
+ * Registers the keys of the file that the database does not know: those of a new network, of an
+ * interrupted rotation, or of one after the restored backup. `isUsed`: tokens may have been signed
+ * with them.
  */
 export async function ensureSigningKeys(
   tx: Transaction,
@@ -65,7 +67,7 @@ export async function ensureSigningKeys(
     .publicKeys()
     .filter(({ kid }) => knownKeys.every((knownKey) => knownKey.kid !== kid));
   for (const key of fresh) await insert(tx, key, isUsed);
-  // In a new network the last one of the file signs.
+  // In a new network the last key of the file signs.
   const newest = secrets.publicKeys().at(-1)?.kid;
   if (knownKeys.length === 0 && newest !== undefined) {
     await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, newest]);
@@ -97,7 +99,7 @@ export async function findPrepared(db: Reader): Promise<SigningKey | undefined> 
   return keys.find(({ activated_at, gone_at }) => activated_at === null && gone_at === null);
 }
 
-/** Tells nodes of a key that is to sign later. Errors: 409 when another is prepared already. */
+/** Sends nodes a key that will sign later. Errors: 409 when another is prepared already. */
 export async function prepareKey(tx: Transaction, key: PublicKey): Promise<void> {
   const prepared = await findPrepared(tx);
   if (prepared?.kid === key.kid) return;
@@ -107,8 +109,8 @@ export async function prepareKey(tx: Transaction, key: PublicKey): Promise<void>
 }
 
 /**
- * Makes the prepared key the one that signs. Errors: 409 when there is none, or while a process that runs has not
- * reported that it holds it.
+ * Makes the prepared key the one that signs. Errors: 409 when there is none, or while a running
+ * process has not reported that it holds the key.
  */
 export async function activateKey(tx: Transaction): Promise<SigningKey> {
   const key = await findPrepared(tx);
@@ -123,7 +125,7 @@ export async function activateKey(tx: Transaction): Promise<SigningKey> {
   return key;
 }
 
-/** Errors: 409 while a process that runs has not reported that it holds this key. */
+/** Errors: 409 while a running process has not reported that it holds this key. */
 export async function requireHolders(tx: Transaction, kid: string, name: string): Promise<void> {
   const lacking = (await holders(tx))
     .filter(({ kids, seen_at }) => seen_at > tx.now - running_seconds && !kids.includes(kid))
@@ -135,8 +137,8 @@ export async function requireHolders(tx: Transaction, kid: string, name: string)
 }
 
 /**
- * Ends a key at once, with all tokens that it signed: for one that was stolen. Errors: 404; 409 for the one that signs,
- * since another has to sign first.
+ * Ends a key at once, with all tokens that it signed: for a key that was stolen. Errors: 404; 409
+ * for the active key, since another has to sign first.
  */
 export async function revokeKey(tx: Transaction, kid: string): Promise<void> {
   const key = (await listSigningKeys(tx)).find((candidate) => candidate.kid === kid);
@@ -156,7 +158,7 @@ async function end(tx: Transaction, kid: string, action: string): Promise<void> 
   await auditKey(tx, action, kid);
 }
 
-/** Ends superseded keys whose last token has expired. A job; returns how many it took. */
+/** Ends superseded keys whose last token has expired. A job; returns how many. */
 export async function sweepSigningKeys(tx: Transaction): Promise<number> {
   const ended = (await listSigningKeys(tx)).filter(
     ({ superseded_at, last_expiry, gone_at }) =>
@@ -186,8 +188,8 @@ async function holders(db: Reader): Promise<Holder[]> {
 const ours = `${hostname()}:${process.pid}`;
 
 /**
- * Reports which keys this process holds, read anew where the database knows one that it lacks, `hash_keys` among them.
- * A job.
+ * Reports which keys this process holds. Reads the file again when the database knows a key that it
+ * lacks, including `hash_keys`. A job.
  */
 export async function reportHeldKeys(
   tx: Transaction,

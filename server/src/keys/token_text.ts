@@ -1,8 +1,11 @@
-// The texts of our random tokens: a prefix that says their kind, 30 random characters, a checksum.
+// The texts of our random tokens: a prefix for their kind, 30 random characters, a checksum.
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** API tokens of accounts, tokens of operators, tokens of nodes, invitations for nodes, codes to sign in with. */
+/**
+ * API tokens of accounts, tokens of operators, tokens of nodes, invitations for nodes, sign-in
+ * codes.
+ */
 export type TokenPrefix = 'ewa_' | 'ewo_' | 'ewn_' | 'ewi_' | 'ewl_';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -10,7 +13,7 @@ const randomLength = 30;
 const checksumLength = 6;
 const format = /^ew[aonil]_[0-9A-Za-z]{36}$/;
 
-/** A fresh token: about 178 bits of randomness. */
+/** A new token: about 178 bits of randomness. */
 export function newTokenText(prefix: TokenPrefix): string {
   const body = prefix + randomText(randomLength);
   return body + checksum(body);
@@ -23,7 +26,8 @@ export function tokenTextIsPlausible(text: string): boolean {
 }
 
 function randomText(length: number): string {
-  // Bytes past the last whole multiple of 62 are dropped: they would favour the first characters.
+  // Bytes above the last whole multiple of 62 are dropped, since they would favour the first
+  // characters.
   const limit = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {

@@ -1,5 +1,5 @@
-// Manifests: servers, accounts, users and contract servers as one file declares them. A manifest owns what it has
-// made or taken over, and nothing else is ever changed or removed by it.
+// Manifests: servers, accounts, users and contract servers that one file declares. A manifest owns
+// the records that it created or adopted, and changes or removes nothing else.
 import {
   type Account,
   type AccountChanges,
@@ -59,13 +59,13 @@ export interface DeclaredAccount extends NewAccount {
   servers?: Array<{ name: string; limit_bytes?: number | null | undefined }> | undefined;
 }
 export interface Manifest {
-  /** By which it is known again: what it owns is recorded under it. */
+  /** Identifies the manifest: the records that it owns are stored under this name. */
   name: string;
   servers?: DeclaredServer[] | undefined;
   accounts?: DeclaredAccount[] | undefined;
 }
 
-/** A line of the plan. `fields`: those that change. */
+/** A line of the plan. `fields`: the fields that change. */
 export interface Planned {
   action: 'create' | 'change' | 'adopt' | 'remove';
   kind: Kind;
@@ -74,19 +74,22 @@ export interface Planned {
 }
 
 interface Step extends Planned {
-  /** Where the file speaks of it: `accounts/0/users/1`. */
+  /** The place in the file: `accounts/0/users/1`. */
   where: string;
   run(tx: Transaction): Promise<void>;
 }
 
-/** The things that new accounts and users need. */
+/** Settings for creating accounts and users. */
 export interface Making {
   secrets: Secrets;
   viewable: boolean;
   max_users: number;
 }
 
-/** Works out what is to be done. Errors: 409 for a record that another manifest owns, or that is declared twice. */
+/**
+ * Works out the plan. Errors: 409 for a record that another manifest owns, or that is declared
+ * twice.
+ */
 export async function planManifest(
   db: Reader,
   manifest: Manifest,
@@ -96,7 +99,10 @@ export async function planManifest(
   return planner.plan();
 }
 
-/** Carries a plan out, and records who owns what. Errors: those of each change, with where the file speaks of it. */
+/**
+ * Carries a plan out, and records which manifest owns what. Errors: those of each change, with the
+ * place in the file.
+ */
 export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
   for (const step of steps) {
     try {
@@ -107,7 +113,7 @@ export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise
   }
 }
 
-/** An error of a record, with where the file speaks of it. Errors: what is none of ours. */
+/** An error of a record, with its place in the file. Errors: anything that is not our error. */
 function placed(error: unknown, { kind, name, where }: Pick<Step, 'kind' | 'name' | 'where'>) {
   if (!(error instanceof ApiError)) throw error;
   const { status, code, message } = error;
@@ -135,12 +141,12 @@ class Planner {
     return this.#steps;
   }
 
-  /** A record that the file declares: made, changed, or only taken over. */
+  /** A record that the file declares: created, changed, or only adopted. */
   async #declare(given: {
     kind: Kind;
     name: string;
     where: string;
-    /** Undefined: there is no such record. */
+    /** Undefined: the record does not exist. */
     fields: string[] | undefined;
     run: (tx: Transaction) => Promise<unknown>;
   }): Promise<void> {
@@ -271,7 +277,7 @@ class Planner {
     await this.#declare({ kind: 'contract_server', name, where, fields, run });
   }
 
-  /** The records that the file had, and has no more: what is inside of accounts first, and servers last. */
+  /** The records that the file no longer has: those inside of accounts first, servers last. */
   async #removals(): Promise<void> {
     const owned = await ownedBy(this.#db, this.#manifest.name);
     const gone = owned.filter(({ kind, name }) => !this.#declared.has(`${kind} ${name}`));
@@ -287,7 +293,7 @@ class Planner {
   }
 }
 
-/** Does this with a record of the file. Errors: those of `act`, with where the file speaks of it. */
+/** Runs `act` for a record of the file. Errors: those of `act`, with the place in the file. */
 function at<T>(place: Pick<Step, 'kind' | 'name' | 'where'>, act: () => T): T {
   try {
     return act();
@@ -296,7 +302,10 @@ function at<T>(place: Pick<Step, 'kind' | 'name' | 'where'>, act: () => T): T {
   }
 }
 
-/** A server as it would be stored: what the file says is compared in that spelling. Errors: 400; 409 for an exit IP that is declared twice. */
+/**
+ * A server as it would be stored, so that the comparison uses that spelling. Errors: 400; 409 for
+ * an exit IP that is declared twice.
+ */
 function spelled(
   { hostname, exit_ips, ...declared }: DeclaredServer,
   where: string,
@@ -320,7 +329,10 @@ function spelled(
   };
 }
 
-/** Removes a record that may be gone already. Accounts are never deleted but suspended, users made inactive. */
+/**
+ * Removes a record that may be gone already. Accounts are suspended instead of deleted, users made
+ * inactive.
+ */
 const removers: Record<Kind, (tx: Transaction, name: string) => Promise<unknown>> = {
   async contract_server(tx, name) {
     const [account = '', server = ''] = name.split('/');
@@ -355,7 +367,7 @@ const inWords = ({ ip, port_base }: { ip: string; port_base: number }) => `${ip}
 const isSameSet = (a: readonly unknown[], b: readonly unknown[]) =>
   a.length === b.length && a.every((word) => b.includes(word));
 
-/** The fields of `wanted` that are not so; those left out stay as they are. */
+/** The fields of `wanted` that differ; fields that are left out stay unchanged. */
 function differing(wanted: object, before: object): string[] {
   return Object.entries(wanted).flatMap(([field, value]) => {
     const now = (before as Record<string, unknown>)[field];

@@ -1,32 +1,34 @@
-// The allowance of a node: how many bytes it can have carried since its last report, at the full rate of its machine.
+// The allowance of a node: how many bytes it can have carried since its last report, at its
+// machine's full rate.
 import { hourOf } from '../values/periods.ts';
 
-/** Usage that is older is not counted, so no node has more than that to report. */
+/** Older usage is not counted, so no node has more than that to report. */
 export const oldest_usage_seconds = 40 * 86_400;
-/** For what is counted late, and clocks that differ by a little. */
+/** Tolerance for late counting, and for clocks that differ a little. */
 export const burst_seconds = 60;
 
 /**
- * The one number that is kept of it, `reported_until`: up to when (epoch seconds, by the clock of the control plane) the
- * machine would have been at work, at its full rate without a pause, for all that was taken from the node. It
- * rises by what is reported, and time passes it by: also while the node is cut off, or the server is down.
+ * `reported_until` is all that is stored: the time (epoch seconds, by the control plane's clock) up
+ * to which the machine would have been busy at its full rate with everything that it reported. Each
+ * report moves it ahead, and time catches up with it, even while the node or the server is offline.
  */
 interface Reporting {
   reported_until: number;
   joined_at: number;
 }
 
-/** The bytes that the node can have to report now. */
+/** The bytes that the node may report now. */
 export function plausibleBytes(node: Reporting, rate: number, now: number): number {
   const bytes = (now + burst_seconds - untilOf(node, now)) * rate;
   return Math.min(Math.max(0, Math.floor(bytes)), Number.MAX_SAFE_INTEGER);
 }
 
 /**
- * `reported_until` after a batch was taken. A journal is sent in the order of its hours: of the time before the hour of
- * the batch's newest row nothing is left to come, unless the batch is full: what was counted at once, after hours, has one
- * time, and comes in several. So a node that carries little saves no more than an hour of its rate, and one
- * that was away sends its days in as many batches as it likes.
+ * `reported_until` after a batch was counted. A journal is sent in the order of its hours, so
+ * nothing from before the hour of the batch's newest row is left to come. A full batch is an
+ * exception: usage that was counted at once, after hours, has one time and comes in several
+ * batches. So a node that carries little saves up at most an hour of its rate, and one that was
+ * offline may send its days in any number of batches.
  */
 export function reportedUntil(
   node: Reporting,
@@ -40,6 +42,6 @@ export function reportedUntil(
 
 function untilOf({ reported_until, joined_at }: Reporting, now: number): number {
   const until = Math.max(reported_until, joined_at, now - oldest_usage_seconds);
-  // No report leads farther ahead than the burst: the clock was set back since.
+  // No report leads farther ahead than the burst, so the clock was set back since.
   return until > now + burst_seconds ? now : until;
 }

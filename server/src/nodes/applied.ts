@@ -1,11 +1,12 @@
-// Waiting for nodes: requests that wait until a change is applied. However many wait, the database is asked once after a commit.
+// Waiting for nodes: requests that wait until a change is applied. However many wait, the database
+// is queried once after a commit.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { leastApplied } from './store.ts';
 
 export const maxWaitingOfAccount = 100;
 const maxWaiting = 2000;
-/** Until the database is asked again that did not answer. */
+/** The pause before the next query after the database did not answer. */
 const retry_milliseconds = 1000;
 
 interface Waiter {
@@ -24,7 +25,7 @@ export class AppliedWatch {
   #isLooking = false;
   #again = false;
 
-  /** `steady`: seconds. When `stopping` is aborted every wait ends. */
+  /** `steady`: seconds. When `stopping` is aborted, every wait ends. */
   constructor(db: Database, steady: () => number, stopping: AbortSignal) {
     this.#db = db;
     this.#steady = steady;
@@ -75,7 +76,10 @@ export class AppliedWatch {
     });
   }
 
-  /** Looks until no commit came meanwhile. It rests as long as it looked: it takes half of the time at most. */
+  /**
+   * Looks until no commit comes in between. It pauses as long as it looked, so it takes at most
+   * half of the time.
+   */
   async #lookOn(): Promise<void> {
     while (this.#again && this.#size > 0) {
       this.#again = false;
@@ -85,7 +89,8 @@ export class AppliedWatch {
         await this.#look();
         rest = (this.#steady() - started) * 1000;
       } catch {
-        // The change is made, whatever the nodes do: those who wait for them are answered when their seconds are over.
+        // The change is made, whatever the nodes do: requests that wait are answered when their
+        // time is over.
         this.#again = true;
       }
       await pause(rest, undefined, { ref: false });

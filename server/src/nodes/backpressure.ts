@@ -1,8 +1,8 @@
-// Backpressure: a stream to a node waits until the node has read; otherwise it piles up in memory.
+// Backpressure: a stream to a node waits until the node has read, instead of piling up in memory.
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** How long a node may read nothing of what it asked for. */
+/** How long a node may stop reading what it requested. */
 export const maxStalledSeconds = 30;
 
 /** Resolves when all that was written is read, or the stream is closed. Errors: when that takes longer. */
@@ -12,7 +12,7 @@ export async function untilRead(stream: Writable, stalled_seconds: number): Prom
   const end = () => over.abort();
   const timer = setTimeout(end, stalled_seconds * 1000);
   try {
-    // The one that loses is taken off again: a stream waits many times.
+    // The losing listener is removed, since a stream waits many times.
     const { signal } = over;
     await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
   } catch (error) {

@@ -1,4 +1,4 @@
-// The rows that changes refer to, as they are now: one statement for each table, however many changes.
+// The rows that changes refer to, as they are now: one statement per table, however many changes.
 import { type AuthlistRow, findAuthlistRows } from '../authlist/authlist.ts';
 import type { LoggedChange } from '../changes/changes.ts';
 import { findContractServers } from '../contract_servers/contract_servers.ts';
@@ -19,7 +19,7 @@ export interface CurrentRows {
 
 const ofRecord = ({ account_id, id }: { account_id: number; id: number }): Key => [account_id, id];
 
-/** Reads what these changes refer to, for the servers that each is told to. */
+/** Reads the rows that these changes refer to, for the servers that each change goes to. */
 export async function readCurrentRows(
   db: Reader,
   deliveries: ReadonlyArray<{ change: LoggedChange; server_ids: readonly number[] }>,

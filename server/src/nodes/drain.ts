@@ -1,4 +1,4 @@
-// Draining: before work on its machine a node takes no new connections, and those that are open go on.
+// Draining: before work on its machine a node takes no new connections, while open ones continue.
 import { audit } from '../changes/audit.ts';
 import { recordChange } from '../changes/changes.ts';
 import type { Transaction } from '../db/database.ts';
@@ -6,8 +6,8 @@ import { refreshHealth } from './health.ts';
 import * as store from './store.ts';
 
 /**
- * Drains a node, or ends that. Its server's nodes are told by the record of the server, which names those that are
- * drained. `stale_seconds`: so old a report on an exit IP may be.
+ * Drains a node, or ends that. The record of the server names the drained nodes, and so notifies
+ * them. `stale_seconds`: the greatest age of a valid report on an exit IP.
  */
 export async function setDrained(
   tx: Transaction,

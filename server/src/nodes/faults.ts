@@ -1,4 +1,4 @@
-// Faults of nodes: the things that each says are wrong with it now, for its operator and for metrics.
+// Faults of nodes: the problems that each node reports, for operators and for metrics.
 import type { Reader, Transaction } from '../db/database.ts';
 import { heldByNode } from './held_store.ts';
 import type { NodeFault } from './store.ts';
@@ -6,12 +6,12 @@ import * as store from './store.ts';
 
 export type { NodeFault } from './store.ts';
 
-/** The kind that the control plane itself tells of a node. */
+/** The kind of fault that the control plane itself adds to a node. */
 const held = 'usage_held';
 
 const nameOf = ({ kind, subject }: NodeFault) => `${kind} ${subject ?? ''}`;
 
-/** Replaces the faults of a node by these. Answers whether they are others than before. */
+/** Replaces the faults of a node. Returns whether they changed. */
 export async function replaceFaults(
   tx: Transaction,
   node_id: number,
@@ -21,7 +21,7 @@ export async function replaceFaults(
     ({ node_id: _, number: __, ...rest }) => rest,
   );
   const sinceOf = new Map(before.map((fault) => [nameOf(fault), fault.since]));
-  // A node whose clock runs ahead has them since they were told first.
+  // If the node's clock is ahead, a fault began when it was first reported.
   const nodeFaults = faults.flatMap((fault) => {
     const { kind, subject, message, since } = fault;
     if (kind === held) return [];
@@ -37,7 +37,10 @@ export async function replaceFaults(
   return true;
 }
 
-/** By node, those of nodes that are not revoked; in the node's order, behind what the control plane tells of it. */
+/**
+ * The faults of each node that is not revoked, in the node's order, after those that the control
+ * plane adds.
+ */
 export async function faultsByNode(db: Reader): Promise<Map<number, NodeFault[]>> {
   const [rows, sums] = await Promise.all([store.allFaults(db), heldByNode(db)]);
   const byNode = new Map<number, NodeFault[]>();
