@@ -7,8 +7,9 @@ import { type Running, serve } from './main.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second
- * signal ends it at once, with 1. `ready` runs once it listens; systemd is told then, where it started this as Type=notify. When it cannot start: one sentence on
- * standard error (a line for each fault of the settings), exit 1.
+ * signal ends it at once, with 1. `ready` runs once it listens; under systemd with Type=notify,
+ * systemd is notified then. If it cannot start: one sentence on standard error (a line for each
+ * fault of the settings), exit 1.
  */
 export async function runUntilStopped(
   env: Environment,

@@ -1,4 +1,5 @@
-// Stored responses: the first response to an Idempotency-Key, kept for a day, written in the transaction of its change.
+// Stored responses: the first response to an Idempotency-Key, stored for a day, in the transaction
+// of its change.
 import type { Transaction } from './db/database.ts';
 import { conflict } from './errors.ts';
 import type { Secrets } from './keys/secrets.ts';
@@ -66,13 +67,13 @@ export function storeResponse(
         at: tx.now,
       },
     ],
-    // Only a key older than a day can still be there.
+    // Only a key older than a day can still exist here.
     `on conflict (account_id, key) do update set request_hash = excluded.request_hash, status = excluded.status,
        headers = excluded.headers, body = excluded.body, at = excluded.at`,
   );
 }
 
-/** Forgets responses older than a day, a batch at a time. */
+/** Deletes responses older than a day, a batch at a time. */
 export function purgeStoredResponses(tx: Transaction, maxResponses: number): Promise<number> {
   return tx.run(
     `delete from idempotency_keys where (account_id, key) in

@@ -6,12 +6,15 @@ import { dirname } from 'node:path';
 const file = findPackageJSON(import.meta.url) as string;
 const { version: written } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
 
-/** Holds what is served as it is: the console, and the scripts and documents beside the program. */
+/**
+ * Holds the files that are served unchanged: the console, and the scripts and documents next to the
+ * program.
+ */
 export const packageFolder = dirname(file);
 
 export const version = written;
 
-/** Less than 0 where `a` is older. By their numbers; what is behind them does not count. */
+/** Less than 0 when `a` is older. Compares only the numbers; a suffix does not count. */
 export function compareVersions(a: string, b: string): number {
   const [partsOfA, partsOfB] = [a, b].map((text) =>
     text.split(/[.+-]/).map((part) => Number(part) || 0),

@@ -61,8 +61,8 @@ export function findAccountNamed(db: Reader, name: string): Promise<Account | un
 }
 
 /**
- * The account, for a change of its records. Errors: 403 when the contract is suspended or has expired, but
- * for who may change `any_contract`: the operator.
+ * The account, for a change of its records. Errors: 403 when the contract is suspended or has
+ * expired, unless the caller may change `any_contract` (operators).
  */
 export async function requireWritable(
   tx: Transaction,

@@ -33,7 +33,7 @@ export interface BackupStatus {
 type Settings = NonNullable<Config['backups']>;
 type Needs = Pick<Config, 'database_url' | 'keys_file' | 'mounted_secrets'>;
 
-/** How soon an attempt that failed is made again, where the interval is not shorter. */
+/** How soon a failed attempt is repeated, unless the interval is shorter. */
 const again_seconds = 600;
 
 export class BackupSchedule {
@@ -41,7 +41,7 @@ export class BackupSchedule {
   readonly #needs: Needs;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Epoch seconds: a folder that is empty is not late at once. */
+  /** Epoch seconds: an empty folder is not late at once. */
   readonly #began: number;
   #fault: string | null = null;
   #running: RunningTask | undefined;

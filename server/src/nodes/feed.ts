@@ -22,21 +22,21 @@ import {
 import { currentNodes } from './store.ts';
 
 const page = 500;
-/** Changes of which what they refer to is read together: it is told as it was then. */
+/** The rows that this many changes refer to are read together and sent as they were then. */
 const read_together = 64;
-/** One page of a stream that catches up looks at no more of the log than this. */
+/** How much of the log one page of a stream that catches up may scan. */
 const maxRevisionsScanned = 20_000;
 const heartbeat_seconds = 15;
-/** A node with more of the log to read than this takes a snapshot: that is less. */
+/** A node with more of the log to read than this takes a snapshot, which is shorter. */
 const maxChangesBehind = 50_000;
 const retry_seconds = 1;
-/** A node that connects again has its stream of until now for a moment still; an older one has no reader. */
+/** A node that reconnects still has its old stream for a moment; any older stream has no reader. */
 const maxStreamsPerNode = 2;
 
 /** A server that needs a change of an account. */
 interface Concerned {
   server_id: number;
-  /** The account is not on it any more: a later change says so. */
+  /** The account is no longer on it; a later change says so. */
   has_left: boolean;
 }
 
@@ -47,14 +47,16 @@ export class Feed {
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
-  /** The last revision that was handed out, and its history; undefined until a first stream opens. */
+  /**
+   * The last revision that was handed out, and its history; undefined until the first stream opens.
+   */
   #handedOut: Position | undefined;
   #reading = false;
   #readAgain = false;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** A stream that catches up, and of which nothing is read for `stalled_seconds`, is cut. */
+  /** Cuts a stream that catches up when its node reads nothing for `stalled_seconds`. */
   constructor(ctx: Context, { stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
     this.#own = ownedByLog(ctx.log);
@@ -73,8 +75,8 @@ export class Feed {
   }
 
   /**
-   * Whether the log still tells what came after `revision`, and that is not too much. Where it does
-   * not (pruned, or another history since a backup was restored) a node must take a new snapshot.
+   * Whether the log still has all changes after `revision`, and not too many of them. Otherwise
+   * (pruned, or another history after a backup was restored) a node must take a new snapshot.
    */
   async reaches(epoch: string, revision: number): Promise<boolean> {
     const { db } = this.#ctx;
@@ -82,7 +84,7 @@ export class Feed {
     if (epoch !== now.epoch || revision > now.revision) return false;
     this.#handedOut ??= now;
     if (!(await this.#isWholeAfter(revision, now.revision))) return false;
-    // Most revisions are no changes for nodes: where there are too many, count those.
+    // Most revisions are no changes for nodes: if there are too many, count only those that are.
     if (now.revision - revision <= maxChangesBehind) return true;
     return !(await log.hasMoreChanges(db, revision, maxChangesBehind));
   }
@@ -93,12 +95,14 @@ export class Feed {
     return oldest === undefined ? after === newest : after + 1 >= oldest;
   }
 
-  /** Streams the changes after `revision` to a node; the response's head is written already. */
+  /**
+   * Streams the changes after `revision` to a node. The head of the response is written already.
+   */
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
     const sameNode = [...others].filter((other) => other.node.id === node.id && other.open);
-    // The newest is the one that the node reads.
+    // The node reads the newest one.
     for (const old of sameNode.slice(0, sameNode.length + 1 - maxStreamsPerNode)) old.cut();
     this.#streams.set(node.server_id, others.add(stream));
     const closed = () => {
@@ -111,7 +115,7 @@ export class Feed {
     this.#startCatchingUp(stream);
   }
 
-  /** Ends all streams; nodes connect again elsewhere, or when the server is back. */
+  /** Ends all streams; nodes reconnect to another process, or when the server is back. */
   close(): void {
     this.#isClosed = true;
     this.#stopListening();
@@ -124,7 +128,10 @@ export class Feed {
     return Array.from(this.#streams.values()).flatMap((streams) => Array.from(streams));
   }
 
-  /** Sends the log after the last revision sent, at the pace of the node; then it is handed changes live. */
+  /**
+   * Sends the log after the last revision sent, at the node's pace. Then the stream gets changes
+   * live.
+   */
   #startCatchingUp(stream: NodeStream): void {
     stream.catchingUp = true;
     stream.notifiedAt = Number.POSITIVE_INFINITY;
@@ -146,7 +153,8 @@ export class Feed {
       if (epoch !== stream.epoch) return stream.close();
       const to = Math.max(from, Math.min(from + maxRevisionsScanned, revision));
       const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
-      // Looked at behind the page: changes that it lacks were pruned before. The node connects again, and hears 409.
+      // Checked after reading the page: changes that it lacks were pruned before. The node
+      // reconnects and gets 409.
       if (to > from && !(await this.#isWholeAfter(from, revision))) return stream.close();
       const lastWhole = new Map<number, number>();
       for (const { kind, account_id, revision } of changes) {
@@ -155,7 +163,7 @@ export class Feed {
       stream.noteLong(changes.some(isLong));
       for (const change of changes) {
         if (!stream.open) return;
-        // An account that comes onto the server once more is told whole then; until then it is not there.
+        // An account that returns to the server is sent whole then; until then it is absent.
         const whole = change.account_id === null ? 0 : (lastWhole.get(change.account_id) ?? 0);
         const pieces =
           isLong(change) && change.revision < whole
@@ -166,11 +174,12 @@ export class Feed {
       }
       from = changes.length === page ? (changes.at(-1)?.revision ?? to) : to;
       if (changes.length > 0 || to < revision || stream.missed) {
-        // SQLite answers without a turn of the event loop: nothing would leave before the end.
+        // SQLite answers without a turn of the event loop, so nothing would be sent before the end.
         await setImmediate();
         continue;
       }
-      // No change came between the empty page and here: from now on changes are handed out live.
+      // No change came between the empty page and this line: from now on changes are handed out
+      // live.
       stream.catchingUp = false;
       stream.notifiedAt = this.#ctx.clock.now();
       stream.position(revision);
@@ -193,7 +202,7 @@ export class Feed {
     void this.#handOut()
       .catch((error) => {
         this.#ctx.log.warn({ err: error }, 'the change log could not be read');
-        // There may be no commit for long that would wake it.
+        // There may be no commit for a long time that would wake it.
         clearTimeout(this.#retry);
         this.#retry = setTimeout(
           this.#own(() => this.#wake()),
@@ -243,7 +252,10 @@ export class Feed {
     }
   }
 
-  /** Goes on in a new history: nodes of the old one connect again, and hear that they need a snapshot. */
+  /**
+   * Continues in a new history: nodes of the old one reconnect, and learn that they need a
+   * snapshot.
+   */
   #startOver(position: Position): void {
     this.#handedOut = position;
     for (const stream of this.#all()) if (stream.epoch !== position.epoch) stream.cut();
@@ -279,22 +291,22 @@ export class Feed {
     servers: Concerned[],
     rows: CurrentRows,
   ): Promise<void> {
-    // Users and addresses look the same to every server: read once for all of them.
+    // Users and addresses are the same for every server, so they are read once.
     const same =
       change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
     let shared: NodeRecord[] | undefined;
     for (const { server_id, has_left } of servers) {
       const streams = this.#streams.get(server_id);
       if (!streams) continue;
-      // A long change is for each stream to read: the others are not held up by it.
+      // Each stream reads a long change by itself, so that the others are not delayed.
       const isApart = isLong(change) && !has_left;
-      // Any change of an account that is about to leave is its leaving.
+      // Any change of an account that is about to leave is sent as its leaving.
       const records = isApart
         ? []
         : has_left
           ? [goneRecord(change.account_id)]
           : (shared ?? (await this.#records(change, server_id, rows)));
-      // That it has left meanwhile is for that server alone.
+      // That the account has left meanwhile concerns only that server.
       if (same && records[0]?.kind === change.kind) shared = records;
       for (const stream of streams) {
         if (stream.catchingUp) {
@@ -307,15 +319,16 @@ export class Feed {
     }
   }
 
-  /** Ends those of these streams whose nodes are revoked. A revocation is a change of the server. */
+  /** Ends the streams whose nodes are revoked. A revocation is a change of the server. */
   async #cutRevoked(streams: NodeStream[]): Promise<void> {
     const nodes = await currentNodes(this.#ctx.db);
     for (const stream of streams) if (!nodes.has(stream.node.id)) stream.cut();
   }
 
   /**
-   * Ends the streams of lost nodes: what is written to them stays in a buffer of the system, and one that
-   * is there comes again and acknowledges. One that still reads what it missed may need longer for that.
+   * Ends the streams of lost nodes: data written to them stays in a buffer of the system. A node
+   * that still exists reconnects and acknowledges. One that is still reading what it missed may
+   * need longer.
    */
   async #cutLost(streams: NodeStream[]): Promise<void> {
     const { db, clock, config } = this.#ctx;
@@ -326,7 +339,7 @@ export class Feed {
     }
   }
 
-  /** Tells nodes how far the log is, and ends the streams of lost and revoked ones. */
+  /** Sends nodes the newest revision, and ends the streams of lost and revoked nodes. */
   async beat(): Promise<void> {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) if (!stream.open) streams.delete(stream);
@@ -340,7 +353,7 @@ export class Feed {
         if (!stream.catchingUp) stream.position(this.#handedOut?.revision ?? 0);
       }
     } catch (error) {
-      // Without positions nodes connect again, perhaps to a process that reaches the database.
+      // Without positions nodes reconnect, perhaps to a process that reaches the database.
       this.#ctx.log.warn({ err: error }, 'nodes were not told how far the log is');
     }
   }

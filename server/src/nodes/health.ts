@@ -1,14 +1,14 @@
-// Health of exit IPs that several nodes may serve: the worst that any of them reports.
+// Health of exit IPs that several nodes may serve: the worst status that any of them reports.
 import type { Transaction } from '../db/database.ts';
 import { exitIpsOfServer, type HealthStatus, recordHealth } from '../servers/servers.ts';
 import * as store from './store.ts';
 
-/** From the status that tells nothing to the worst. */
+/** From the status without information to the worst. */
 export const severity: readonly HealthStatus[] = ['unknown', 'ok', 'warn', 'crit'];
 
 /**
- * Stores a node's reports on exit IPs, and shows what follows. Returns how many reports were taken: of the server's own
- * exit IPs, and not older than the node's last.
+ * Stores a node's reports on exit IPs, and updates the status shown. Returns how many reports were
+ * accepted: those on the server's own exit IPs, and not older than the node's last report.
  */
 export async function reportHealth(
   tx: Transaction,
@@ -24,7 +24,7 @@ export async function reportHealth(
   return storedIps.size;
 }
 
-/** Shows the health of all exit IPs of a server, as it is told by the nodes that take connections now. */
+/** Updates the status of all exit IPs of a server, from the nodes that take connections now. */
 export async function refreshHealth(
   tx: Transaction,
   server_id: number,
@@ -40,10 +40,10 @@ export async function refreshHealth(
 }
 
 /**
- * The status that shows is the worst among the last reports of the server's live nodes that are not older than
- * `stale_seconds`: a customer may come out at any of them, but for those that are drained. Where all are drained, new
- * connections are refused: it is `crit`. `reporting`: a node that is live by its report; without one, an exit IP of
- * which nothing is known shows so.
+ * The status shown is the worst among the last reports of the server's live nodes, if not older
+ * than `stale_seconds`: a customer may use any of them, except drained ones. If all are drained,
+ * new connections are refused and it is `crit`. `reporting`: a node that is live because it
+ * reports; without it, an exit IP without reports becomes `unknown`.
  */
 async function showHealth(
   tx: Transaction,

@@ -1,4 +1,5 @@
-// The SQL of held usage: the batches that nodes reported beyond their allowance, until an operator judges them.
+// The SQL of held usage: batches above a node's allowance, until an operator accepts or discards
+// them.
 import type { Reader, Transaction } from '../db/database.ts';
 
 export interface HeldRow {
@@ -8,9 +9,9 @@ export interface HeldRow {
   seq: number;
   received_at: number;
   bytes: number;
-  /** The most that the node could have to report then. */
+  /** The most that the node could have carried by then. */
   plausible_bytes: number;
-  /** Of the rows, epoch seconds. */
+  /** The oldest row, epoch seconds. */
   oldest_at: number;
   newest_at: number;
   row_count: number;
@@ -21,7 +22,7 @@ export interface HeldRow {
   usage_rows: string;
 }
 
-/** As operators see it: all but the rows, with the names of its node and server. */
+/** As operators see it: everything except the rows, with the names of its node and server. */
 export interface HeldBatch extends Omit<HeldRow, 'usage_rows'> {
   node: string;
   server: string;
@@ -45,13 +46,13 @@ export async function isHeld(
   return row !== undefined;
 }
 
-/** Removes a batch, and returns it; undefined when it was judged before. */
+/** Removes a batch and returns it; undefined when it was accepted or discarded already. */
 export async function takeHeld(tx: Transaction, id: number): Promise<HeldRow | undefined> {
   const rows = await tx.put<HeldRow>('delete from held_usage where id = $1 returning *', [id]);
   return rows[0];
 }
 
-/** How much of a node is held. */
+/** How much of a node's usage is held. */
 export async function heldOf(
   db: Reader,
   node_id: number,
@@ -64,7 +65,7 @@ export async function heldOf(
   return { batches: row?.batches ?? 0, row_count: row?.row_count ?? 0 };
 }
 
-/** By node; sums are doubles: exact to 2^53, and they cannot overflow. */
+/** By node; sums are doubles: exact up to 2^53, and they cannot overflow. */
 export function heldByNode(
   db: Reader,
 ): Promise<Array<{ node_id: number; batches: number; bytes: number; since: number }>> {
@@ -75,7 +76,7 @@ export function heldByNode(
   );
 }
 
-/** All, the oldest first; those of revoked nodes, too. */
+/** All held batches, oldest first, including those of revoked nodes. */
 export function listHeld(db: Reader): Promise<HeldBatch[]> {
   return db.all(
     `select h.id, h.node_id, h.boot, h.seq, h.received_at, h.bytes, h.plausible_bytes, h.oldest_at,

@@ -1,4 +1,5 @@
-// Held usage: batches that a node reported beyond its allowance; an operator accepts them, which counts them, or discards them.
+// Held usage: batches that a node reported above its allowance. An operator accepts them, which
+// counts them, or discards them.
 import { evaluateLimit, requireAccount } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { bumpUsage, nextId } from '../changes/changes.ts';
@@ -11,7 +12,7 @@ import * as held from './held_store.ts';
 import { addTraffic } from './history.ts';
 import * as store from './store.ts';
 
-/** Bytes of a user, and when. */
+/** Bytes of a user, and the time. */
 export interface UsageRow {
   account: number;
   user: number;
@@ -20,10 +21,10 @@ export interface UsageRow {
   down: number;
 }
 
-/** The most of one node that is held: some 15 MB. Beyond that its batches stay in its journal. */
+/** How much of one node is held at most: some 15 MB. Further batches stay in the node's journal. */
 const maxBatches = 100;
 const maxRows = 200_000;
-/** Of the accounts of a batch, those that are told. */
+/** How many accounts of a batch are named. */
 const maxAccounts = 10;
 const full_retry_seconds = 60;
 
@@ -31,7 +32,7 @@ export function bytesOf(rows: readonly UsageRow[]): number {
   return rows.reduce((sum, { up, down }) => safeBytes(sum + up + down), 0);
 }
 
-/** Tells of a row whether its user exists. */
+/** Returns a function that says whether a row's user exists. */
 export async function knownRows(
   db: Reader,
   rows: readonly UsageRow[],
@@ -47,7 +48,7 @@ export async function knownRows(
   return ({ account, user }) => existingKeys.has(`${account} ${user}`);
 }
 
-/** Counts rows of users that exist, and has the limits act. Returns the accounts. */
+/** Counts rows of users that exist, and applies the limits. Returns the accounts. */
 export async function countRows(
   tx: Transaction,
   { node_id, server_id }: { node_id: number; server_id: number },
@@ -78,7 +79,7 @@ export async function countRows(
   return ids;
 }
 
-/** Holds the rows of a batch. Errors: 503 when the node has as much held as one may have. */
+/** Holds the rows of a batch. Errors: 503 when as much of the node is held as may be. */
 export async function hold(
   tx: Transaction,
   batch: {
@@ -123,8 +124,8 @@ export async function hold(
 }
 
 /**
- * Counts a held batch once, in the hours that its rows name; limits act at once. Returns its bytes. Errors: 404 when it
- * was judged before.
+ * Counts a held batch once, in the hours of its rows; limits apply at once. Returns its bytes.
+ * Errors: 404 when it was accepted or discarded already.
  */
 export async function acceptHeld(tx: Transaction, id: number): Promise<number> {
   const { batch, server_id } = await take(tx, id);
@@ -134,7 +135,7 @@ export async function acceptHeld(tx: Transaction, id: number): Promise<number> {
   return batch.bytes;
 }
 
-/** Errors: 404 when it was judged before. */
+/** Errors: 404 when it was accepted or discarded already. */
 export async function discardHeld(tx: Transaction, id: number): Promise<void> {
   const { batch } = await take(tx, id);
   await auditJudgement(tx, 'held_usage.discard', batch);

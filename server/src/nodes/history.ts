@@ -1,4 +1,5 @@
-// History: what nodes and the whole network carried, rejected and lacked over time, in steps of five minutes and hours.
+// History: traffic, rejections and problems of nodes and of the whole network over time, in steps
+// of five minutes and hours.
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './history_store.ts';
 
@@ -7,7 +8,9 @@ export type { Whose } from './history_store.ts';
 const hour_seconds = 3600;
 const day_seconds = 86_400;
 const short_seconds = 300;
-/** Both are written at once, of the node and of the network: nothing is rolled up later. */
+/**
+ * Both steps are written at once, for the node and for the network, so nothing is rolled up later.
+ */
 const steps = [short_seconds, hour_seconds];
 /** How long the steps of nodes are kept; the hours of the network are kept longer. */
 const short_kept_seconds = 2 * day_seconds;
@@ -16,7 +19,7 @@ const network_hours_kept_seconds = 400 * day_seconds;
 export const longest_history_seconds = network_hours_kept_seconds;
 
 const sample_seconds = 60;
-/** The timers of processes drift. */
+/** Tolerance, since the timers of processes drift. */
 const early_seconds = 5;
 
 type Amounts = Omit<store.PointRow, 'node_id' | 'step' | 'at'>;
@@ -25,13 +28,13 @@ const nothing: Amounts = {
   ...{ connections_peak: 0, lag_peak: 0, faults_peak: 0 },
 };
 
-/** In the steps of both lengths, of each of these nodes. */
+/** A row for each step length and each of these nodes. */
 const inSteps = <T extends object>(node_ids: readonly number[], at: number, amounts: T) =>
   node_ids.flatMap((node_id) =>
     steps.map((step) => ({ node_id, step, at: at - (at % step), ...amounts })),
   );
 
-/** Adds up what has the same node and step: one statement must not meet a row twice. */
+/** Adds up rows of the same node and step: one statement must not touch a row twice. */
 function merged(rows: readonly store.PointRow[]): store.PointRow[] {
   const byPlace = new Map<string, store.PointRow>();
   for (const row of rows) {
@@ -58,8 +61,8 @@ export async function addTraffic(
 }
 
 /**
- * Adds the connections that a node has rejected, by reason: `counts` are those since its agent began, so that a report that
- * comes twice, or late, adds nothing twice. `boot` names the run of the agent.
+ * Adds the connections that a node has rejected, by reason. `counts` are totals since its agent
+ * started, so a repeated or late report adds nothing twice. `boot` identifies the run of the agent.
  */
 export async function addRejected(
   tx: Transaction,
@@ -77,7 +80,10 @@ export async function addRejected(
   await store.setReportedCounts(tx, node_id, boot, { ...counted, ...counts });
 }
 
-/** Looks at the live nodes, once a minute in the whole network; returns 0: no look follows at once. */
+/**
+ * Samples the live nodes, once a minute in the whole network. Returns 0, so that no further batch
+ * follows.
+ */
 export async function sampleNodes(tx: Transaction): Promise<number> {
   if (!(await store.claimSample(tx, sample_seconds - early_seconds))) return 0;
   const seen = await store.looks(tx);
@@ -125,24 +131,27 @@ export interface HistoryPoint {
   /** Bytes from and to clients in the step. */
   up: number;
   down: number;
-  /** Open connections, on average and at most; null: there was no look. */
+  /** Open connections, average and maximum; null: no sample. */
   connections: number | null;
   connections_peak: number | null;
-  /** The longest that a change waited for a live node, in seconds. */
+  /** The longest time, in seconds, that a change waited for a live node. */
   lag_peak: number | null;
-  /** The most faults at a time. */
+  /** The highest number of faults at one time. */
   faults_peak: number | null;
-  /** Connections that were rejected, by reason. */
+  /** Rejected connections, by reason. */
   rejected: Record<string, number>;
 }
 
-/** How wide a step is, so that a chart has several hundred at most: five minutes, an hour or a day (UTC). */
+/**
+ * The width of a step, so that a chart has at most a few hundred: five minutes, an hour or a day
+ * (UTC).
+ */
 function widthOf(from: number, to: number, now: number): number {
   if (to - from <= short_kept_seconds && from >= now - short_kept_seconds) return short_seconds;
   return to - from <= hours_kept_seconds ? hour_seconds : day_seconds;
 }
 
-/** The steps in from <= at < to, in order, those without anything left out; `step`: their width in seconds. */
+/** The steps in from <= at < to, in order, without empty ones; `step`: their width in seconds. */
 export async function history(
   db: Reader,
   whose: store.Whose,

@@ -1,20 +1,20 @@
-// The SQL of history: what nodes did in each step of time, the whole network as node 0.
+// The SQL of history: each node's numbers per step of time; node 0 is the whole network.
 import type { Reader, Row, Transaction } from '../db/database.ts';
 
-/** Adds to what is there of the same node and step; peaks stay the highest. */
+/** Added to an existing row of the same node and step; peaks keep the highest value. */
 export interface PointRow {
   node_id: number;
-  /** Seconds; `at`: the start of the step. */
+  /** The width in seconds; `at`: the start of the step. */
   step: number;
   at: number;
   /** Bytes from and to clients. */
   up: number;
   down: number;
-  /** Looks at the open connections, and the sum of what they saw. */
+  /** The number of samples of open connections, and the sum of their values. */
   samples: number;
   connections: number;
   connections_peak: number;
-  /** Seconds for which the oldest change was not applied. */
+  /** For how many seconds the oldest pending change was not applied. */
   lag_peak: number;
   faults_peak: number;
 }
@@ -23,7 +23,7 @@ export interface RejectionRow {
   node_id: number;
   step: number;
   at: number;
-  /** A word of the agent. */
+  /** The agent's word for the reason. */
   reason: string;
   count: number;
 }
@@ -58,7 +58,7 @@ export function addRejections(tx: Transaction, rows: readonly RejectionRow[]): P
   );
 }
 
-/** The counts that a node told last, in this run of its agent; none: it is the first time. */
+/** The counts that a node reported last in this run of its agent; empty the first time. */
 export async function reportedCounts(
   db: Reader,
   node_id: number,
@@ -84,7 +84,7 @@ export function setReportedCounts(
   );
 }
 
-/** True for one process alone, once in so many seconds. */
+/** True for only one process, once per interval. */
 export async function claimSample(tx: Transaction, seconds: number): Promise<boolean> {
   const rows = await tx.put(
     'update network set sampled_at = $1 where sampled_at <= $2 or sampled_at > $1 returning sampled_at',
@@ -93,10 +93,15 @@ export async function claimSample(tx: Transaction, seconds: number): Promise<boo
   return rows.length > 0;
 }
 
-/** How far back of the newest change one is looked for that a node has not applied. */
+/**
+ * How many revisions before the newest one are searched for a change that a node has not applied.
+ */
 const searched = 10_000;
 
-/** Live nodes with their connections, faults, and since when a change waits for them; null: none does. */
+/**
+ * Live nodes with their connections and faults, and the time since when a change waits for them;
+ * null: no change does.
+ */
 export function looks(
   db: Reader,
 ): Promise<
@@ -114,11 +119,11 @@ export function looks(
   );
 }
 
-/** A point as it is read: sums over nodes, peaks of any of them. */
+/** A point as it is read: sums over nodes, and the peaks of any of them. */
 export type Point = Omit<PointRow, 'node_id' | 'step'>;
 export type Rejections = Omit<RejectionRow, 'node_id' | 'step'>;
 
-/** A node, all nodes of a server, or, left out, the network. */
+/** A node, all nodes of a server, or, if left out, the network. */
 export interface Whose {
   node_id?: number | undefined;
   server_id?: number | undefined;
@@ -131,7 +136,7 @@ const placed = ({ node_id = 0, server_id }: Whose, ...rest: number[]) => [
   ...rest,
 ];
 
-/** Steps that are kept, in from <= at < to, and how many seconds of them become one. */
+/** Stored steps in from <= at < to, and the width in seconds into which they are combined. */
 interface Span {
   step: number;
   from: number;
@@ -139,7 +144,7 @@ interface Span {
   width: number;
 }
 
-/** In order; what has nothing is left out. */
+/** In order; empty steps are left out. */
 export function pointsOf(db: Reader, whose: Whose, { step, from, to, width }: Span) {
   const sum = (column: string) => `sum(cast(${column} as double precision)) as ${column}`;
   return db.all<Point>(
@@ -160,7 +165,7 @@ export function rejectionsOf(db: Reader, whose: Whose, { step, from, to, width }
   );
 }
 
-/** Removes so many of the oldest steps, of nodes or of the whole network; returns how many. */
+/** Removes the oldest steps, of nodes or of the whole network; returns how many. */
 export async function removeOld(
   tx: Transaction,
   step: number,

@@ -1,4 +1,4 @@
-// The SQL of the log of changes, as nodes follow it: by server, from a revision on.
+// The SQL of the log of changes as nodes follow it: by server, after a revision.
 import { type LoggedChange, networkPosition } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 
@@ -10,7 +10,7 @@ export async function oldestChange(db: Reader): Promise<number | undefined> {
   return row?.revision;
 }
 
-/** Whether more than so many changes come after a revision. */
+/** Whether more than this number of changes come after a revision. */
 export async function hasMoreChanges(
   db: Reader,
   revision: number,
@@ -43,8 +43,8 @@ const onServer = 'select account_id from contract_servers where server_id = $1';
 
 /**
  * The next changes in after < revision <= to that concern a server. A change of an account that has
- * left the server since counts as the account's leaving: until the node hears of that it must not
- * think that it has seen all before.
+ * left the server since counts as its leaving: until the node learns of that, it must not consider
+ * itself up to date.
  */
 export function changesOfServer(
   db: Reader,
@@ -66,7 +66,7 @@ export function changesOfServer(
   );
 }
 
-/** Accounts with entries for this server among the changes in from < revision <= to. */
+/** Accounts with changes of entries for this server in from < revision <= to. */
 export function accountsChanged(db: Reader, server_id: number, from: number, to: number) {
   return db.all<{ account_id: number }>(
     `select distinct account_id from changes
@@ -76,10 +76,12 @@ export function accountsChanged(db: Reader, server_id: number, from: number, to:
   );
 }
 
-/** A statement takes no more values than this. */
+/** The maximum number of values in a statement. */
 const maxValues = 1000;
 
-/** Those of the accounts that the server served lately: on the contract, or the log tells of them. */
+/**
+ * The accounts among these that the server served lately: on its contract, or mentioned in the log.
+ */
 export async function served(
   db: Reader,
   server_id: number,
@@ -132,8 +134,9 @@ export function pruneChanges(
 }
 
 /**
- * How many changes that concern a server come after a revision; questions are none. `maxLag` stands for that many or more,
- * and for a revision that lies more than `maxLag` back in the whole log: no more of it is read.
+ * How many changes that concern a server come after a revision; questions do not count. `maxLag`
+ * stands for that many or more, and for a revision more than `maxLag` behind the newest: the log is
+ * not read any further.
  */
 export async function nodeLag(
   db: Reader,

@@ -1,11 +1,11 @@
-// The open stream of one node: live as long as it reads fast enough, else at its pace.
+// The open stream of one node: live while it reads fast enough, else at its own pace.
 import type { Writable } from 'node:stream';
 import type { LoggedChange, Position } from '../changes/changes.ts';
 import { untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
 import { isLong, type NodeRecord } from './records.ts';
 
-/** A stream that would hold more than this unread is sent the rest at the pace of its node. */
+/** A stream with more than this unread is sent the rest at the pace of its node. */
 const maxUnreadBytes = 1024 * 1024;
 
 /** One node's open stream. */
@@ -14,14 +14,19 @@ export class NodeStream {
   readonly #response: Writable;
   readonly epoch: string;
   readonly #stalled_seconds: number;
-  /** The last revision sent. */
+  /** The last revision that was sent. */
   sent: number;
-  /** The account whose long change is being sent: null between two of them, undefined where there is none. */
+  /**
+   * The account whose long change is being sent: null between two of them, undefined when there is
+   * none.
+   */
   #sending: number | null | undefined;
-  /** Reading the log by itself; `missed` says that a live change passed meanwhile. */
+  /** True while it reads the log by itself; `missed`: a live change passed meanwhile. */
   catchingUp = true;
   missed = false;
-  /** Since when (epoch seconds) it has been told all there is, and so has to acknowledge it. */
+  /**
+   * Since when (epoch seconds) everything has been sent, so that the node has to acknowledge it.
+   */
   notifiedAt = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -39,7 +44,10 @@ export class NodeStream {
   get open(): boolean {
     return !this.#response.destroyed && !this.#response.writableEnded;
   }
-  /** Sends the records of one revision as it is made; false, and nothing is sent, where the node reads too little. */
+  /**
+   * Sends the records of one revision when it is committed. False, and nothing is sent, when the
+   * node reads too slowly.
+   */
   sendLive(revision: number, records: NodeRecord[]): boolean {
     if (revision <= this.sent || !this.open) return true;
     const event = this.#eventOf(revision, records);
@@ -49,8 +57,9 @@ export class NodeStream {
     return true;
   }
   /**
-   * The same as fast as the node reads, in however many pieces. Each but the last carries the revision before it: the
-   * node applies it, and acknowledges the change with the last. Errors: when it reads nothing.
+   * Sends them as fast as the node reads, in any number of pieces. Each piece except the last
+   * carries the previous revision: the node applies it, and acknowledges the change with the last
+   * piece. Errors: when the node stops reading.
    */
   async sendPaced(change: LoggedChange, pieces: AsyncIterable<NodeRecord[]>): Promise<void> {
     const { revision } = change;
@@ -68,13 +77,14 @@ export class NodeStream {
     this.sent = revision;
     if (this.#sending !== undefined) this.#sending = null;
   }
-  /** Says whether there are long changes among those that follow: what is urgent then need not wait for them. */
+  /** Notes whether long changes follow, so that an urgent one need not wait for them. */
   noteLong(isComing: boolean): void {
     this.#sending = isComing ? null : undefined;
   }
   /**
-   * Sends a revocation ahead of long changes, under the revision that was sent last; it is repeated in its order.
-   * Not one of the account whose change is under way: what was read of it before would follow.
+   * Sends a revocation before long changes, under the revision that was sent last; it is repeated
+   * in its order. Not one of the account whose change is being sent: older data of that account
+   * would follow.
    */
   sendAhead({ account_id }: LoggedChange, records: NodeRecord[]): void {
     if (!this.open || this.#sending === undefined || account_id === this.#sending) return;
@@ -92,7 +102,7 @@ export class NodeStream {
       `id: ${this.epoch}:${revision}\nevent: change\ndata: ${JSON.stringify(records)}\n\n`,
     );
   }
-  /** Tells how far the log is; an idle node acknowledges that too, and is live by it. */
+  /** Sends the newest revision; an idle node acknowledges that too, and so counts as live. */
   position(revision: number): void {
     if (revision > this.sent) this.sent = revision;
     const event = `id: ${this.epoch}:${this.sent}\nevent: position\ndata: ${this.sent}\n\n`;
@@ -100,11 +110,11 @@ export class NodeStream {
     if (this.#response.writableLength > maxUnreadBytes) this.cut();
     else this.#response.write(event);
   }
-  /** Ends it after the events under way. */
+  /** Ends the stream after the events that are being sent. */
   close(): void {
     this.#response.end();
   }
-  /** Ends it now: one that does not read would never see the end of the events under way. */
+  /** Ends the stream now: a node that does not read would never see the end of those events. */
   cut(): void {
     this.#response.destroy();
   }

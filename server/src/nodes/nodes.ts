@@ -16,8 +16,9 @@ import * as store from './store.ts';
 import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
 
 /**
- * A machine that serves one server with its agent. It is live while it acknowledges; `applied_revision` says
- * how far it has applied the log of changes. One that was revoked stays as a record.
+ * A machine that serves one server with its agent. It is live while it acknowledges;
+ * `applied_revision` is how far it has applied the log of changes. A revoked node stays as a
+ * record.
  */
 export type Node = store.NodeRow;
 export { AppliedWatch } from './applied.ts';
@@ -46,12 +47,17 @@ export { reportVpnHealth, type VpnHealth, vpnHealth } from './vpn_health.ts';
 
 const nodesVersion = 'nodes version';
 
-/** Tells open pages that a node joined, left, was lost, came back or applied a change: these have no revision. */
+/**
+ * Notifies open pages that a node joined, left, was lost, came back or applied a change: these have
+ * no revision.
+ */
 async function nodesChanged(tx: Transaction): Promise<void> {
   await nextId(tx, 0, nodesVersion);
 }
 
-/** Numbers that rise: `revision` with any change of a record, `nodes` with each change of a node. */
+/**
+ * Numbers that rise: `revision` with any change of a record, `nodes` with each change of a node.
+ */
 export async function networkMarks(db: Reader): Promise<{ revision: number; nodes: number }> {
   const [{ revision }, nodes] = await Promise.all([
     networkPosition(db),
@@ -64,7 +70,9 @@ export async function networkMarks(db: Reader): Promise<{ revision: number; node
 
 const invite_seconds = 86_400;
 
-/** Makes a one-time code with which one node may join for this server. The code is shown only here. */
+/**
+ * Creates a one-time code with which one node may join this server. The code is shown only here.
+ */
 export async function createInvite(
   tx: Transaction,
   secrets: Secrets,
@@ -88,7 +96,7 @@ export async function createInvite(
   return { code, expiry };
 }
 
-/** Takes an invitation back before it was used. Errors: 404. */
+/** Revokes an unused invitation. Errors: 404. */
 export async function removeInvite(tx: Transaction, id: string): Promise<void> {
   if (!(await store.removeInvite(tx, id))) {
     throw notFound(
@@ -100,14 +108,14 @@ export async function removeInvite(tx: Transaction, id: string): Promise<void> {
 
 const invites_kept_seconds = 30 * 86_400;
 
-/** Forgets invitations that were over 30 days ago, a batch at a time. */
+/** Deletes invitations that ended over 30 days ago, a batch at a time. */
 export function purgeInvites(tx: Transaction, maxInvites: number): Promise<number> {
   return store.purgeInvites(tx, tx.now - invites_kept_seconds, maxInvites);
 }
 
 /**
- * A machine joins as a node of the server that its code names; the code works once. Returns the node
- * and its token, shown only here. Errors: 401 for a code that is unknown, used or over.
+ * Adds a machine as a node of the server that its code names; the code works once. Returns the node
+ * and its token, which is shown only here. Errors: 401 for a code that is unknown, used or expired.
  */
 export async function joinNode(
   tx: Transaction,
@@ -154,7 +162,7 @@ export async function joinNode(
   return { node, server, token };
 }
 
-/** The node behind a token. Errors: 401, also for one that was revoked. */
+/** The node with this token. Errors: 401, also for a revoked node. */
 export async function authenticateNode(
   db: Reader,
   secrets: Secrets,
@@ -173,7 +181,10 @@ export async function authenticateNode(
   return node;
 }
 
-/** The node again, in the transaction that changes it. Errors: 401 when it was revoked meanwhile. */
+/**
+ * The node, read again in the transaction that changes it. Errors: 401 when it was revoked
+ * meanwhile.
+ */
 async function requireNode(tx: Transaction, id: number): Promise<Node> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) {
@@ -189,7 +200,10 @@ export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
   return node;
 }
 
-/** Revokes a node: its token stops working, its stream closes, its server no longer waits for it. Errors: 404. */
+/**
+ * Revokes a node: its token stops working, its stream closes, its server no longer waits for it.
+ * Errors: 404.
+ */
 export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
@@ -197,7 +211,7 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
   await store.removeFaults(tx, id);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
-  // Wakes the streams of the server: each looks whether its node may go on.
+  // Wakes the streams of the server: each checks whether its node may continue.
   await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id });
   await audit(tx, {
     account_id: null,
@@ -210,10 +224,11 @@ export async function revokeNode(tx: Transaction, id: number): Promise<void> {
 // ---- Acknowledging ------------------------------------------------------------------------
 
 /**
- * Stores how far a node has applied the log: all changes of `epoch` up to `revision`; it is live by saying so. A node
- * that starts again from an older state says so here, and its entries are pending again: that is the truth. `reported`: of its
- * agent, as far as it says so.
- * Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot.
+ * Stores how far a node has applied the log: all changes of `epoch` up to `revision`. This also
+ * makes it live. A node that restarts from an older state reports the older revision, and its
+ * entries become pending again. `reported`: facts about its agent, if it sends them.
+ * Errors: 409 for another epoch or a revision that does not exist: the node must take a new
+ * snapshot.
  */
 export async function acknowledge(
   tx: Transaction,
@@ -227,7 +242,8 @@ export async function acknowledge(
   const { version = node.version, connections = null } = reported;
   const heard = { live: 1, seen_at: tx.now, applied_revision: revision };
   await store.update(tx, { ...node, ...heard, version, connections });
-  // Of a node that is being drained people wait for the last one; of the others it is no news.
+  // While a node is being drained, people wait for its last connection; otherwise the count is no
+  // news.
   const isDraining = node.drained_at !== null && node.connections !== connections;
   const isKnown = node.version === version && !isDraining;
   if (isKnown && node.live === 1 && node.applied_revision === revision) return;
@@ -246,8 +262,8 @@ export async function requireHistory(db: Reader, epoch: string, revision: number
 }
 
 /**
- * Nodes that acknowledged nothing for `lost_seconds` no longer hold their server's entries back, a batch
- * at a time. Returns how many.
+ * Nodes that acknowledged nothing for `lost_seconds` no longer delay their server's entries; a
+ * batch at a time. Returns how many.
  */
 export async function sweepLostNodes(
   tx: Transaction,
@@ -265,8 +281,9 @@ export async function sweepLostNodes(
 const maxRevisionsToSearch = 20_000;
 
 /**
- * Brings the applied revision of a server up to date: the least of its live nodes, or of all where none is
- * live (they serve on what they had). Bumps the version of the accounts whose entries change their status by it.
+ * Updates the applied revision of a server: the lowest of its live nodes, or of all nodes if none
+ * is live (they serve with what they had). Bumps the version of accounts whose entries change
+ * status by it.
  */
 async function refreshApplied(tx: Transaction, server_id: number): Promise<void> {
   const server = await findServer(tx, server_id);
@@ -280,7 +297,8 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
   await setAppliedRevision(tx, server_id, applied);
   const from = Math.min(applied, server.applied_revision);
   const to = Math.max(applied, server.applied_revision);
-  // Where the log was pruned it cannot tell whose entries: then those of every account on the server.
+  // If the log was pruned, it is unknown whose entries changed: then all accounts on the server
+  // count.
   const oldest = await log.oldestChange(tx);
   const isLogged = oldest !== undefined && from + 1 >= oldest;
   const accounts =
@@ -292,7 +310,10 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
 
 // ---- Reporting ----------------------------------------------------------------------------
 
-/** See `countReport`. Errors: 400 for a row that is too old; 503 when too much of the node is held already. */
+/**
+ * See `countReport`. Errors: 400 for a row that is too old; 503 when too much of the node's usage
+ * is held already.
+ */
 export async function reportUsage(
   tx: Transaction,
   node_id: number,
@@ -311,20 +332,22 @@ export async function acceptHeldUsage(tx: Transaction, id: number): Promise<numb
   return acceptHeld(tx, id);
 }
 
-/** Throws a held batch away; it is never billed. Errors: 404. */
+/** Discards a held batch; it is never billed. Errors: 404. */
 export async function discardHeldUsage(tx: Transaction, id: number): Promise<void> {
   await nodesChanged(tx);
   return discardHeld(tx, id);
 }
 
 export interface NodeChanges {
-  /** How many bytes a second it may report; null: as the setting says. */
+  /** How many bytes per second it may report; null: as the setting says. */
   max_bytes_per_second?: number | null;
-  /** Whether it takes no new connections; those that are open go on. */
+  /** Whether it takes no new connections; open ones continue. */
   drained?: boolean;
 }
 
-/** Changes a node. `stale_seconds`: so old a report on an exit IP may be. Errors: 404. */
+/**
+ * Changes a node. `stale_seconds`: the greatest age of a valid report on an exit IP. Errors: 404.
+ */
 export async function changeNode(
   tx: Transaction,
   id: number,
@@ -350,7 +373,7 @@ async function setRate(tx: Transaction, node: Node, rate: number | null): Promis
   });
 }
 
-/** Takes the whole list of what a node says is wrong with it now. */
+/** Replaces the list of faults that a node reports. */
 export async function reportFaults(
   tx: Transaction,
   node_id: number,
@@ -360,7 +383,7 @@ export async function reportFaults(
   if (await replaceFaults(tx, node.id, faults)) await nodesChanged(tx);
 }
 
-/** Takes how many connections a node has rejected, by reason, since the run of its agent began. */
+/** Adds the connections that a node has rejected, by reason, since its agent started. */
 export async function reportRejections(
   tx: Transaction,
   node_id: number,
@@ -371,7 +394,7 @@ export async function reportRejections(
   await addRejected(tx, node.id, boot, counts);
 }
 
-/** The accounts of a list that the node's server serves: a node reports of these alone. */
+/** The accounts of a list that the node's server serves: a node may only report on these. */
 export function servedAccounts(
   db: Reader,
   node: store.NodeRow,

@@ -1,4 +1,4 @@
-// Questions to the nodes of a server: how would one of them decide on such a connection, and by which rule?
+// Questions to the nodes of a server: how would one of them decide on a connection, and why?
 import { nextId, recordChange } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
@@ -11,17 +11,20 @@ import { waitFor } from './waiting.ts';
 /** A connection, as a proxy sees it come in. */
 export interface Question {
   from: string;
-  /** The port of the proxy that it comes in on. */
+  /** The port of the proxy that it arrives on. */
   port: number;
   method: string;
   host: string;
   destination_port: number;
-  /** The name that the client presents, and what its token says; null when that is not genuine. Never the token. */
+  /**
+   * The name that the client presents, and the claims of its token; null when that is not genuine.
+   * Never the token itself.
+   */
   user?: string;
   claims?: TokenClaims | null;
-  /** The node is to send a request through the exit as well, where the connection is let through. */
+  /** Whether the node should also send a request through the exit, if the connection is allowed. */
   check_exit?: boolean;
-  /** The same, where it is a connection of this account, and of this user where one is named; by names. */
+  /** The same, only for a connection of this account, and of this user if one is given; by name. */
   check_exit_of?: { account: string; user?: string };
 }
 
@@ -32,7 +35,7 @@ export interface LoginQuestion {
   exit_ip: string;
 }
 
-/** As a node reads them off a genuine token. */
+/** The claims that a node reads from a genuine token. */
 export interface TokenClaims {
   kid: string;
   account: number;
@@ -41,14 +44,17 @@ export interface TokenClaims {
   expiry: number;
 }
 
-/** A request through an exit: the address that was seen at the other end and how long it took, or why there was none. */
+/**
+ * A request through an exit: the address that was seen at the other end and how long it took, or
+ * why it failed.
+ */
 export interface ExitCheck {
   address?: string;
   milliseconds?: number;
   fault?: string;
 }
 
-/** A node's decision on it. */
+/** A node's decision. */
 export interface Answer {
   verdict: 'allow' | 'challenge' | 'deny';
   status: number;
@@ -59,7 +65,7 @@ export interface Answer {
   user?: string;
   exit_ip?: string;
   dial?: string;
-  /** A request that it sent through the exit. */
+  /** The result of the request that it sent through the exit. */
   checked?: ExitCheck;
   /** The node had applied every change up to this one when it answered. */
   revision: number;
@@ -72,9 +78,9 @@ const kept_seconds = 60;
 const contextOf = (id: number) => `question ${id}`;
 
 /**
- * Asks the nodes of a server, by their stream: after all changes that were made before. Returns the
- * question's id. No audit: nothing is changed. Errors: 503 when none
- * of the server's nodes is live.
+ * Asks the nodes of a server by their stream, after all changes that were made before. Returns the
+ * question's id. Not audited, since nothing changes. Errors: 503 when none of the server's nodes is
+ * live.
  */
 export async function askNodes(
   tx: Transaction,
@@ -106,7 +112,10 @@ export async function askNodes(
   return id;
 }
 
-/** A question that still waits for its answer; none that was sealed with a key that is gone: it can be asked no more. */
+/**
+ * A question that still waits for its answer. A question sealed with a key that is gone is left
+ * out: it cannot be opened any more.
+ */
 export async function findQuestion(
   db: Reader,
   secrets: Secrets,
@@ -123,7 +132,7 @@ export async function findQuestion(
   return JSON.parse(question) as Question | LoginQuestion;
 }
 
-/** The first answer counts. Errors: 404 for a question that is over, or not for this node. */
+/** Stores the first answer. Errors: 404 for a question that is closed, or not for this node. */
 export async function answerQuestion(
   tx: Transaction,
   node_id: number,
@@ -138,7 +147,7 @@ export async function answerQuestion(
   }
 }
 
-/** Waits for the answer, and which node gave it; undefined when none came in time. */
+/** Waits for the answer and the name of the node that gave it; undefined when none came in time. */
 function awaitAnswer(
   db: Database,
   steady: () => number,
@@ -152,10 +161,13 @@ function awaitAnswer(
   return waitFor(db, look, { steady, wait_seconds: answer_seconds });
 }
 
-/** Runs one transaction, in the name of the client. */
+/** Runs one transaction, on behalf of the client. */
 type Write = <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>;
 
-/** Asks the live nodes of a server, and takes the first answer. Errors: 404 of the server; 503 without a node that answers in time. */
+/**
+ * Asks the live nodes of a server, and returns the first answer. Errors: 404 for the server; 503
+ * when no node answers in time.
+ */
 export async function answerOfNodes(
   { db, secrets, clock }: Pick<Context, 'db' | 'secrets' | 'clock'>,
   write: Write,
@@ -173,7 +185,10 @@ export async function answerOfNodes(
   );
 }
 
-/** Forgets questions that no process waits for any more, as theirs ended; a batch at a time. */
+/**
+ * Deletes questions that no process waits for any more, for example because it ended; a batch at a
+ * time.
+ */
 export function purgeQuestions(tx: Transaction, maxQuestions: number): Promise<number> {
   return store.purgeQuestions(tx, tx.now - kept_seconds, maxQuestions);
 }

@@ -1,4 +1,5 @@
-// The records that a node is sent, each as `{kind, account, id, value}`, where a null value means gone.
+// The records that a node receives, each as `{kind, account, id, value}`; a null value means that
+// it is gone.
 
 import { vpnServices } from '../../../kit/src/vpn_password.ts';
 import { type Account, requireAccount } from '../accounts/accounts.ts';
@@ -24,10 +25,10 @@ export interface NodeRecord {
   value: unknown;
 }
 
-/** As many records as an event holds at most. */
+/** The maximum number of records in an event. */
 const piece = 500;
 
-/** The server itself: where it listens, and from which addresses it leaves. */
+/** The server itself: where it listens, and from which addresses its connections leave. */
 export async function serverRecord(
   db: Reader,
   server_id: number,
@@ -58,7 +59,9 @@ export function keysRecord(keys: PublicKey[]): NodeRecord {
   return { kind: 'keys', value: keys };
 }
 
-/** A contract as one of its servers needs it. `blocked`: over a limit that the contract enforces. */
+/**
+ * A contract as one of its servers needs it. `blocked`: over a limit that the contract enforces.
+ */
 async function contractRecord(
   db: Reader,
   account_id: number,
@@ -75,7 +78,8 @@ async function contractRecord(
 }
 
 async function contractValue(db: Reader, account: Account, server_over_limit: number) {
-  // A server's own limit counts with detailed server billing; without, only the network's.
+  // A server's own limit applies only with detailed server billing; otherwise only the network's
+  // does.
   const isOverServerLimit = account.detailed_billing === 1 && server_over_limit === 1;
   const over = account.over_limit === 1 || isOverServerLimit;
   const schemes = await listPortSchemes(db);
@@ -98,7 +102,7 @@ function userRecord(user: User): NodeRecord {
   };
 }
 
-/** An entry that waits for its proof is none for a node. */
+/** An entry that is not verified yet does not exist for a node. */
 function authlistRecord({ account_id, id, ip, user_id, expiry, waits }: AuthlistRow): NodeRecord {
   const value = waits === 1 ? null : { ip, user: user_id, expiry };
   return { kind: 'authlist', account: account_id, id, value };
@@ -113,7 +117,7 @@ export function goneRecord(account_id: number | null): NodeRecord {
   return { kind: 'account', account: account_id ?? undefined, value: null } as NodeRecord;
 }
 
-/** The same as the one piece of a change. */
+/** The same, as the only piece of a change. */
 export async function* justGone(
   account_id: number | null,
 ): AsyncGenerator<NodeRecord[], void, void> {
@@ -137,8 +141,8 @@ async function* overrideRecords(
 }
 
 /**
- * Everything of one account that a server needs, the contract first. Entries that have expired too, until
- * they are swept: a node honours expiries itself, and our clock may have jumped ahead for a moment.
+ * Everything of one account that a server needs, the contract first. Includes expired entries until
+ * they are swept: a node applies expiries itself, and our clock may have jumped ahead for a moment.
  */
 export async function* accountRecords(
   db: Reader,
@@ -152,9 +156,9 @@ export async function* accountRecords(
 }
 
 /**
- * The records that a change stands for, as one server needs them, with the values of now: a record
- * that changed again since shows its newest state, and its later change repeats it. Of an account that is off the
- * server by now nothing is told but that: its newest state is none of the server's.
+ * The records that a change stands for, as one server needs them, with current values: a record
+ * that changed again since shows its newest state, and its later change repeats it. For an account
+ * that has left the server only that is sent, since its newest state is not meant for the server.
  */
 export async function recordsOfChange(
   db: Reader,
@@ -176,7 +180,7 @@ export async function recordsOfChange(
   if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
     return [{ kind, account, value: null }];
   }
-  // It came back this very moment: the change that says so tells all.
+  // It came back at this very moment: the change that says so contains everything.
   if (isLong(change)) return [];
   if (id === null) return [];
   const none: NodeRecord = { kind, account, id, value: null };
@@ -193,18 +197,24 @@ export async function recordsOfChange(
   return [wanted ? overrideRecord(row) : none];
 }
 
-/** Each under a name of its own: an agent of before would take one for a question with a bad token, or for none that it can read. */
+/**
+ * Each kind has its own name: an older agent would take one for a question with a bad token, or for
+ * one that it cannot read.
+ */
 function kindOf(question: Question | LoginQuestion): NodeRecord['kind'] {
   if ('login' in question) return 'explain_login';
   return question.claims === undefined ? 'explain' : 'explain_token';
 }
 
-/** Whether a change may stand for any number of records: an account that comes onto a server, or a whole list. */
+/**
+ * Whether a change may stand for any number of records: an account that is added to a server, or a
+ * whole list.
+ */
 export function isLong({ kind, record_id }: LoggedChange): boolean {
   return kind === 'account' || (record_id === null && (kind === 'authlist' || kind === 'override'));
 }
 
-/** The same for any change, in pieces of bounded length. */
+/** The same for any change, in pieces of limited length. */
 export async function* piecesOfChange(
   db: Reader,
   change: LoggedChange,
@@ -239,7 +249,7 @@ export async function* piecesOfChange(
   yield records;
 }
 
-/** Whether records may take something away from those who use the network: such go ahead of a stream's long changes. */
+/** Whether records may revoke access; these are sent before a stream's long changes. */
 export function mayRevoke(records: readonly NodeRecord[]): boolean {
   return records.some(
     ({ kind, value }) => value === null || ['user', 'contract', 'server', 'keys'].includes(kind),

@@ -1,4 +1,5 @@
-// Snapshots: all that a server needs as of one moment; a few at a time, and given up when they are not read.
+// Snapshots: everything that a server needs, at one moment. A few run at a time, and one that is
+// not read is cancelled.
 
 import { PassThrough } from 'node:stream';
 import { Pace } from '../bounds/pace.ts';
@@ -11,7 +12,7 @@ import { maxStalledSeconds, untilRead } from './backpressure.ts';
 import type { Node } from './nodes.ts';
 import { accountRecords, keysRecord, serverRecord } from './records.ts';
 
-/** Of all snapshots together, so many records are written in a turn of the event loop. */
+/** How many records all snapshots together write in a turn of the event loop. */
 const recordsInATurn = 250;
 const pace = new Pace(1);
 
@@ -22,7 +23,7 @@ export class Snapshots {
   /** By node. */
   readonly #running = new Set<number>();
 
-  /** At most `maxRunning` at once; one of which nothing is read for `stalled_seconds` is given up. */
+  /** At most `maxRunning` at once; one that is not read for `stalled_seconds` is cancelled. */
   constructor(ctx: Context, { maxRunning = 8, stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
     this.#maxRunning = maxRunning;
@@ -30,15 +31,15 @@ export class Snapshots {
   }
 
   /**
-   * A snapshot's lines. Errors: 503 while this node takes one, so that it keeps none from the others, and while as
-   * many as may be are under way.
+   * A snapshot's lines. Errors: 503 while this node takes another one, so that it does not block
+   * other nodes, and while the maximum number is running.
    */
   open({ id, server_id }: Pick<Node, 'id' | 'server_id'>): PassThrough {
     if (this.#running.has(id) || this.#running.size >= this.#maxRunning) {
       throw unavailable('Too many snapshots are under way; try again in a few seconds.');
     }
     const lines = new PassThrough();
-    // A fault may come before whoever sends it listens.
+    // An error may occur before the sender listens for it.
     lines.on('error', () => {});
     this.#running.add(id);
     void this.#write(server_id, lines)
@@ -47,7 +48,10 @@ export class Snapshots {
     return lines;
   }
 
-  /** One record per line, never faster than it is read: an open snapshot holds the database's log back. */
+  /**
+   * One record per line, never faster than it is read: an open snapshot keeps the database's log
+   * from being folded.
+   */
   async #write(server_id: number, lines: PassThrough): Promise<void> {
     await this.#ctx.db.snapshot(async (db) => {
       let records = 0;

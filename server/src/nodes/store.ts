@@ -1,4 +1,5 @@
-// The SQL of nodes: their invitations, themselves, the questions to them, and the health and faults that each reports.
+// The SQL of nodes: invitations, nodes, questions to them, and the health and faults that they
+// report.
 import type { Reader, Transaction } from '../db/database.ts';
 import { type OfContract, ofContract } from '../db/of_contract.ts';
 import { idCondition } from '../db/one_of.ts';
@@ -13,20 +14,26 @@ export interface NodeRow {
   version: string;
   /** Every change up to this revision is applied. */
   applied_revision: number;
-  /** 1 while the node acknowledged lately; 0 once it is revoked. */
+  /** 1 while the node acknowledges regularly; 0 once it is revoked. */
   live: number;
   joined_at: number;
   seen_at: number;
   revoked_at: number | null;
   /** Epoch seconds, with a fraction: see `allowance.ts`. */
   reported_until: number;
-  /** The most that its machine carries, both ways; null: as the setting says. */
+  /** The most that its machine carries, in both directions; null: as the setting says. */
   max_bytes_per_second: number | null;
   /** Since when it takes no new connections; null: it takes them. */
   drained_at: number | null;
-  /** Open requests and tunnels of clients, as of its last acknowledgement; null: its agent does not say. */
+  /**
+   * Open requests and tunnels of clients at its last acknowledgement; null: its agent does not
+   * report them.
+   */
   connections: number | null;
-  /** When the certificate of its VPN ends, as it said last; null: it serves none, has none, or its agent does not say. */
+  /**
+   * When the certificate of its VPN expires, as last reported; null: it has no VPN or certificate,
+   * or its agent does not report it.
+   */
   certificate_expiry: number | null;
 }
 
@@ -39,7 +46,7 @@ export function insertInvite(
   return tx.insertMany('node_invites', [row]);
 }
 
-/** Uses an invitation up; returns its server, or undefined when it is unknown, used or over. */
+/** Uses up an invitation and returns its server; undefined when it is unknown, used or expired. */
 export async function useInvite(tx: Transaction, hashes: Hashes): Promise<number | undefined> {
   const rows = await tx.put<{ server_id: number }>(
     `update node_invites set used_at = $4 where hash in ($1, $2, $3) and used_at is null and expiry > $4
@@ -49,14 +56,17 @@ export async function useInvite(tx: Transaction, hashes: Hashes): Promise<number
   return rows[0]?.server_id;
 }
 
-/** An invitation as the operator sees it: the start of its hash names it, and tells nothing of the code. */
+/**
+ * An invitation as the operator sees it: the start of its hash identifies it, and reveals nothing
+ * about the code.
+ */
 export interface InviteRow {
   id: string;
   server: string;
   expiry: number;
 }
 
-/** The invitations that can still be used, by their end. */
+/** The invitations that can still be used, by their expiry. */
 export function listInvites(db: Reader, now: number): Promise<InviteRow[]> {
   return db.all(
     `select substr(i.hash, 1, 12) as id, s.name as server, i.expiry
@@ -66,7 +76,7 @@ export function listInvites(db: Reader, now: number): Promise<InviteRow[]> {
   );
 }
 
-/** False when no invitation of that id can still be used. */
+/** False when no usable invitation has this id. */
 export async function removeInvite(tx: Transaction, id: string): Promise<boolean> {
   const removed = await tx.put(
     `delete from node_invites where substr(hash, 1, 12) = $1 and used_at is null and expiry > $2
@@ -116,7 +126,7 @@ export function nodesOfServer(db: Reader, server_id: number): Promise<NodeRow[]>
   ]);
 }
 
-/** The nodes that are not revoked: whether each is live, by id. */
+/** Whether each node that is not revoked is live, by id. */
 export async function currentNodes(db: Reader): Promise<Map<number, boolean>> {
   const rows = await db.all<Pick<NodeRow, 'id' | 'live'>>(
     'select id, live from nodes where revoked_at is null',
@@ -153,7 +163,7 @@ export function setDrained(tx: Transaction, id: number, at: number | null): Prom
   return tx.run('update nodes set drained_at = $2 where id = $1', [id, at]);
 }
 
-/** Live nodes that were last heard of before `not_since`. */
+/** Live nodes whose last report was before `not_since`. */
 export function lost(db: Reader, not_since: number, maxNodes: number): Promise<NodeRow[]> {
   return db.all(
     'select * from nodes where live = 1 and revoked_at is null and seen_at < $1 order by id limit $2',
@@ -161,13 +171,13 @@ export function lost(db: Reader, not_since: number, maxNodes: number): Promise<N
   );
 }
 
-/** The nodes of an account's servers; of one server, or of all where that is 0. */
+/** The nodes of an account's servers; of one server, or of all when it is 0. */
 export interface NodesOf {
   account_id: number;
   server_id: number;
 }
 
-/** One statement for any number. */
+/** Fixed, so that one prepared statement serves any number of pairs. */
 const pairsPerStatement = 50;
 const leastAppliedStatement = `select v.column1 as account_id, v.column2 as server_id,
     (select min(n.applied_revision) from contract_servers c join nodes n on n.server_id = c.server_id
@@ -178,7 +188,7 @@ const leastAppliedStatement = `select v.column1 as account_id, v.column2 as serv
     (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
   )}) as v`;
 
-/** The revision that all of these that are live have applied; null where none is live. */
+/** The revision that all live nodes among these have applied; null when none is live. */
 export async function leastApplied(
   db: Reader,
   wanted: readonly NodesOf[],
@@ -203,18 +213,18 @@ export async function leastApplied(
 export interface NodeCounts {
   server_id: number;
   nodes: number;
-  /** Those that were heard of lately. */
+  /** Nodes that reported lately. */
   live_nodes: number;
 }
 
 export interface NodeStanding extends NodeCounts {
-  /** Live ones that take no new connections. */
+  /** Live nodes that take no new connections. */
   drained_nodes: number;
-  /** By all live ones; null where none is live. */
+  /** Applied by all live nodes; null when none is live. */
   applied_revision: number | null;
 }
 
-/** Of all servers, or of these; those without a node are left out. */
+/** Of all servers, or of these; servers without a node are left out. */
 export function nodeCounts(db: Reader, only?: readonly number[]): Promise<NodeStanding[]> {
   const { sql, ids } = idCondition('server_id', only);
   return db.all(
@@ -258,7 +268,7 @@ export function findQuestion(db: Reader, id: number): Promise<QuestionRow | unde
   return db.one('select * from node_questions where id = $1', [id]);
 }
 
-/** False when the question is not open, or the node is not a live one of its server. */
+/** False when the question is closed, or the node is not a live one of its server. */
 export async function answerQuestion(
   tx: Transaction,
   node_id: number,
@@ -295,7 +305,10 @@ export interface HealthReport {
   status_time: number;
 }
 
-/** Stores a node's last report; false when it is an older one, or the address is not its server's. */
+/**
+ * Stores a node's last report; false when it is older than the stored one, or the address is not
+ * its server's.
+ */
 export async function putHealth(
   tx: Transaction,
   node: NodeRow,
@@ -313,7 +326,7 @@ export async function putHealth(
   return rows.length > 0;
 }
 
-/** The last reports of these nodes, as far as they came after `since`. */
+/** The last reports of these nodes that came after `since`. */
 export async function healthReports(
   db: Reader,
   nodes: readonly NodeRow[],
@@ -333,7 +346,7 @@ export async function healthReports(
 export interface NodeFault {
   /** A word for programs: `disk`, `port`, … (docs/faults.md). */
   kind: string;
-  /** Which of several: an address, a port, a file; null where there is but one. */
+  /** Which of several: an address, a port, a file; null where there is only one. */
   subject: string | null;
   /** A sentence for people. */
   message: string;

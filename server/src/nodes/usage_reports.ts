@@ -1,4 +1,5 @@
-// Usage as nodes report it: a batch counts once, or is held when no machine like theirs can have carried it.
+// Usage as nodes report it: a batch counts once, or is held when no such machine can have carried
+// it.
 import { requireAccount } from '../accounts/accounts.ts';
 import { type BytesLeft, bytesLeft } from '../contract_servers/contract_servers.ts';
 import type { Transaction } from '../db/database.ts';
@@ -10,7 +11,7 @@ import { bytesOf, countRows, hold, knownRows, type UsageRow } from './held_usage
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 
-/** Of more rows a node makes several batches. */
+/** A node splits more rows into several batches. */
 export const maxRowsOfBatch = 20_000;
 
 export interface UsageReport {
@@ -30,10 +31,11 @@ export interface UsageOutcome {
 
 /**
  * Counts a batch of measured traffic once, however often it is sent: the journal's last number and
- * the counters go in one transaction. Rows of accounts or users that the server does not serve are
- * left out and told. A batch of more bytes than the node can have carried since its last one is held, all of it,
- * and is as done for the node as one that counts. Limits act at once; `limits` tells what they leave
- * to the accounts of the batch. Errors: 400 for a row that is too old; 503 when too much is held already.
+ * the counters change in one transaction. Rows of accounts or users that the server does not serve
+ * are left out and reported back. A batch with more bytes than the node can have carried since its
+ * last one is held as a whole; for the node it is done, as if it counted. Limits apply at once;
+ * `limits` is what they leave for the accounts of the batch.
+ * Errors: 400 for a row that is too old; 503 when too much is held already.
  */
 export async function countReport(
   tx: Transaction,
@@ -48,7 +50,7 @@ export async function countReport(
       field: `rows.${tooOld}.at`,
     });
   const isNew = await claimBatch(tx, node.id, boot, seq);
-  // The number of a journal is forgotten one day, what is held is not.
+  // The number of a journal is deleted one day, held usage is not.
   const held = await isHeld(tx, node.id, boot, seq);
   const named = Array.from(new Set(rows.map((row) => row.account)));
   const served = await log.served(tx, node.server_id, named);
@@ -57,7 +59,7 @@ export async function countReport(
     const limits = await limitsOf(served);
     return { counted: false, held, left_out: [], limits, isHeldNow: false };
   }
-  // A node whose clock runs ahead counts in the running hour.
+  // Rows of a node whose clock is ahead count in the current hour.
   const dated = rows.map((row) => ({ ...row, at: Math.min(row.at, tx.now) }));
   const isKnown = await knownRows(
     tx,

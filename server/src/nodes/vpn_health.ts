@@ -1,4 +1,5 @@
-// Health of VPN services at exit IPs that several nodes may serve: the worst that any of them reports, as of the exit IPs themselves.
+// Health of VPN services at exit IPs that several nodes may serve: the worst status that any of
+// them reports, as for the exit IPs themselves.
 import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { exitIpsOfServer } from '../servers/servers.ts';
@@ -14,17 +15,20 @@ import {
 
 export type VpnReport = Omit<VpnHealthRow, 'node_id'>;
 
-/** An exit IP is of one server. */
+/** An exit IP belongs to one server, so the server is not part of the name. */
 const nameOf = ({ ip, service }: Pick<VpnReport, 'ip' | 'service'>) => `${ip} ${service}`;
 
 export interface VpnHealth {
-  /** How a service stands at an exit IP; undefined: nothing is known of late. */
+  /** The status of a service at an exit IP; undefined: no recent report. */
   find(exit_ip: string, service: string): VpnReport | undefined;
-  /** When the first certificate of a node ends; null: none was told. */
+  /** When the first certificate of a node expires; null: none was reported. */
   certificate_expiry: number | null;
 }
 
-/** Stores all that a node says of its VPN now; no services and no certificate: it serves none. */
+/**
+ * Stores everything that a node reports about its VPN; without services and certificate it serves
+ * none.
+ */
 export async function reportVpnHealth(
   tx: Transaction,
   { id, server_id, certificate_expiry: before }: store.NodeRow,
@@ -39,7 +43,10 @@ export async function reportVpnHealth(
   if (rows.size > 0) await bumpVersion(tx, networkVersion);
 }
 
-/** The VPN of a server, or of those of a contract; by reports that are not older than `stale_seconds`. */
+/**
+ * The VPN of a server, or of the servers of a contract, from reports not older than
+ * `stale_seconds`.
+ */
 export async function vpnHealth(
   db: Reader,
   of: OfServers,
@@ -59,8 +66,9 @@ export async function vpnHealth(
 }
 
 /**
- * The nodes of one server: those count that are live and not drained; where all of those are drained, new logins are
- * refused, and it is `crit`. Where none is live, their last words count until they are too old.
+ * The reports of the nodes of one server. Only live nodes that are not drained count. If all live
+ * nodes are drained, new logins are refused and it is `crit`. If none is live, their last reports
+ * count until they are too old.
  */
 function shownOf(rows: readonly ReportOfNode[]): VpnReport[] {
   const live = rows.filter((row) => row.live === 1);

@@ -1,4 +1,4 @@
-// The SQL of the VPN's health: the services that each node last told of, by exit.
+// The SQL of the VPN's health: the services that each node last reported, by exit.
 import type { Reader, Transaction } from '../db/database.ts';
 import type { OfContract } from '../db/of_contract.ts';
 import { idCondition } from '../db/one_of.ts';
@@ -11,7 +11,9 @@ export interface VpnHealthRow {
   status_time: number;
 }
 
-/** Replaces all that a node told. The addresses are exits of its server, each with a service once. */
+/**
+ * Replaces all reports of a node. The addresses are exits of its server, each with a service once.
+ */
 export async function replaceVpnHealth(
   tx: Transaction,
   node_id: number,
@@ -24,7 +26,7 @@ export async function replaceVpnHealth(
   );
 }
 
-/** A node, and one report of it; or the node alone. */
+/** A node and one of its reports; or only the node. */
 export type ReportOfNode = {
   server_id: number;
   live: number;
@@ -32,7 +34,7 @@ export type ReportOfNode = {
   certificate_expiry: number | null;
 } & (Omit<VpnHealthRow, 'node_id'> | { ip: null });
 
-/** A server, or those of a contract: all, or these. */
+/** A server, or the servers of a contract: all, or these. */
 export type OfServers = { server_id: number } | OfContract;
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */

@@ -1,14 +1,14 @@
-// Waiting until a commit, by whichever process of the network, brings the thing that is waited for.
+// Waiting until a commit, by any process of the network, brings the expected result.
 import type { Database } from '../db/database.ts';
 
 interface Patience {
   steady: () => number;
   wait_seconds: number;
-  /** When it is aborted the wait ends. */
+  /** The wait ends when it is aborted. */
   stopping?: AbortSignal;
 }
 
-/** The thing that `look` finds, now or after a commit; undefined when the seconds were over first. */
+/** The result of `look`, now or after a commit; undefined when the time was over first. */
 export async function waitFor<T>(
   db: Database,
   look: () => Promise<T | undefined>,
@@ -21,7 +21,7 @@ export async function waitFor<T>(
   stopping?.addEventListener('abort', wakeUp);
   try {
     for (;;) {
-      // Listening before looking: a commit in between is not missed.
+      // Listens before looking, so that no commit in between is missed.
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -1,4 +1,5 @@
-// Callers: the addresses that each account called from lately, kept in memory until it was asked whether they prove an authlist entry.
+// Callers: the addresses that each account called from lately, in memory until they are checked
+// against its authlist entries.
 
 import type { Logger } from 'pino';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
@@ -8,7 +9,7 @@ interface Caller {
   ip: string;
 }
 
-/** The verbs of the list that a caller may prove entries of. */
+/** The functions of the authlist that verify entries by their callers. */
 interface Provable {
   canProve(db: Reader, callers: readonly Caller[]): Promise<boolean>;
   proveEntries(tx: Transaction, callers: readonly Caller[]): Promise<void>;
@@ -16,7 +17,10 @@ interface Provable {
 
 const actor: Actor = { kind: 'system', name: 'authlist', address: '', request_id: '' };
 const batch = 500;
-/** An IPv6 network has addresses without end. Those that find no place call again. */
+/**
+ * The number of IPv6 addresses of a network is practically unlimited. Addresses that find no room
+ * call again.
+ */
 const maxAddressesOfAccount = 256;
 
 export class Callers {
@@ -37,7 +41,10 @@ export class Callers {
     if (ofAccount.size < maxAddressesOfAccount) ofAccount.add(ip);
   }
 
-  /** Proves what the callers since the last look prove; writes only then. Where that fails, later calls will. */
+  /**
+   * Verifies the entries of the callers since the last look; writes only if there are any. If that
+   * fails, later calls will do it.
+   */
   async look({ db, log }: { db: Database; log: Logger }): Promise<void> {
     const callers = Array.from(this.#addresses).flatMap(([account_id, addresses]) =>
       Array.from(addresses, (ip) => ({ account_id, ip })),

@@ -1,4 +1,5 @@
-// When API tokens, operator tokens, sessions and authlist entries were last used: collected in memory, written once a minute.
+// The last use of API tokens, operator tokens, sessions and authlist entries: collected in memory,
+// stored once a minute.
 
 import type { Logger } from 'pino';
 import type { Actor, Database, Transaction } from '../db/database.ts';
@@ -11,14 +12,17 @@ export interface Use {
   at: number;
 }
 
-/** Writes uses down. A record that is gone is left out; a later time that is known stays. */
+/** Stores uses. A record that is gone is left out; a later stored time stays. */
 export type WriteUses = (tx: Transaction, uses: readonly Use[]) => Promise<unknown>;
 
 const actor: Actor = { kind: 'system', name: 'last-used', address: '', request_id: '' };
-/** Small transactions: no other writer waits long behind them. */
+/** Small transactions, so that other writers never wait long. */
 const batch = 500;
 
-/** The uses of one kind of record since they were last written. Each record that is noted exists, so it grows with the records alone, not with the requests. */
+/**
+ * The uses of one kind of record since they were last stored. Only existing records are noted, so
+ * it grows with the number of records, not of requests.
+ */
 class Collector {
   #uses = new Map<number, Map<number, number>>();
   readonly #write: WriteUses;
@@ -36,12 +40,12 @@ class Collector {
     if (at > (ofAccount.get(id) ?? 0)) ofAccount.set(id, at);
   }
 
-  /** How many records' uses wait to be written. */
+  /** How many uses wait to be stored. */
   get size(): number {
     return Array.from(this.#uses.values()).reduce((all, ofAccount) => all + ofAccount.size, 0);
   }
 
-  /** Uses that cannot be written stay for the next time. */
+  /** Uses that cannot be stored wait for the next time. */
   async write({ db, log }: { db: Database; log: Logger }): Promise<void> {
     const uses: Use[] = Array.from(this.#uses).flatMap(([account_id, ofAccount]) =>
       Array.from(ofAccount, ([id, at]) => ({ account_id, id, at })),

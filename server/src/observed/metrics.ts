@@ -1,4 +1,4 @@
-// Metrics: the counts of the server about itself, in Prometheus' format, on a listener of its own.
+// Metrics: the server's counts about itself, in the format of Prometheus, on their own listener.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -84,7 +84,7 @@ export class Metrics {
   );
   readonly diskFree = this.#gauge('disk_free_bytes', 'Free space where the data folder is.');
   readonly diskSize = this.#gauge('disk_size_bytes', 'Size of the file system of the data folder.');
-  /** Of the accounts that a setting names. */
+  /** For the accounts that a setting names. */
   readonly accounts = {
     usage: this.#ofAccount('usage_bytes', 'Bytes of the running billing period.'),
     limit: this.#ofAccount('limit_bytes', 'Bytes that the contract allows in a period.'),
@@ -110,10 +110,12 @@ export class Metrics {
     return this.#gauge(`account_${name}`, help, 'account');
   }
 
-  /** Hits since the last reading, by route: a labelled counter would cost as much as the hit itself. */
+  /**
+   * Hits since the last scrape, by route: a labelled counter would cost as much as the hit itself.
+   */
   readonly #hits = new Map<string, { 200: number; 304: number }>();
 
-  /** Counts a GET that was answered with a cached response. */
+  /** Counts a GET that was answered from the cache. */
   noteHit(route: string, status: 200 | 304): void {
     const hits = this.#hits.get(route);
     if (hits) hits[status] += 1;
@@ -131,7 +133,7 @@ export class Metrics {
     this.#hits.clear();
   }
 
-  /** Shows when the TLS certificate ends. */
+  /** Shows when the TLS certificate expires. */
   watchCertificate(not_after: () => number): void {
     new Gauge({
       name: 'exitward_certificate_expiry_seconds',
@@ -143,7 +145,7 @@ export class Metrics {
     });
   }
 
-  /** Shows how many change streams are open on this process. */
+  /** Shows how many change streams this process has open. */
   countStreams(size: () => number): void {
     new Gauge({
       name: 'exitward_node_streams',
@@ -156,10 +158,10 @@ export class Metrics {
   }
 }
 
-/** A database that does not answer must not take the metrics with it. */
+/** A database that does not answer must not block the metrics. */
 const refresh_milliseconds = 1000;
 
-/** Serves the metrics at `/metrics`; nothing else. `refresh` runs before each reading. */
+/** Serves only `/metrics`. `refresh` runs before each scrape. */
 export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): Server {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.url !== '/metrics' || request.method !== 'GET') {

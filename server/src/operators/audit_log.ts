@@ -1,4 +1,4 @@
-// The audit log as it is read and searched: newest first, and for each page a walk over so many records at most.
+// Reading and searching the audit log: newest first; each page scans a limited number of records.
 import { lastId } from '../changes/changes.ts';
 import type { Database, Engine, Reader, Value } from '../db/database.ts';
 import {
@@ -11,36 +11,42 @@ import {
   walked,
 } from './store.ts';
 
-/** Which records; each field narrows. */
+/** Filters of records; every field narrows the result. */
 export interface AuditFilter {
   account?: string | undefined;
   /** The whole name, with or without the account before it: `acme/alice`, `alice`. */
   actor?: string | undefined;
   /** Verbs and nouns: `override.create`, `authlist`. */
   actions?: readonly string[] | undefined;
-  /** Each of them is somewhere in the text that is shown of the record; A to Z in either case. */
+  /** Each word occurs somewhere in the text that is shown of the record; A to Z in either case. */
   words?: readonly string[] | undefined;
   /** Epoch seconds: `since <= at < until`. */
   since?: number | undefined;
   until?: number | undefined;
-  /** Whether the address of every record is shown; else of those that the account's own people and tokens made. */
+  /**
+   * Whether to show the address of every record, or only of those made by the account's own people
+   * and tokens.
+   */
   sees_all_addresses: boolean;
 }
 
 export interface AuditPage {
   records: NamedAuditRecord[];
-  /** Below which id to go on; undefined at the end of the log. */
+  /** The id below which to continue; undefined at the end of the log. */
   before: number | undefined;
 }
 
-/** A page may be short, or empty, before the log is at its end: a search for what is rare looks no further at a time. */
+/**
+ * How many slices a page scans at most. So a page of a search for rare records may be short, or
+ * empty, before the end of the log.
+ */
 const slices = 20;
-/** Ids are given in the order of time, by clocks that may differ so far. */
+/** Ids are given in the order of time, by clocks that may differ by this much. */
 const skew_seconds = 3600;
 
 /**
- * The newest records below an id that the filter lets through, at most `limit`. `turn` resolves when another slice may be
- * looked at.
+ * The newest records below an id that match the filter, at most `limit`. `turn` resolves when the
+ * next slice may be read.
  */
 export async function searchAuditLog(
   db: Database,
@@ -58,7 +64,7 @@ export async function searchAuditLog(
   let below = before ?? Number.MAX_SAFE_INTEGER;
   if (before === undefined && until !== undefined)
     below = await firstIdOf(db, until + skew_seconds);
-  // Where every record is one of the page, no more are looked at than it has.
+  // If every record matches, only as many are read as the page has.
   const isNarrow = conditions.sql.length > (account_id === null ? 0 : 1);
   const sliceRows = isNarrow ? walked : limit + 1;
   const records: NamedAuditRecord[] = [];
@@ -92,7 +98,7 @@ function conditionsOf(
   }
   if (actions) sql.push(`(${actions.map((action) => isOfAction(action, place)).join(' or ')})`);
   const text = shownText(engine, sees_all_addresses);
-  // Both engines replace plain text: nothing in a word is a pattern.
+  // Both engines replace plain text, so no character of a word is a pattern.
   for (const word of words) sql.push(`replace(${text}, ${place(word)}, '') <> ${text}`);
   return { sql, values };
 }
@@ -102,7 +108,7 @@ function isOfAction(action: string, place: (value: Value) => string): string {
   return `substr(u.action, 1, ${action.length + 1}) = ${place(`${action}.`)}`;
 }
 
-/** The text of a record that its reader is shown, in small letters: nobody finds by what is hidden. */
+/** The text that the reader is shown of a record, in lower case: hidden text cannot be found. */
 function shownText(engine: Engine, sees_all_addresses: boolean): string {
   const address = sees_all_addresses
     ? 'u.address'
@@ -111,17 +117,22 @@ function shownText(engine: Engine, sees_all_addresses: boolean): string {
     ...['u.action', 'u.target', 'u.actor', 'u.request_id', "coalesce(a.name, '')", address],
     ...["coalesce(u.before, '')", "coalesce(u.after, '')"],
   ];
-  // By default PostgreSQL has the letters of a language in mind, SQLite those of ASCII.
+  // By default PostgreSQL lowers the letters of a language, SQLite those of ASCII.
   return `lower((${parts.join(" || ' ' || ")})${engine === 'sqlite' ? '' : ' collate "C"'})`;
 }
 
-/** The words of a text that is searched for, as they are in `shownText`. A quote, which JSON writes otherwise, parts words. */
+/**
+ * The words of a search text, as they occur in `shownText`. A quote separates words, since JSON
+ * escapes it.
+ */
 export function wordsOf(text: string): string[] {
   const small = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   return [...new Set(small.split(/[\s\p{Cc}"\\]+/u).filter(Boolean))];
 }
 
-/** The id from which on records are of that time or later, found in as many steps as an id has bits. */
+/**
+ * The id from which records are of that time or later, found in as many steps as an id has bits.
+ */
 async function firstIdOf(db: Reader, time: number): Promise<number> {
   let [low, high] = [0, (await lastId(db, 0, 'audit')) + 1];
   while (low < high) {

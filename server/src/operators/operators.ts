@@ -1,4 +1,4 @@
-// Operators: the tokens that they work with, maintenance, the state of the whole network, the audit log.
+// Operators: their tokens, maintenance, the state of the whole network, the audit log.
 
 import { createDurably, removeUnfinished } from '../../../kit/src/durable.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
@@ -13,7 +13,7 @@ import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
 import { version } from '../version.ts';
 import * as store from './store.ts';
 
-/** The operator token behind a request: who works through /admin. */
+/** The operator token of a request: it says who works through /admin. */
 export type Operator = store.OperatorTokenRow;
 export {
   operatorTokenPageSlices,
@@ -60,19 +60,22 @@ export async function createOperatorToken(
     target: name,
     after: withoutHash(token),
   });
-  // Operators' open pages show it.
+  // Open pages of operators show it.
   await bumpVersion(tx, networkVersion);
   return { token, text };
 }
 
-/** Revokes an operator token. Errors: 404; 409 for the last one, which would lock everybody out. */
+/** Revokes an operator token. Errors: 404; 409 for the last one, which would lock everyone out. */
 export async function removeOperatorToken(tx: Transaction, id: number | undefined): Promise<void> {
   const token = id === undefined ? undefined : await store.findToken(tx, id);
   if (!token) throw notFound('There is no such operator token.');
   await revoke(tx, [token]);
 }
 
-/** Revokes many operator tokens, all or none. Errors: 404 naming the first that is not there; 409 where none would be left. */
+/**
+ * Revokes many operator tokens, all or none. Errors: 404 naming the first that does not exist; 409
+ * if none would be left.
+ */
 export async function removeOperatorTokens(tx: Transaction, ids: readonly number[]): Promise<void> {
   const tokens: Operator[] = [];
   for (const [at, id] of ids.entries()) {
@@ -88,7 +91,7 @@ export async function removeOperatorTokens(tx: Transaction, ids: readonly number
   await revoke(tx, tokens, `ids.${ids.length - 1}`);
 }
 
-/** `field`: of the request, that names the last of them. */
+/** `field`: the field of the request that names the last of them. */
 async function revoke(tx: Transaction, tokens: readonly Operator[], field?: string): Promise<void> {
   if ((await store.countTokens(tx)) === tokens.length) {
     const name = JSON.stringify(tokens.at(-1)?.name);
@@ -97,7 +100,7 @@ async function revoke(tx: Transaction, tokens: readonly Operator[], field?: stri
       ...(field === undefined ? {} : { field }),
     });
   }
-  // Operators' open pages show it, and that of its holder ends.
+  // Open pages of operators show it, and the revoked operator's pages end.
   await bumpVersion(tx, networkVersion);
   for await (const token of inTurns(tokens)) {
     await store.removeToken(tx, token.id);
@@ -111,9 +114,9 @@ async function revoke(tx: Transaction, tokens: readonly Operator[], field?: stri
 }
 
 /**
- * Makes sure that there is an operator token. A database without any gets the one that `file` holds
- * (another database was here before), else a new one that is written there, mode 0600. Returns the
- * name of the token that was added. Errors: a plain Error with one sentence about the file.
+ * Makes sure that there is an operator token. A database without any gets the one in `file` (from
+ * another database), else a new one that is written there with mode 0600. Returns the name of the
+ * token that was added. Errors: a plain Error with one sentence about the file.
  */
 export async function ensureOperatorToken(
   db: Database,
@@ -124,8 +127,8 @@ export async function ensureOperatorToken(
 ): Promise<string | undefined> {
   return db.write(actor, async (tx) => {
     if ((await store.listOperatorTokens(tx)).length > 0) return undefined;
-    // Inside the transaction: processes that start together follow one another here. Run again, it
-    // finds the file that it has written.
+    // Inside the transaction, so that processes that start together run one after another. When it
+    // runs again, it finds the file that it has written.
     const text = readTokenFile(file, mounted) ?? makeTokenFile(file);
     return (await createOperatorToken(tx, secrets, 'first', text)).token.name;
   });
@@ -177,7 +180,7 @@ export async function setMaintenance(tx: Transaction, on: boolean): Promise<void
   });
 }
 
-/** How the network and this server stand. Errors: 503 when the database does not answer. */
+/** The state of the network and of this server. Errors: 503 when the database does not answer. */
 export async function networkStatus(db: Database, now: number) {
   const [
     position,
@@ -204,7 +207,7 @@ export async function networkStatus(db: Database, now: number) {
   };
 }
 
-/** The first step that a new network still waits for; undefined once it has carried traffic. */
+/** The first setup step that a new network still needs; undefined once it has carried traffic. */
 export function nextStep(
   status: Awaited<ReturnType<typeof networkStatus>>,
 ): 'server' | 'node' | 'account' | 'user' | 'connection' | undefined {

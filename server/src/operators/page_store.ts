@@ -4,7 +4,7 @@ import { idSlices } from '../db/slices.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
-/** The orders of a page. */
+/** The sort orders of a page. */
 const sorts = {
   id: 't.id',
   name: 't.name',
@@ -20,7 +20,7 @@ const states = { used: 't.last_used_at is not null', unused: 't.last_used_at is 
 export type OperatorTokenState = keyof typeof states;
 export const operatorTokenStates = Object.keys(states) as OperatorTokenState[];
 
-/** Which tokens; those that are left out ask for nothing. */
+/** Filters of tokens; a filter that is left out selects all. */
 export interface OperatorTokenFilter {
   /** A part of a name. */
   search?: string | undefined;

@@ -65,7 +65,7 @@ export interface Counts {
   servers: number;
   nodes: number;
   live_nodes: number;
-  /** 1 where there is one at all. */
+  /** 1 when there is at least one. */
   has_users: number;
   has_usage: number;
 }
@@ -81,14 +81,20 @@ export async function counts(db: Reader): Promise<Counts> {
   return row as Counts;
 }
 
-/** How far back of the newest change a node is looked after; one that is farther back lags anyway. */
+/**
+ * How many revisions before the newest one are searched for a change that a node lacks; a node
+ * further behind lags anyway.
+ */
 const searched = 10_000;
 
 /** The changes that some node lacks. */
 const lacked = `kind <> 'explain' and revision > (select revision from network) - ${searched}
   and revision > (select min(applied_revision) from nodes where revoked_at is null)`;
 
-/** Nodes, live or not, that have not applied every change that concerns their server: by one look at the changes for all of them. */
+/**
+ * Nodes, live or not, that have not applied every change that concerns their server, found with one
+ * scan of the changes.
+ */
 export async function laggingNodes(db: Reader): Promise<number> {
   const row = await db.one<{ nodes: number }>(
     `select count(*) as nodes from nodes n left join (select server_id, max(revision) as revision from (
@@ -109,16 +115,19 @@ export async function laggingNodes(db: Reader): Promise<number> {
 /** An audit record with the name of its account. */
 export type NamedAuditRecord = AuditRecord & { account: string | null };
 
-/** As many records as are looked at in one turn of the event loop. */
+/** The number of records that are read in one turn of the event loop. */
 export const walked = 2000;
 
-/** Conditions on the records, `u`, with their values from `$1` on. */
+/** Conditions on the records, `u`; their values begin with `$1`. */
 export interface AuditConditions {
   sql: readonly string[];
   values: readonly Value[];
 }
 
-/** The oldest of the next `maxRows` records below an id, of one account or of all, and whether there are so many. */
+/**
+ * The oldest of the next `maxRows` records below an id, of one account or of all, and whether there
+ * are that many.
+ */
 export async function auditSlice(
   db: Reader,
   account_id: number | null,
@@ -134,7 +143,7 @@ export async function auditSlice(
   return { oldest: row?.oldest ?? before, isLast: (row?.count ?? 0) < maxRows };
 }
 
-/** The records of these ids that meet the conditions, newest first, at most so many. */
+/** The records of these ids that meet the conditions, newest first, at most `maxRecords`. */
 export function auditWithin(
   db: Reader,
   { sql, values }: AuditConditions,
@@ -151,7 +160,7 @@ export function auditWithin(
   );
 }
 
-/** The number of an account; undefined where there is none of the name. */
+/** The id of an account; undefined when there is none with this name. */
 export async function accountId(db: Reader, name: string): Promise<number | undefined> {
   return (await db.one<{ id: number }>('select id from accounts where name = $1', [name]))?.id;
 }

@@ -7,8 +7,8 @@ import { storedList } from '../values/stored_json.ts';
 import * as store from './store.ts';
 
 /**
- * A contract has one port scheme, a server listens on one or more. An exit IP is reached at a base of the
- * scheme plus its own `port_base`, and with custom DNS at `override_offset` more.
+ * A contract has one port scheme; a server listens on one or more. An exit IP is reached at a base
+ * of the scheme plus its own `port_base`; with custom DNS, `override_offset` is added.
  */
 export interface PortScheme {
   id: number;
@@ -16,7 +16,7 @@ export interface PortScheme {
   bases: Array<{ base: number; service: 'proxy' | 'proxy-https' }>;
 }
 
-/** The `port_base` of an exit IP is 0 to 499: above it are the ports with custom DNS. */
+/** The `port_base` of an exit IP is 0 to 499; the ports above are for custom DNS. */
 export const override_offset = 500;
 export const ports_per_base = 1000;
 
@@ -27,7 +27,7 @@ export const defaultBases: PortScheme['bases'] = [
   { base: 12000, service: 'proxy-https' },
 ];
 
-/** A port scheme as its row has it, except bases that cannot be read. */
+/** A port scheme from its row, without bases that cannot be parsed. */
 export function toPortScheme({ bases, ...row }: store.PortSchemeRow): PortScheme {
   return { ...row, bases: storedList(bases, isBase) };
 }
@@ -64,7 +64,7 @@ export async function findPortScheme(db: Reader, name: string): Promise<PortSche
   return toPortScheme(row);
 }
 
-/** Whether two lists of bases lead to a port in common. */
+/** Whether two lists of bases have a port in common. */
 export function sharePorts(bases: PortScheme['bases'], others: PortScheme['bases']): boolean {
   return bases.some((a) => others.some((b) => Math.abs(a.base - b.base) < ports_per_base));
 }
@@ -107,7 +107,10 @@ export async function createPortScheme(
   return { id, ...body };
 }
 
-/** Gives a port scheme other bases; whoever has it is told by the caller. Errors: 400 when two of them share ports. */
+/**
+ * Gives a port scheme other bases; the caller notifies the nodes. Errors: 400 when two of them
+ * share ports.
+ */
 export async function putBases(
   tx: Transaction,
   { id, name, bases: before }: PortScheme,
@@ -120,7 +123,7 @@ export async function putBases(
   return { id, name, bases };
 }
 
-/** Removes a port scheme that nobody has. */
+/** Removes an unused port scheme. */
 export async function removePortScheme(
   tx: Transaction,
   { id, name, bases }: PortScheme,

@@ -1,17 +1,24 @@
-// The SQL of pages of the servers of the network, filtered and sorted by how they stand, and of the places where they are.
+// The SQL of pages of the network's servers, filtered and sorted by their state, and of their
+// places.
 import type { Reader, Value } from '../db/database.ts';
 import { paddedPairs } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ServerRow } from './store.ts';
 
-/** The nodes of a server, by the worst of them, the worst state first: no live one, all drained, one of them lags, is drained or lost, none yet. */
+/**
+ * The nodes of a server, by their worst state, worst first: none live; all drained; one of them
+ * lags, is drained or lost; all well. `neutral`: no node yet.
+ */
 export const nodeStates = ['bad', 'drained', 'warn', 'neutral', 'good'] as const;
 
-/** How far back of the newest change a node is looked after; one that is farther back lags anyway. */
+/**
+ * How many revisions before the newest one are searched for a change that a node lacks; a node
+ * further behind lags anyway.
+ */
 const searched = 10_000;
 
-/** The nodes of each server, `n`; `applied`: by all that are live. */
+/** The nodes of each server, `n`; `applied`: the revision that all live ones have applied. */
 const nodes = `left join (select server_id, count(*) as nodes, sum(live) as live,
     sum(case when live = 1 and drained_at is not null then 1 else 0 end) as drained,
     min(case when live = 1 then applied_revision end) as applied
@@ -20,7 +27,7 @@ const newest = '(select revision from network)';
 /** The changes that some live node lacks. */
 const lacked = `kind <> 'explain' and revision > ${newest} - ${searched}
   and revision > (select min(applied_revision) from nodes where live = 1 and revoked_at is null)`;
-/** The last change of each server and of the accounts on it, `w`: for all servers at once. */
+/** The last change of each server and of its accounts, `w`, for all servers at once. */
 const changed = `left join (select server_id, max(revision) as revision from (
     select server_id, revision from changes where server_id is not null and ${lacked}
     union all
@@ -30,7 +37,7 @@ const changed = `left join (select server_id, max(revision) as revision from (
   group by server_id) w on w.server_id = s.id`;
 const lags = `(n.applied < ${newest} and (n.applied < ${newest} - ${searched} or n.applied < w.revision
   or n.applied < (select max(revision) from changes where server_id is null and account_id is null and ${lacked})))`;
-/** The states in SQL. `lags` is null where nothing is lacked. */
+/** The states in SQL. `lags` is null when no change is missing. */
 const isInState = {
   bad: 'n.nodes > 0 and n.live = 0',
   drained: 'n.live > 0 and n.live = n.nodes and n.drained = n.live',
@@ -38,11 +45,14 @@ const isInState = {
   neutral: 'n.nodes is null',
   good: `n.live > 0 and n.live = n.nodes and n.drained = 0 and not coalesce(${lags}, false)`,
 } satisfies Record<(typeof nodeStates)[number], string>;
-/** The place of its state in `nodeStates`. */
+/** The index of its state in `nodeStates`. */
 const nodeState = `case when ${isInState.neutral} then 3 when ${isInState.bad} then 0
   when ${isInState.drained} then 1 when ${isInState.warn} then 2 else 4 end`;
 
-/** The orders of a page, and the tables that they take. Titles compare without regard to case of a to z. */
+/**
+ * The sort orders of a page, and the tables that they need. Titles compare without regard to the
+ * case of a to z.
+ */
 const sorts = {
   id: ['s.id', ''],
   name: ['s.name', ''],
@@ -54,10 +64,13 @@ const sorts = {
 export type ServerSort = keyof typeof sorts;
 export const serverSorts = Object.keys(sorts) as ServerSort[];
 
-/** `ok`: all of them; `misplaced`: a geo-IP provider sees one in another country; the others: one at least. */
+/**
+ * `ok`: all exit IPs; `misplaced`: a geo-IP provider sees one in another country; the others: at
+ * least one.
+ */
 export const exitFilters = ['ok', 'warn', 'crit', 'unknown', 'misplaced'] as const;
 
-/** Which servers; those that are left out ask for nothing. */
+/** Filters of servers; a filter that is left out selects all. */
 export interface ServerFilter {
   /** A part of a name, hostname, title, city, country code or exit IP. */
   search?: string | undefined;
@@ -66,7 +79,7 @@ export interface ServerFilter {
   port_scheme?: string | undefined;
   nodes?: (typeof nodeStates)[number] | undefined;
   exits?: (typeof exitFilters)[number] | undefined;
-  /** Latitude and longitude of each; empty: anywhere. */
+  /** Latitude and longitude of each; empty: any place. */
   places?: ReadonlyArray<readonly [number, number]> | undefined;
 }
 
@@ -86,7 +99,7 @@ const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '
     or ($7 <> 'ok' and ${someExit(`${exitStatus} = $7`)}))
   ${more}`;
 
-/** A health report of `fresh_after` or before says nothing of now. */
+/** A health report from `fresh_after` or earlier says nothing about now. */
 export function serverPageSlices(
   db: Reader,
   filter: ServerFilter,
@@ -121,15 +134,17 @@ export function serverPageSlices(
   return pageSlices(db, sql, page);
 }
 
-/** A place where servers are: how many of each state, by the worse of their nodes and their exit IPs. */
+/**
+ * A place with servers: how many are in each state, by the worse of their nodes and their exit IPs.
+ */
 export interface Place extends Pick<ServerRow, 'city' | 'country' | 'latitude' | 'longitude'> {
   servers: number;
   states: Record<'good' | 'warn' | 'bad' | 'neutral', number>;
-  /** The name of the only one. */
+  /** The name of the server, if there is only one. */
   server: string | null;
 }
 
-/** As those of nodes are numbered. */
+/** Numbered like the states of nodes. */
 const exitState = `(select coalesce(min(case when e.status_time <= $1 then 3 when e.status = 'crit' then 0
     when e.status = 'warn' then 2 when e.status = 'ok' then 4 else 3 end), 3)
   from exit_ips e where e.server_id = s.id)`;

@@ -1,4 +1,5 @@
-// Port schemes are changed and removed here, where their servers and accounts are known: nobody may lose a port that is in use.
+// Changing and removing port schemes. It is done here, where their servers and accounts are known,
+// because no port that is in use may go.
 import { accountsOnScheme } from '../accounts/accounts.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
@@ -14,7 +15,7 @@ import {
 import { serverChanged } from './server_changes.ts';
 import * as store from './store.ts';
 
-/** So many are named at most. */
+/** How many are named at most. */
 const maxNamed = 3;
 
 function named(noun: string, names: readonly string[], all: number): string {
@@ -22,15 +23,16 @@ function named(noun: string, names: readonly string[], all: number): string {
   return `${noun}${all === 1 ? '' : 's'} ${names.join(', ')}${more}`;
 }
 
-/** The accounts that have a port scheme, in words; undefined: there is none. */
+/** The accounts that use a port scheme, in words; undefined: there is none. */
 async function accountsWith(db: Reader, id: number): Promise<string | undefined> {
   const { first, all } = await accountsOnScheme(db, id, maxNamed);
   return all > 0 ? named('account', first, all) : undefined;
 }
 
 /**
- * Gives a port scheme other bases, and tells the nodes of its servers. Errors: 404; 400 when two of the bases share ports;
- * 409 when accounts have the scheme and a base of it would go, or when a server has another scheme of these ports.
+ * Gives a port scheme other bases, and notifies the nodes of its servers. Errors: 404; 400 when two
+ * of the bases share ports; 409 when accounts use the scheme and one of its bases would go, or when
+ * a server has another scheme with these ports.
  */
 export async function changePortScheme(
   tx: Transaction,
@@ -63,7 +65,7 @@ export async function changePortScheme(
   return after;
 }
 
-/** Removes a port scheme that nobody has. Errors: 404; 409 naming the accounts and servers that have it. */
+/** Removes an unused port scheme. Errors: 404; 409 naming the accounts and servers that use it. */
 export async function dropPortScheme(tx: Transaction, name: string): Promise<void> {
   const scheme = await findPortScheme(tx, name);
   if (name === 'default') {

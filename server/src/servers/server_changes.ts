@@ -1,10 +1,11 @@
-// A change of a server or of an exit IP of it: the nodes and pages that are told of it, and its record in the audit log.
+// A change of a server or of one of its exit IPs: notifies nodes and pages, and records it in the
+// audit log.
 import { audit } from '../changes/audit.ts';
 import { lastId, nextId, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import type { ServerRow } from './store.ts';
 
-/** Tells the server's nodes, and every page that shows the network or its inventory alone. */
+/** Notifies the server's nodes, and every page that shows the network or its inventory. */
 export async function serverChanged(tx: Transaction, server_id: number): Promise<void> {
   await nextId(tx, 0, 'inventory');
   await recordChange(tx, { kind: 'server', account_id: null, server_id });
@@ -15,7 +16,10 @@ export function inventoryVersion(db: Reader): Promise<number> {
   return lastId(db, 0, 'inventory');
 }
 
-/** Tells of a change of a server, or of an exit IP of it that is named in `target`, and audits it. */
+/**
+ * Records a change of a server, or of its exit IP that `target` names: notifies nodes and pages,
+ * and audits it.
+ */
 export async function recordServerChange(
   tx: Transaction,
   server: ServerRow,

@@ -17,8 +17,8 @@ import { exitAddressOf, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
 /**
- * A machine of the network: its name stays, its hostname and place may change. It listens on one port scheme or
- * more; connections leave it from its exit IPs, each with the last report of its health.
+ * A machine of the network: its name stays; its hostname and place may change. It listens on one or
+ * more port schemes. Connections leave it from its exit IPs, each with its last health report.
  */
 export type Server = store.ServerRow;
 export {
@@ -33,7 +33,8 @@ export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
 export { inventoryVersion, serverChanged } from './server_changes.ts';
 export { exitAddressOf, serverHostname } from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
-// The writes among these neither log nor audit: an inventory changes many servers at once, and does that itself.
+// The writes among these neither log nor audit: an inventory changes many servers at once, and does
+// that itself.
 export {
   allExitCounts,
   deleteExitIp,
@@ -61,7 +62,7 @@ export {
 export const services = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'] as const;
 export type Service = (typeof services)[number];
 
-/** The services of a server, except those that cannot be read. */
+/** The services of a server, without those that cannot be parsed. */
 export function servicesOf({ services: text }: Pick<Server, 'services'>): Service[] {
   return storedList(text, (value): value is Service => services.includes(value as Service));
 }
@@ -96,12 +97,12 @@ export async function requireServer(db: Reader, name: string): Promise<Server> {
   return server;
 }
 
-/** A server of the network that a body names; undefined when there is none. */
+/** A server that a body names; undefined when there is none. */
 export function findServerNamed(db: Reader, name: string): Promise<Server | undefined> {
   return store.findByName(db, name);
 }
 
-/** A server of the network that a body names. Errors: 409. */
+/** A server that a body names. Errors: 409. */
 export async function requireServerOfBody(
   db: Reader,
   name: string,
@@ -116,10 +117,13 @@ export async function requireServerOfBody(
   return server;
 }
 
-/** Words that stand in paths where the names of servers do. */
+/** Words that paths use in place of the names of servers. */
 const reserved = ['places', 'add', 'remove'];
 
-/** The row of a server that is added to the network at `created_at`. Errors: 400 for a name that paths need, and for no hostname. */
+/**
+ * The row of a server that is added to the network at `created_at`. Errors: 400 for a name that
+ * paths use, or an invalid hostname.
+ */
 export async function newServerRow(
   tx: Transaction,
   { services: offered, hostname, ...fields }: Omit<NewServer, 'port_schemes'>,
@@ -154,8 +158,8 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<Se
 }
 
 /**
- * Changes what is known of a server. `of`: the field that names it, among several. Errors: 409 when the hostname is
- * another server's, or a contract uses a port scheme that goes.
+ * Changes the details of a server. `of`: the field that names it, among several. Errors: 409 when
+ * another server has the hostname, or a contract uses a port scheme that would go.
  */
 export async function changeServer(
   tx: Transaction,
@@ -180,7 +184,10 @@ export async function changeServer(
   return after;
 }
 
-/** The port schemes that a server is to listen on. Errors: 409 for an unknown one, or two that share ports. */
+/**
+ * The port schemes that a server should listen on. Errors: 409 for an unknown one, or two that
+ * share ports.
+ */
 async function requirePortSchemes(db: Reader, names: string[]): Promise<PortScheme[]> {
   const schemes = await Promise.all(
     names.map((name) => requirePortScheme(db, name, 'port_schemes')),
@@ -220,8 +227,8 @@ export async function portSchemesOfServer(db: Reader, server_id: number): Promis
 }
 
 /**
- * Takes a server out of the network. `field`: what names it, among several. Errors: 409 while it is on a contract, or
- * usage of its nodes is held.
+ * Removes a server from the network. `field`: the field that names it, among several. Errors: 409
+ * while it is on a contract, or usage of its nodes is held.
  */
 export async function removeServer(tx: Transaction, server: Server, field?: string): Promise<void> {
   const contracts = await store.contractCount(tx, server.id);
@@ -236,8 +243,8 @@ export async function removeServer(tx: Transaction, server: Server, field?: stri
 }
 
 /**
- * Removes the rows of a server; the custom DNS entries that go with it leave their accounts' counts. Errors: 409
- * while usage of its nodes is held.
+ * Removes the rows of a server. Its custom DNS entries are subtracted from their accounts' counts.
+ * Errors: 409 while usage of its nodes is held.
  */
 export async function dropServer(
   tx: Transaction,
@@ -268,7 +275,10 @@ async function* serversNamed(tx: Transaction, names: readonly string[]) {
   }
 }
 
-/** Changes the services or port schemes of each of these servers. Errors: as of one, naming `servers.N`; 404. */
+/**
+ * Changes the services or port schemes of each of these servers. Errors: those of one server,
+ * naming `servers.N`; 404.
+ */
 export async function changeServers(
   tx: Transaction,
   names: readonly string[],
@@ -279,7 +289,10 @@ export async function changeServers(
   }
 }
 
-/** Takes each of these servers out of the network. Errors: as of one, naming `servers.N`; 404. */
+/**
+ * Removes each of these servers from the network. Errors: those of one server, naming `servers.N`;
+ * 404.
+ */
 export async function removeServers(tx: Transaction, names: readonly string[]): Promise<void> {
   for await (const { server, field } of serversNamed(tx, names)) {
     await removeServer(tx, server, field);
@@ -307,8 +320,9 @@ export async function addExitIp(
 }
 
 /**
- * Adds an exit IP, or moves it to another port base of its server. Returns its one spelling, and whether it is new.
- * Errors: 400; 409 when the address is another server's, or the port base is taken.
+ * Adds an exit IP, or moves it to another port base of its server. Returns its canonical spelling,
+ * and whether it is new. Errors: 400; 409 when another server has the address, or the port base is
+ * taken.
  */
 export async function setExitIp(
   tx: Transaction,
@@ -335,7 +349,10 @@ export async function setExitIp(
   return { ip, added: false };
 }
 
-/** Removes an exit IP: one that is stored, however it is spelled there. Errors: 404; 400 for what is no address. */
+/**
+ * Removes a stored exit IP, however it is spelled. Errors: 404; 400 for a text that is not an
+ * address.
+ */
 export async function removeExitIp(tx: Transaction, server: Server, text: string): Promise<void> {
   const { ip, before } = await findExitIp(tx, server, text);
   if (!before) throw notFound(`${server.name} has no exit IP ${ip}.`);
@@ -350,7 +367,10 @@ async function findExitIp(db: Reader, server: Server, text: string) {
   return { ip, before: present.find((exit) => exit.ip === ip) };
 }
 
-/** Stores a health report; older ones than the last are ignored. Returns how many exit IPs it told of. */
+/**
+ * Stores health reports; a report older than the last one is ignored. Returns how many exit IPs
+ * were updated.
+ */
 export async function recordHealth(
   tx: Transaction,
   server_id: number,

@@ -1,16 +1,18 @@
-// The one spelling of the hostname of a server and of the addresses of its exits. One that is stored already stays as it is.
+// The canonical spelling of a server's hostname and of the addresses of its exits. A spelling that
+// is stored already stays.
 import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
 import { parseAddress } from '../values/address.ts';
 import { type Hostname, parseHostname } from '../values/hostname.ts';
 
-/** The hostname as it is stored; `before`: the server, where there is one. Errors: 400. */
+/** The hostname as it is stored; `before`: the server, if it exists. Errors: 400. */
 export function serverHostname(text: string, before?: { hostname: Hostname }): Hostname {
   return before?.hostname === text ? before.hostname : parseHostname('hostname', text);
 }
 
 /**
- * Gives addresses of exits of a server as they are stored; `present`: the exits that it has, which may be of before the checks,
- * and can be named and removed. The function that it returns raises 400 for no address.
+ * Returns a function that gives an exit's address as it is stored, or raises 400 for a text that is
+ * not an address. `present`: the server's exits. They may be older than the checks, and can still
+ * be named and removed.
  */
 export function exitAddressOf(present: readonly { ip: Address }[] = []): (text: string) => Address {
   const stored = new Map<string, Address>();

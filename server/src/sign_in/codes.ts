@@ -1,4 +1,4 @@
-// One-time codes: invitations, by which a user sets a password, and links that sign in as a user.
+// One-time codes: invitations, with which a user sets a password, and links that sign a user in.
 import { audit } from '../changes/audit.ts';
 import { bumpVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
@@ -11,7 +11,10 @@ import * as store from './store.ts';
 /** A code as it is handed out, once. */
 export interface OneTimeCode {
   code: string;
-  /** Where the console takes it, below the address of the console. Browsers do not send the part behind the `#`. */
+  /**
+   * Where the console accepts it, below the console's address. Browsers do not send the part after
+   * the `#`.
+   */
   path: string;
   expiry: number;
 }
@@ -19,12 +22,14 @@ export interface OneTimeCode {
 const invite_seconds = 7 * 86_400;
 export const sign_in_link_seconds = 900;
 
-/** Invites a user to set a password; the invitation before it ends. Errors: 409 for an inactive user. */
+/**
+ * Invites a user to set a password; an earlier invitation ends. Errors: 409 for an inactive user.
+ */
 export function createInvite(tx: Transaction, secrets: Secrets, user: User): Promise<OneTimeCode> {
   return createCode(tx, secrets, user, 'invite', invite_seconds);
 }
 
-/** A link that signs in as the user; the one before it ends. Errors: 409 for an inactive user. */
+/** A link that signs the user in; an earlier link ends. Errors: 409 for an inactive user. */
 export function createSignInLink(
   tx: Transaction,
   secrets: Secrets,
@@ -63,7 +68,10 @@ async function createCode(
   return { code, path: paths[purpose] + code, expiry };
 }
 
-/** The user whom a code is for, and until when. Errors: 401 for one that is unknown, used, replaced or over. */
+/**
+ * The user that a code is for, and its expiry. Errors: 401 for a code that is unknown, used,
+ * replaced or expired.
+ */
 export async function requireCode(
   db: Reader,
   secrets: Secrets,
@@ -82,12 +90,12 @@ export async function requireCode(
   });
 }
 
-/** Uses a code up. To be called in the transaction that begins the session. */
+/** Uses up a code. Call it in the transaction that begins the session. */
 export async function useCode(tx: Transaction, secrets: Secrets, code: string): Promise<void> {
   await store.removeCode(tx, secrets.hashesOf(code));
 }
 
-/** Removes codes that are over. */
+/** Removes expired codes. */
 export function purgeCodes(tx: Transaction, maxCodes: number): Promise<number> {
   return store.purgeCodes(tx, tx.now, maxCodes);
 }

@@ -1,4 +1,5 @@
-// The sign-in context: database, secrets and clock; and how a password is tried and set with them.
+// The sign-in context: database, secrets and clock; and how a password is checked and set with
+// them.
 import { audit } from '../changes/audit.ts';
 import { bumpVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
@@ -19,25 +20,28 @@ import {
   type Subject,
 } from './throttle.ts';
 
-/** The parts of the server that signing in needs. Hashing a password takes long, so it is never done in a transaction. */
+/**
+ * The parts of the server that signing in needs. Hashing a password takes long, so it is never done
+ * in a transaction.
+ */
 export interface SignInContext {
   db: Database;
   secrets: Secrets;
   clock: Clock;
 }
 
-/** The place from which somebody signs in. */
+/** The place that a person signs in from. */
 export interface Visitor {
   address: string;
   browser: string;
   request_id: string;
-  /** The session's token that the browser held so far. */
+  /** The token of the session that the browser had so far. */
   earlier: string | undefined;
-  /** The token by which the browser is a known device. */
+  /** The token that makes the browser a known device. */
   device: string | undefined;
 }
 
-/** The actor of an attempt: it is not known yet who that is. */
+/** The actor of an attempt, when the person is not known yet. */
 export function anonymous({ address, request_id }: Visitor): Actor {
   return { kind: 'system', name: 'sign-in', address, request_id };
 }
@@ -46,10 +50,10 @@ export function actorOf(row: store.SignInRow, { address, request_id }: Visitor):
   return { kind: 'user', name: `${row.account_name}/${row.user_name}`, address, request_id };
 }
 
-/** By which a browser is known as a user's: this user's device, or session. */
+/** How a browser is known as a user's: by this user's device, or session. */
 export type KnownBy = `device ${string}` | `session ${number}`;
 
-/** By which the visitor is known as the user who is named; undefined for all others. */
+/** How the visitor is known as the named user; undefined otherwise. */
 export async function knownAs(
   { db, secrets, clock }: SignInContext,
   { device, earlier }: Visitor,
@@ -67,8 +71,8 @@ export async function knownAs(
 }
 
 /**
- * By what attempts are counted: name and address; of a known browser by the browser alone, so that the guesses of others
- * do not make it wait. As many of its own do.
+ * The subjects by which attempts are counted: name and address; for a known browser only the
+ * browser, so that guesses of others do not make it wait. It may make as many attempts itself.
  */
 export function subjectsOf(
   secrets: Secrets,
@@ -82,8 +86,9 @@ export function subjectsOf(
 }
 
 /**
- * Counts an attempt, then tries a password. Answers the user's sign-in, or undefined when there
- * is no such active user, without password, or with another: all at the same cost. Errors: 429, 503.
+ * Counts an attempt, then checks a password. Returns the user's sign-in; undefined when there is no
+ * such active user, the user has no password, or it is another one: all at the same cost. Errors:
+ * 429, 503.
  */
 export async function tryPassword(
   { db, clock }: SignInContext,
@@ -92,7 +97,8 @@ export async function tryPassword(
   given: { account: string; user: string; password: string },
   knownBy: KnownBy | undefined,
 ): Promise<store.SignInRow | undefined> {
-  // First a look, which costs no commit; and counted before it waits: guesses are no way to fill the queue.
+  // Checked first, which costs no commit. Counted before it waits, so that guesses cannot fill the
+  // queue.
   await rejectIfThrottled(db, subjects, clock.now());
   await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects));
   try {
@@ -106,15 +112,15 @@ export async function tryPassword(
       return password === null ? undefined : { ...row, password };
     });
   } catch (error) {
-    // It was not tried: there was no place in the queue, or no database.
+    // The password was not tried: the queue was full, or the database did not answer.
     await db.write(anonymous(visitor), (tx) => giveBackAttempt(tx, subjects));
     throw error;
   }
 }
 
 /**
- * Stores the right password of a user at today's cost. Answers the hash that is stored then: another
- * sign-in may have been quicker; null when another password was set meanwhile.
+ * Stores the right password of a user at today's cost. Returns the stored hash, which may be that
+ * of a faster sign-in; null when another password was set meanwhile.
  */
 async function raisedCost(
   db: Database,
@@ -143,7 +149,10 @@ export function hashInQueue(visitor: Visitor, account: string, password: string)
   return inHashQueue(placeOf(visitor, account, true), () => hashPassword(password));
 }
 
-/** Open codes end with the password before: an invitation or a link that others know is no way past a new one. */
+/**
+ * Open codes end with the old password: an invitation or link that others know must not bypass a
+ * new one.
+ */
 export async function setPassword(
   tx: Transaction,
   row: store.SignInRow,

@@ -1,8 +1,9 @@
-// Known devices: a browser in which a user has signed in is recognised by a cookie, which opens nothing.
-//
-// Its token is not stored: a keyed hash binds it to the user and to what the user signs in with as it is stored. So a new
-// password or second factor, and a reset of the sign-in, end all devices of the user, and there are no records of them to
-// bound: whoever knew the password made as many as they liked, which are no guesses at the second factor set since.
+// Known devices: a browser in which a user has signed in is recognised by a cookie, which grants no
+// access.
+// Its token is not stored: a keyed hash binds it to the user and to the stored password and second
+// factor. So a new password or second factor, and a reset of the sign-in, end all devices of the
+// user. There are no records whose number would need a limit: someone who knew the password may
+// have made any number of devices, but these are no guesses at a second factor set since.
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../keys/secrets.ts';
 import type { SignInRow } from './store.ts';
@@ -28,7 +29,7 @@ export function createDevice(secrets: Secrets, owner: Owner, now: number): Devic
   return { token, lifetime_seconds: device_seconds };
 }
 
-/** The id of a device that is known as this user's; undefined for any other token. */
+/** The id of a known device of this user; undefined for any other token. */
 export function deviceOf(
   secrets: Secrets,
   owner: Owner,
@@ -44,7 +45,10 @@ export function deviceOf(
   return isKnown ? id : undefined;
 }
 
-/** A keyed hash without the number of its keys: a browser that was known two rotations ago is a new one. */
+/**
+ * A keyed hash without the number of its keys: a browser that was known two rotations ago counts as
+ * new.
+ */
 const signature = (hash: string) => hash.slice(-43);
 
 function boundText(owner: Owner, id: string, expiry: number): string {

@@ -1,11 +1,11 @@
-// The password-hash queue: two hashes are made at a time in this process, and all who wait take turns.
+// The queue of password hashes: two are computed at a time in this process; visitors take turns.
 import { unavailable } from '../errors.ts';
 
-/** The place of one who waits. */
+/** The place of a waiting visitor. */
 export interface Place {
-  /** The address prefix that the visitor comes from. */
+  /** The address prefix of the visitor. */
   prefix: string;
-  /** The account that is signed in to; unknown visitors may have made it up. */
+  /** The account to sign in to; unknown visitors may have made it up. */
   account: string;
   /** Whether a session, a device or an invitation shows that the visitor belongs to the account. */
   isKnown: boolean;
@@ -18,10 +18,10 @@ interface Waiting {
 }
 
 const maxAtWork = 2;
-/** So many wait who are known, and as many others. */
+/** How many known visitors may wait, and how many others. */
 const maxWaiting = 30;
 const maxWaitingOfPrefix = 4;
-/** The known go first; behind so many of them comes one of the others. */
+/** Known visitors go first; after this many in a row, one of the others goes. */
 const maxKnownInARow = 3;
 const maxRemembered = 10_000;
 let atWork = 0;
@@ -30,8 +30,9 @@ const knownVisitors: Waiting[] = [];
 const unknownVisitors: Waiting[] = [];
 
 /**
- * Since which step each prefix and each account waits: the step of its first try, or of its last turn. Tries that are
- * refused keep it, so that whoever tries again comes nearer, however many others do; the longest unheard of are forgotten.
+ * The step since which each prefix and each account waits: that of its first try, or of its last
+ * turn. Refused tries keep it, so that a visitor who retries moves forward, however many others do;
+ * the oldest are dropped.
  */
 const since = new Map<string, number>();
 let step = 0;
@@ -45,7 +46,7 @@ function remember(key: string, its_step: number): void {
   if (since.size > maxRemembered) since.delete(since.keys().next().value as string);
 }
 
-/** Negative when `a` goes before `b`: prefix and account both have to be due. */
+/** Negative when `a` goes before `b`: both prefix and account must be due. */
 function compare(a: Place, b: Place): number {
   const [[laterOfA, earlierOfA], [laterOfB, earlierOfB]] = [a, b].map((place) =>
     keysOf(place)
@@ -55,7 +56,7 @@ function compare(a: Place, b: Place): number {
   return laterOfA - laterOfB || earlierOfA - earlierOfB;
 }
 
-/** Runs `work` when its turn comes. Errors: 503 when too many wait who go before it. */
+/** Runs `work` when its turn comes. Errors: 503 when too many visitors wait who go first. */
 export async function inHashQueue<T>(place: Place, work: () => Promise<T>): Promise<T> {
   for (const key of keysOf(place)) remember(key, since.get(key) ?? ++step);
   if (atWork < maxAtWork) {
@@ -67,7 +68,7 @@ export async function inHashQueue<T>(place: Place, work: () => Promise<T>): Prom
   try {
     return await work();
   } finally {
-    // The one that leaves hands its place over.
+    // A finished visitor hands over the place.
     const next = nextWaiting();
     if (next) {
       takeTurn(next.place);
@@ -83,7 +84,9 @@ function takeTurn(place: Place): void {
   for (const key of keysOf(place)) remember(key, step);
 }
 
-/** Errors: 503. A waiting one that it goes before gives way to it where all places are taken. */
+/**
+ * Errors: 503. When all places are taken, a waiting visitor who goes later is sent away instead.
+ */
 function wait(visitor: Waiting): void {
   const { place } = visitor;
   const line = place.isKnown ? knownVisitors : unknownVisitors;

@@ -1,4 +1,4 @@
-// A signed-in person's own password and second factor: confirmed, set, put into force.
+// A signed-in person's own password and second factor: confirmed, set, activated.
 import type { Reader } from '../db/database.ts';
 import { conflict, forbidden, invalidField } from '../errors.ts';
 import {
@@ -34,8 +34,9 @@ export async function signInOfPerson(
 const bySession = ({ session_id }: Person): KnownBy => `session ${session_id}`;
 
 /**
- * Asks a signed-in person for the password anew, throttled like a sign-in. `field` is where it was sent.
- * Answers the person's sign-in. Errors: 409 when the person has none; 403 when it is wrong; 429, 503.
+ * Asks a signed-in person for the password again, throttled like a sign-in. `field` is where it was
+ * sent. Returns the person's sign-in. Errors: 409 when the person has no password; 403 when it is
+ * wrong; 429, 503.
  */
 export async function confirmPassword(
   ctx: SignInContext,
@@ -57,9 +58,10 @@ export async function confirmPassword(
 }
 
 /**
- * Sets the password of a signed-in person; the person's other sessions end, open codes, and known devices: answers
- * the token of a new one. Errors: 400 when it is not taken; 403 when the current one is wrong; 409 when it was changed
- * meanwhile; 401 when the session has ended; 429, 503.
+ * Sets the password of a signed-in person. Ends the person's other sessions, open codes and known
+ * devices; returns the token of a new device. Errors: 400 when the password is not accepted; 403
+ * when the current one is wrong; 409 when it was changed meanwhile; 401 when the session has ended;
+ * 429, 503.
  */
 export async function changePassword(
   ctx: SignInContext,
@@ -96,9 +98,10 @@ export async function changePassword(
 }
 
 /**
- * Puts the second factor that a signed-in person has begun into force; known devices end. Its codes are counted like those
- * of a sign-in. Answers the recovery codes, shown only here, and the token of a new device. Errors: 409 when none was begun within 15
- * minutes; 400 for a wrong code; 401 when the session has ended; 429.
+ * Activates the second factor that a signed-in person has begun to set up; known devices end.
+ * Attempts at its codes are counted like sign-ins. Returns the recovery codes, shown only here, and
+ * the token of a new device. Errors: 409 when none was begun within 15 minutes; 400 for a wrong
+ * code; 401 when the session has ended; 429.
  */
 export async function putSecondFactorInForce(
   { db, secrets, clock }: SignInContext,

@@ -1,4 +1,4 @@
-// The SQL of pages of the users of an account, filtered and sorted, also by how they sign in.
+// The SQL of pages of an account's users, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
 import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
@@ -6,11 +6,11 @@ import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
 
-/** The orders of a page, and the tables that they take. */
+/** The sort orders of a page, and the tables that they need. */
 const sorts = {
   id: ['u.id', ''],
   name: ['u.name', ''],
-  // Inactive users first, then by what they may do.
+  // Inactive users first, then by their permissions.
   flags: ['u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy', ''],
   last_sign_in_at: ['coalesce(p.last_sign_in_at, 0)', signIns],
 } as const;
@@ -18,7 +18,7 @@ const sorts = {
 export type UserSort = keyof typeof sorts;
 export const userSorts = Object.keys(sorts) as UserSort[];
 
-/** `invited`: active ones who have an invitation and never signed in. */
+/** `invited`: active users who have an invitation and never signed in. */
 const states = {
   active: 'u.active = 1',
   inactive: 'u.active = 0',
@@ -33,16 +33,16 @@ export const userStates = Object.keys(states) as Array<keyof typeof states>;
 const flags = { proxy: 'u.proxy = 1', billing: 'u.billing = 1', admin: 'u.admin = 1' } as const;
 export const userFlags = Object.keys(flags) as Array<keyof typeof flags>;
 
-/** Which users; those that are left out ask for nothing. */
+/** Filters of users; a filter that is left out selects all. */
 export interface UserFilter {
   /** A part of a name or a display name. */
   search?: string | undefined;
   state?: keyof typeof states | undefined;
-  /** Those who have it. */
+  /** Users who have this flag. */
   flag?: keyof typeof flags | undefined;
 }
 
-/** The users of an account, inactive ones too; one of them, or (0) all. */
+/** The users of an account, including inactive ones; one of them, or (0) all. */
 export function userPageSlices(
   db: Reader,
   account_id: number,

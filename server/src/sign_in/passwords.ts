@@ -1,4 +1,4 @@
-// Passwords: which are taken, and the slow hash under which they are stored.
+// Passwords: which are accepted, and the slow hash under which they are stored.
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { invalidField } from '../errors.ts';
 
@@ -6,7 +6,7 @@ export const min_password_length = 12;
 export const max_password_length = 200;
 const minDifferentCharacters = 5;
 
-/** Errors: 400 for a new password that is too short, too long, or one of the first that are guessed. */
+/** Errors: 400 for a new password that is too short, too long, or among the first to be guessed. */
 export function checkPassword(password: string, user: { name: string; account: string }): void {
   const text = password.normalize('NFKC');
   const characters = [...text];
@@ -31,8 +31,8 @@ interface Cost {
 }
 
 /**
- * As OWASP asks of scrypt, with 32 MB for each password at work. Raised here, it rises for each user at
- * the next sign-in. Tests lower it.
+ * As OWASP recommends for scrypt, with 32 MB per running hash. When it is raised here, each user's
+ * hash follows at the next sign-in. Tests lower it.
  */
 export const cost: Cost = { log2_n: 15, r: 8, p: 3 };
 const hash_bytes = 32;
@@ -44,10 +44,13 @@ export async function hashPassword(password: string): Promise<string> {
   return format(cost, salt, hash);
 }
 
-/** Stands in for the password of a user without one, so that the response takes as long. */
+/** Replaces the password of a user without one, so that the response takes equally long. */
 const placeholder = { salt: randomBytes(16), hash: randomBytes(hash_bytes) };
 
-/** Whether the password is the stored one; for null never, at the same cost. Call it in the hash queue. */
+/**
+ * Whether the password is the stored one; never for null, at the same cost. Call it in the hash
+ * queue.
+ */
 export async function passwordIs(password: string, stored: string | null): Promise<boolean> {
   const [, log2_n, r, p, salt = '', hash = ''] = (
     stored ?? format(cost, placeholder.salt, placeholder.hash)

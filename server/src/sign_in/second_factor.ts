@@ -9,10 +9,13 @@ import type { Secrets } from '../keys/secrets.ts';
 import * as store from './store.ts';
 
 const step_seconds = 30;
-/** A phone's clock may be off by a step. */
+/** A phone's clock may be off by one step. */
 const window = 1;
 const recovery_codes = 10;
-/** A secret that nobody confirmed by then is no longer one to confirm: it may have been seen meanwhile. */
+/**
+ * A secret that was not confirmed by then cannot be confirmed any more: it may have been seen
+ * meanwhile.
+ */
 const pending_seconds = 900;
 
 type Holder = Pick<store.SignInRow, 'account_id' | 'user_id' | 'account_name' | 'user_name'>;
@@ -25,7 +28,7 @@ function totpOf(secret: Secret, { account_name, user_name }: Holder): TOTP {
   return new TOTP({ issuer: 'Exitward', label, secret, period: step_seconds });
 }
 
-/** A secret for an authenticator app; it is in force when a code of it has confirmed it. */
+/** A secret for an authenticator app; it becomes active when a code of it confirms it. */
 export async function beginSecondFactor(
   tx: Transaction,
   secrets: Secrets,
@@ -38,14 +41,20 @@ export async function beginSecondFactor(
   return { secret: secret.base32, url: totpOf(secret, holder).toString() };
 }
 
-/** Opens every second factor of the database, and returns how many there are. Errors: throws when one was sealed by other keys. */
+/**
+ * Opens every second factor of the database, and returns how many there are. Errors: throws when
+ * one was sealed with other keys.
+ */
 export async function openSealedSecrets(db: Reader, secrets: Secrets): Promise<number> {
   const rows = await store.sealedSecrets(db);
   for (const { totp_sealed, ...ids } of rows) secrets.unseal(totp_sealed, sealContext(ids));
   return rows.length;
 }
 
-/** The secret that a user has begun to set up. Errors: 409 when there is none, or it was begun too long ago. */
+/**
+ * The secret that a user has begun to set up. Errors: 409 when there is none, or it was begun too
+ * long ago.
+ */
 export function requirePending(secrets: Secrets, row: store.SignInRow, now: number): string {
   const text = row.totp_pending && secrets.unseal(row.totp_pending, sealContext(row));
   const [until, secret] = text ? text.split(' ') : [];
@@ -56,8 +65,8 @@ export function requirePending(secrets: Secrets, row: store.SignInRow, now: numb
 }
 
 /**
- * Puts the secret that was begun into force. Answers the recovery codes, shown only here; those made
- * before end. Errors: 409 when none was begun; 400 when the code is not one of it.
+ * Activates the secret that was begun. Returns the recovery codes, shown only here; earlier ones
+ * end. Errors: 409 when none was begun; 400 when the code is wrong.
  */
 export async function confirmSecondFactor(
   tx: Transaction,
@@ -93,7 +102,7 @@ export async function confirmSecondFactor(
   return codes;
 }
 
-/** Takes the second factor away. Errors: 409 when there is none. */
+/** Removes the second factor. Errors: 409 when there is none. */
 export async function removeSecondFactor(tx: Transaction, row: store.SignInRow): Promise<void> {
   if (row.totp_sealed === null) throw conflict('You have no second factor.');
   await store.changeSignIn(tx, row, { totp_sealed: null, totp_pending: null });
@@ -107,8 +116,8 @@ export async function removeSecondFactor(tx: Transaction, row: store.SignInRow):
 }
 
 /**
- * Uses up a code of a user who has a second factor: of the app, each step once, or a recovery code.
- * Errors: 401 for any other, and for one that was used.
+ * Uses up a code of a user who has a second factor: one of the app, each step once, or a recovery
+ * code. Errors: 401 for any other code, and for a used one.
  */
 export async function useSecondFactor(
   tx: Transaction,
@@ -140,7 +149,7 @@ export async function useSecondFactor(
   });
 }
 
-/** The time step whose code this is; undefined when it is none of now. */
+/** The time step of this code; undefined when no current step has it. */
 function stepOf(holder: Holder, secret: string, code: string, now: number): number | undefined {
   const token = code.replace(/\s/g, '');
   const delta = totpOf(Secret.fromBase32(secret), holder).validate({
@@ -160,7 +169,7 @@ function newRecoveryCode(): string {
   return text.replace(/(.{4})(?=.)/g, '$1-');
 }
 
-/** The text that is hashed: a code is of one user. */
+/** The text that is hashed, bound to the user. */
 function recoveryText({ account_id, user_id }: Holder, code: string): string {
   const plain = code.toLowerCase().replace(/[\s-]/g, '');
   return `recovery code ${account_id} ${user_id} ${plain}`;

@@ -35,12 +35,12 @@ const person = `select s.account_id, a.name as account_name, s.user_id, u.name a
   join accounts a on a.id = s.account_id
   where u.active = 1 and s.expiry > $1 and s.seen_at > $2`;
 
-/** The active user behind a session that holds: it ends after `now`, and was used since `used_after`. */
+/** The active user of a valid session: it ends after `now`, and was used since `used_after`. */
 export function sessionByHash(db: Reader, hashes: Hashes, now: number, used_after: number) {
   return db.one<PersonRow>(`${person} and s.hash in ($3, $4, $5)`, [now, used_after, ...hashes]);
 }
 
-/** The same by ids. */
+/** The same, by ids. */
 export function sessionById(
   db: Reader,
   account_id: number,
@@ -114,7 +114,7 @@ export function removeSession(tx: Transaction, account_id: number, id: number): 
   return tx.run('delete from sessions where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** Returns the account whose it was. */
+/** Returns the account that it belonged to. */
 export async function removeSessionByHash(
   tx: Transaction,
   hashes: Hashes,
@@ -139,7 +139,7 @@ export function removeSessionsOfUser(
   ]);
 }
 
-/** Leaves the newest `maxSessions` sessions of a user. */
+/** Keeps only the newest `maxSessions` sessions of a user. */
 export function removeOldestSessions(
   tx: Transaction,
   account_id: number,

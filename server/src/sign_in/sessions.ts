@@ -1,4 +1,4 @@
-// Sessions: a signed-in browser holds one; how each begins, holds and ends.
+// Sessions: a signed-in browser has one; how they begin, stay valid and end.
 import { randomBytes } from 'node:crypto';
 import { bumpVersion, nextId } from '../changes/changes.ts';
 import type { Database, Reader, Transaction } from '../db/database.ts';
@@ -10,7 +10,7 @@ import { changeSignIn } from './store.ts';
 
 export { markSessionsSeen } from './session_store.ts';
 
-/** The person who is signed in, as of this request. */
+/** The signed-in person of a request. */
 export interface Person {
   account_id: number;
   account_name: string;
@@ -21,7 +21,7 @@ export interface Person {
   contract: { suspended: boolean; expiry: number };
 }
 
-/** A session that was just made; the token's text is shown only here. */
+/** A new session; the token's text is shown only here. */
 export interface NewSession {
   id: number;
   token: string;
@@ -35,8 +35,8 @@ const longest_browser = 200;
 const token_format = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * The person behind a session's token; undefined when it has ended or its user is inactive. It is looked
- * up anew for each request: a session that ends does so at once, on every process.
+ * The person of a session's token; undefined when it has ended or its user is inactive. It is
+ * looked up again for each request, so that a session ends at once, on every process.
  */
 export async function findPerson(
   db: Database,
@@ -62,7 +62,7 @@ function toPerson(row: store.PersonRow): Person {
   };
 }
 
-/** Whether a session still holds; a stream that stays open for long asks it again and again. */
+/** Whether a session is still valid; a stream that stays open for long checks it repeatedly. */
 export async function sessionStillHolds(
   db: Reader,
   { account_id, session_id }: Pick<Person, 'account_id' | 'session_id'>,
@@ -73,8 +73,8 @@ export async function sessionStillHolds(
 }
 
 /**
- * The person as of now: a body may have been long on its way, and session or flags may have ended since its head.
- * Errors: 401 when the session has.
+ * The person at this moment: a body may take long to arrive, and session or flags may have ended
+ * since its head. Errors: 401 when the session has ended.
  */
 export async function requirePerson(
   db: Reader,
@@ -91,7 +91,7 @@ export const sessionEnded = () =>
     code: 'session_ended',
   });
 
-/** Begins a session. The one that the browser held before ends. */
+/** Begins a session. The browser's earlier session ends. */
 export async function createSession(
   tx: Transaction,
   secrets: Secrets,
@@ -122,7 +122,7 @@ export async function createSession(
   return { id, token, lifetime_seconds: longest_seconds };
 }
 
-/** The session in use, as its person is told of it. */
+/** The current session, as its person sees it. */
 export async function describeSession(db: Reader, person: Person, now: number) {
   const row = await store.sessionFacts(db, person.account_id, person.session_id);
   if (!row) throw sessionEnded();
@@ -146,7 +146,7 @@ export async function describeSession(db: Reader, person: Person, now: number) {
   };
 }
 
-/** The sessions of a person that hold, the newest first. */
+/** The valid sessions of a person, newest first. */
 export function listSessions(db: Reader, person: Person, now: number) {
   return store.sessionsOfUser(db, person.account_id, person.user_id, now, now - idle_seconds);
 }
@@ -172,7 +172,7 @@ export async function endSession(
   await bumpVersion(tx, person.account_id, 'users');
 }
 
-/** Ends the sessions of a user, but for one; answers how many. */
+/** Ends the sessions of a user except one; returns how many. */
 export async function endSessions(
   tx: Transaction,
   { account_id, user_id }: { account_id: number; user_id: number },
@@ -183,7 +183,10 @@ export async function endSessions(
   return ended;
 }
 
-/** Removes sessions that are over, and those of users who are inactive: they would hold again with them. */
+/**
+ * Removes sessions that are over, and those of inactive users, which would become valid again with
+ * them.
+ */
 export function sweepSessions(tx: Transaction, maxSessions: number): Promise<number> {
   return store.sweepSessions(tx, tx.now, tx.now - idle_seconds, maxSessions);
 }

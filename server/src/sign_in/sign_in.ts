@@ -1,8 +1,9 @@
-// Signing in: people of an account with a browser, by password and second factor, by invitation, or by a link.
-//
-// A sign-in is a user's password hash and second factor; each success begins a session. Verbs here: sign in,
-// enter by link, accept an invitation, revoke sessions, reset a sign-in; those of a signed-in person are in
-// own_sign_in.ts, those of one session in sessions.ts. This file is the module's door: it exports them all.
+// Signing in: people of an account with a browser, by password and second factor, by invitation, or
+// by a link.
+// A sign-in is a user's password hash and second factor; each success begins a session. Functions
+// here: sign in, enter by link, accept an invitation, revoke sessions, reset a sign-in. Those of a
+// signed-in person are in own_sign_in.ts, those of one session in sessions.ts. This file is the
+// module's door: it exports them all.
 import { audit } from '../changes/audit.ts';
 import { bumpVersion } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
@@ -63,7 +64,7 @@ export {
 export { purgeAttempts } from './throttle.ts';
 
 /**
- * Signs in by password and, where there is one, second factor. Answers `totp` when only its code is
+ * Signs in by password and, if there is one, second factor. Returns `totp` when only its code is
  * missing. Errors: 401, 429, 503.
  */
 export async function signIn(
@@ -83,7 +84,7 @@ export async function signIn(
     if (!row || row.password !== tried.password) throw wrong();
     if (row.totp_sealed !== null) {
       if (given.code === undefined) {
-        // Wrong codes stay counted: knowing the password gives no more guesses.
+        // Wrong codes stay counted: knowing the password allows no extra guesses.
         await giveBackAttempt(tx, subjects.all);
         return 'totp';
       }
@@ -96,7 +97,10 @@ export async function signIn(
   });
 }
 
-/** A session that was just made; its browser is a known device from now on where the password was shown in it. */
+/**
+ * A new session. If the password was entered in this browser, the browser is a known device from
+ * now on.
+ */
 export interface SignedIn extends NewSession {
   device?: DeviceToken;
 }
@@ -133,9 +137,9 @@ export async function enterByLink(
 }
 
 /**
- * Sets the password of an invited user, who is signed in; other sessions of the user end. A second
- * factor must be shown where there is one. Errors: 401 for a code that does not hold, and a second factor that is
- * missing or wrong; 400 for a password that is not taken; 429, 503.
+ * Sets the password of an invited user and signs the user in; the user's other sessions end. A
+ * second factor must be shown if there is one. Errors: 401 for an invalid code, or a second factor
+ * that is missing or wrong; 400 for a password that is not accepted; 429, 503.
  */
 export async function acceptInvite(
   ctx: SignInContext,
@@ -173,14 +177,16 @@ const factorMissing = () =>
     field: 'second_factor_code',
   });
 
-/** Ends everything by which a user is in, or could come in without a password: sessions, invitations, links. */
+/** Ends everything that lets a user in without a password: sessions, invitations, links. */
 export async function revokeSessions(tx: Transaction, user: User): Promise<void> {
   const whose = { account_id: user.account_id, user_id: user.id };
   await store.removeCodesOf(tx, whose);
   await endSessions(tx, whose);
 }
 
-/** Takes everything that a user signs in with, open codes too, and ends the user's sessions. */
+/**
+ * Removes everything that a user signs in with, including open codes, and ends the user's sessions.
+ */
 export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
   const whose = { account_id: user.account_id, user_id: user.id };
   await store.changeSignIn(tx, whose, { password: null, totp_sealed: null, totp_pending: null });
@@ -196,7 +202,7 @@ export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
   });
 }
 
-/** Forgets all that a user signs in with, and that the user ever did. */
+/** Deletes everything that a user signs in with, and that the user ever signed in. */
 export async function forgetSignIn(tx: Transaction, user: User): Promise<void> {
   const whose = { account_id: user.account_id, user_id: user.id };
   await store.replaceRecoveryCodes(tx, whose, []);
@@ -232,7 +238,7 @@ const neverSignedIn: SignInFacts = {
   sessions: 0,
 };
 
-/** Answers how one of these users can sign in. */
+/** Returns a function that says how one of these users can sign in. */
 export async function signInFacts(db: Reader, users: readonly User[], now: number) {
   const keyOf = ({ account_id, id }: User): Key => [account_id, id];
   const find = await findByKeys<store.SignInFactsRow>(

@@ -4,7 +4,7 @@ import type { Reader, Row, Transaction } from '../db/database.ts';
 import { type Key, listOfKeys } from '../db/one_of.ts';
 import type { Hashes } from '../keys/secrets.ts';
 
-/** The password and second factor of an active user; nulls where there is none. */
+/** The password and second factor of an active user; null where there is none. */
 export interface SignInRow {
   account_id: number;
   account_name: string;
@@ -57,7 +57,7 @@ type Changes = Partial<
   }
 >;
 
-/** Forgets that a user ever signed in. */
+/** Deletes the record of a user's sign-ins. */
 export function removeSignIn(tx: Transaction, { account_id, user_id }: UserIds): Promise<number> {
   return tx.run('delete from sign_ins where account_id = $1 and user_id = $2', [
     account_id,
@@ -65,7 +65,7 @@ export function removeSignIn(tx: Transaction, { account_id, user_id }: UserIds):
   ]);
 }
 
-/** Writes some of these fields. */
+/** Changes some of these fields. */
 export async function changeSignIn(
   tx: Transaction,
   { account_id, user_id }: UserIds,
@@ -160,7 +160,7 @@ export interface CodeRow {
   expiry: number;
 }
 
-/** Stores a code in the place of the user's earlier one for this purpose. */
+/** Stores a code, replacing the user's earlier one for this purpose. */
 export function putCode(tx: Transaction, row: CodeRow): Promise<void> {
   return tx.insertMany(
     'sign_in_codes',
@@ -169,7 +169,7 @@ export function putCode(tx: Transaction, row: CodeRow): Promise<void> {
   );
 }
 
-/** The active user whom a code that holds is for. */
+/** The active user of a valid code. */
 export function codeByHash(db: Reader, hashes: Hashes, purpose: Purpose, now: number) {
   return db.one<SignInRow & { expiry: number }>(
     `select ${columns}, c.expiry ${people}
@@ -220,7 +220,7 @@ export function putAttempts(tx: Transaction, row: AttemptsRow): Promise<void> {
   );
 }
 
-/** One attempt less, and no wait after it. */
+/** One attempt less, without a wait after it. */
 export function takeAttempt(tx: Transaction, subject: string): Promise<number> {
   return tx.run(
     'update sign_in_attempts set failures = failures - 1, wait_until = 0 where subject = $1 and failures > 0',

@@ -1,4 +1,4 @@
-// Slows guessing down: attempts are counted in the database, before it is known whether they are right.
+// Slows guessing down: attempts are counted in the database before they are checked.
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Reader, Transaction } from '../db/database.ts';
@@ -6,7 +6,7 @@ import { tooManyRequests } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import * as store from './store.ts';
 
-/** A name or an address by which attempts are counted, with how many go without a wait. */
+/** A name or an address by which attempts are counted, and how many go without a wait. */
 export interface Subject {
   /** A keyed hash: people sometimes type a password where a name belongs. */
   key: string;
@@ -16,7 +16,10 @@ export interface Subject {
 const longest_wait_seconds = 900;
 const forgotten_seconds = 86_400;
 
-/** The user who is to be signed in. Unknown names count like known ones; a browser that is known as the user's by itself. */
+/**
+ * The user to sign in as. Unknown names count like known ones; a browser that is known as the
+ * user's counts separately.
+ */
 export function nameSubject(
   secrets: Secrets,
   account: string,
@@ -27,7 +30,10 @@ export function nameSubject(
   return { key: secrets.hashToken(`attempts on ${JSON.stringify(names)}`), free: 5 };
 }
 
-/** The place of a visitor; an office behind one address has more tries, and a site of many IPv6 networks more still. */
+/**
+ * The place of a visitor. An office behind one address has more tries, and a site with many IPv6
+ * networks even more.
+ */
 export function addressSubjects(secrets: Secrets, address: string): Subject[] {
   const subject = (from: string, free: number) => ({
     key: secrets.hashToken(`attempts from ${from}`),
@@ -39,7 +45,10 @@ export function addressSubjects(secrets: Secrets, address: string): Subject[] {
   return subjects;
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address: its holder has all of these addresses. */
+/**
+ * An IPv4 address, or the /64 of an IPv6 address, all of whose addresses usually belong to one
+ * holder.
+ */
 export function addressPrefix(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*/, ''));
   if (canonical === undefined || !canonical.includes(':')) return canonical ?? address;
@@ -65,7 +74,7 @@ export async function rejectIfThrottled(
     db,
     subjects.map(({ key }) => key),
   );
-  // A wait beyond the longest was set by a clock that was ahead, and would last as long as it was.
+  // A wait beyond the longest was set by a clock that was ahead, and would last as long as that.
   const waits = rows.map((row) => row.wait_until - now);
   const wait = Math.max(0, ...waits.filter((seconds) => seconds <= longest_wait_seconds));
   if (wait > 0) {
@@ -79,8 +88,8 @@ export async function rejectIfThrottled(
 }
 
 /**
- * Counts an attempt as failed. To be committed before it is tried: of many at once, no more get through
- * than one after another would. Errors: 429.
+ * Counts an attempt as failed. Commit it before the attempt is checked: then attempts in parallel
+ * get no further than attempts one after another. Errors: 429.
  */
 export async function countAttempt(tx: Transaction, subjects: readonly Subject[]): Promise<void> {
   const rows = await rejectIfThrottled(tx, subjects, tx.now);
@@ -95,7 +104,7 @@ export async function countAttempt(tx: Transaction, subjects: readonly Subject[]
   }
 }
 
-/** Takes back one attempt that turned out to be no guess; those before it stay counted. */
+/** Takes back one attempt that was not a guess; earlier ones stay counted. */
 export async function giveBackAttempt(
   tx: Transaction,
   subjects: readonly Subject[],
@@ -103,12 +112,12 @@ export async function giveBackAttempt(
   for (const { key } of subjects) await store.takeAttempt(tx, key);
 }
 
-/** Forgets all attempts on somebody who has signed in. */
+/** Removes all attempts on a user who has signed in. */
 export async function clearAttempts(tx: Transaction, subject: Subject): Promise<void> {
   await store.removeAttempts(tx, subject.key);
 }
 
-/** Removes counts that are forgotten: they make no attempt wait. */
+/** Removes counts that are too old to make an attempt wait. */
 export function purgeAttempts(tx: Transaction, maxAttempts: number): Promise<number> {
   return store.purgeAttempts(tx, tx.now - forgotten_seconds, maxAttempts);
 }

@@ -1,4 +1,5 @@
-// The TLS certificate: read, checked, taken anew when its files change, and told of. With ACME a renewal keeps the files.
+// The TLS certificate: read, checked, reloaded when its files change, and reported on. With ACME, a
+// renewal updates the files.
 
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +22,7 @@ export interface TlsFiles {
   key_file: string;
 }
 
-/** Both as PEM, the chain behind the certificate. */
+/** Both as PEM; the chain follows the certificate. */
 export interface Certificate {
   cert: Buffer;
   key: Buffer;
@@ -36,15 +37,15 @@ export interface TlsOptions extends Certificate {
 }
 
 export interface CertificateStatus {
-  /** `self_signed`: that of ACME is not there yet. */
+  /** `self_signed`: used until the first certificate by ACME arrives. */
   source: 'file' | 'acme' | 'self_signed';
   names: string[];
   /** Epoch seconds. */
   not_after: number;
   last_error: string | null;
-  /** Of ACME. */
+  /** The error code of ACME. */
   last_error_code: AcmeCode | null;
-  /** When the certificate authority is asked next, in epoch seconds. */
+  /** When the certificate authority is contacted next, in epoch seconds. */
   next_try: number | null;
 }
 
@@ -59,11 +60,14 @@ export class ServedCertificate {
   #current: Certificate;
   #servers: Server[] = [];
   #timer: NodeJS.Timeout | undefined;
-  /** The files, as they were looked at last. */
+  /** The state of the files at the last look. */
   #looked = '';
   #fault: string | undefined;
 
-  /** Undefined: there is no TLS. Errors: one sentence when the files cannot be read or do not belong together. */
+  /**
+   * Undefined: there is no TLS. Errors: one sentence when the files cannot be read or do not belong
+   * together.
+   */
   static open(config: Config, clock: Clock, log: Logger): ServedCertificate | undefined {
     return config.tls && new ServedCertificate(config.tls, config, clock, log);
   }
@@ -89,7 +93,7 @@ export class ServedCertificate {
     this.#current = readCertificate(files);
   }
 
-  /** A new listener is made with these. */
+  /** The options for a new listener. */
   get options(): TlsOptions {
     const answers = this.#answers;
     if (!answers) return this.#current;
@@ -101,7 +105,10 @@ export class ServedCertificate {
     };
   }
 
-  /** From now on these listeners, which are open, are given each new certificate; connections go on. Then ACME begins. */
+  /**
+   * From now on these open listeners get each new certificate; connections continue. Then ACME
+   * begins.
+   */
   showOn(servers: Server[]): void {
     this.#servers = servers;
     this.#timer = setInterval(
@@ -112,7 +119,9 @@ export class ServedCertificate {
     this.#renewal?.start();
   }
 
-  /** The one in use, unless it signs itself, which tells a device nothing. */
+  /**
+   * The certificate in use; undefined while it is self-signed, which proves nothing to a device.
+   */
   get issued(): Certificate | undefined {
     const { is_self_signed } = readFacts(this.#current.cert.toString());
     return is_self_signed ? undefined : this.#current;
@@ -136,7 +145,10 @@ export class ServedCertificate {
     await this.#renewal?.stop();
   }
 
-  /** A certificate that cannot be used, or not now, is reported, and the old one stays. The first look reads. */
+  /**
+   * A certificate that cannot be used, or not yet, is reported, and the old one stays. The first
+   * look reads the files.
+   */
   #look(): void {
     const state = [this.#files.cert_file, this.#files.key_file].map(stateOf).join(' ');
     if (state === this.#looked) return;
@@ -162,7 +174,7 @@ export class ServedCertificate {
     const now = this.#clock.now();
     const isTimely = ({ cert }: Certificate) => {
       const { not_before, not_after } = readFacts(cert.toString());
-      // A clock that is a little behind is no reason.
+      // A clock that is slightly off is no reason to reject it.
       return now + clock_seconds >= not_before && now < not_after;
     };
     if (isTimely(certificate) || !isTimely(this.#current)) return;
@@ -172,7 +184,7 @@ export class ServedCertificate {
   }
 }
 
-/** A folder, and files in it, that are this user's alone. */
+/** A folder, and files in it, that only this user can read. */
 function privateFolder(path: string): Folder {
   makeFolderDurably(path);
   return {
@@ -206,7 +218,7 @@ function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
   return read;
 }
 
-/** Another one whenever a file may have been written or replaced. */
+/** Changes whenever a file may have been written or replaced. */
 function stateOf(path: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(path);

@@ -1,18 +1,19 @@
-// Rolls hours of usage that are old up into days, and ends days that are older, a slice at a time beside the traffic.
+// Rolls old hours of usage up into days, and deletes days that are older, in slices while requests
+// are served.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
 import { hourOf, periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
 const daySeconds = 86_400;
-/** As many rows as one transaction moves or removes. */
+/** How many rows one transaction moves or removes. */
 const slice = 500;
 const system: Actor = { kind: 'system', name: 'usage', address: '', request_id: '' };
 
 type Usage = Reader & Pick<Database, 'write'>;
 
 interface Retention {
-  /** How long hours are kept, and then days, both since their traffic; 0: for ever. */
+  /** How long hours are kept, and days, both counted from their traffic; 0: forever. */
   usage_hours_kept_seconds: number;
   usage_days_kept_seconds: number;
 }
@@ -23,8 +24,9 @@ function dayOf(seconds: number): number {
 }
 
 /**
- * Where the day begins that a bucket is rolled up into: at midnight UTC, or with the billing period that begins within
- * that day, so that days add up to periods as hours do. The first period takes the hour that it starts in.
+ * Start of the day that a bucket is rolled up into: midnight UTC, or the start of a billing period
+ * within that day, so that days add up to periods as hours do. The first period includes the hour
+ * that it starts in.
  */
 function dayOfBucket(contractStart: number, hour: number): number {
   const { start } = periodAt(contractStart, hour);
@@ -33,23 +35,23 @@ function dayOfBucket(contractStart: number, hour: number): number {
 }
 
 /**
- * Each row leaves the hours and enters the days in one transaction, so the sums are the same at every moment. Rows that a
- * late report adds to hours rolled up before follow at the next look. It can be ended anywhere, and of several
- * processes that look each row is moved by one.
+ * Each row leaves the hours and enters the days in one transaction, so the sums are the same at
+ * every moment. Rows that a late report adds to hours already rolled up follow at the next look. It
+ * can be stopped anywhere, and if several processes look, each row is moved by one of them.
  */
 export class UsageRollUp {
   readonly #db: Usage;
   readonly #retention: Retention;
   readonly #startOf: (account_id: number) => Promise<number>;
 
-  /** `startOf` tells where the billing periods of an account begin, in epoch seconds. */
+  /** `startOf` returns when the billing periods of an account begin, in epoch seconds. */
   constructor(db: Usage, retention: Retention, startOf: (account_id: number) => Promise<number>) {
     this.#db = db;
     this.#retention = retention;
     this.#startOf = startOf;
   }
 
-  /** Rolls up and removes what is too old at `now`; returns how many rows that were. */
+  /** Rolls up and removes rows that are too old at `now`; returns how many. */
   async look(now: number, stopped = () => false): Promise<number> {
     const { usage_hours_kept_seconds: hours, usage_days_kept_seconds: days } = this.#retention;
     let all = 0;
@@ -74,7 +76,7 @@ export class UsageRollUp {
     return all;
   }
 
-  /** The accounts that have rows of before a time, one after another. */
+  /** The accounts with rows from before this time, one after another. */
   async *#withOlder(
     table: 'usage_hours' | 'usage_days',
     before: number,
@@ -98,7 +100,7 @@ export class UsageRollUp {
   }
 }
 
-/** Moves a slice of an account's oldest hours; returns how many rows it took. */
+/** Moves a slice of an account's oldest hours; returns how many rows it moved. */
 async function rollUp(tx: Transaction, account_id: number, start: number, before: number) {
   const buckets = await store.takeOldest(tx, account_id, before, slice);
   const days = new Map<string, store.UsageBucket>();

@@ -1,4 +1,5 @@
-// The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums kept beside them.
+// The SQL of usage: hourly buckets, the days that old ones are rolled up into, and the sums stored
+// next to them.
 import type { Reader, Row, Transaction, Value } from '../db/database.ts';
 import { idCondition, type Key, listOfKeys } from '../db/one_of.ts';
 
@@ -6,7 +7,7 @@ export interface UsageBucket {
   account_id: number;
   server_id: number;
   user_id: number;
-  /** Start of the hour, epoch seconds; or of the billing period, where that begins within the hour. */
+  /** Start of the hour, epoch seconds; or of the billing period, if that begins within the hour. */
   hour: number;
   /** Bytes from the client. */
   up: number;
@@ -16,12 +17,15 @@ export interface UsageBucket {
 
 const largest = Number.MAX_SAFE_INTEGER;
 
-/** Bytes never exceed what JSON can tell exactly. */
+/** Bytes never exceed what JSON holds exactly. */
 export function safeBytes(bytes: number): number {
   return Math.min(Math.round(bytes), largest);
 }
 
-/** Adds rows to those with the same key. Counters stop at 2^53-1: past it a number could not be told exactly in JSON. */
+/**
+ * Adds to existing rows with the same key. Counters stop at 2^53-1: JSON does not hold larger
+ * numbers exactly.
+ */
 function addRows(
   tx: Transaction,
   table: string,
@@ -47,7 +51,7 @@ export function addDays(tx: Transaction, rows: UsageBucket[]): Promise<void> {
   return addRows(tx, 'usage_days', 'account_id, day, server_id, user_id', ['up', 'down'], days);
 }
 
-/** Takes the oldest buckets of an account before an hour, so many, out of the table. */
+/** Removes and returns the oldest buckets of an account before an hour, at most `maxBuckets`. */
 export async function takeOldest(
   tx: Transaction,
   account_id: number,
@@ -68,10 +72,10 @@ export async function takeOldest(
   return rows;
 }
 
-/** The tables whose rows go by age, and the column that tells it. */
+/** The tables whose rows are removed by age, and the column with their time. */
 const aged = { usage_server_hours: 'hour', usage_days: 'day' } as const;
 
-/** Removes the oldest rows of an account, so many; returns how many it removed. */
+/** Removes the oldest rows of an account, at most `maxRows`; returns how many. */
 export function removeOldest(
   tx: Transaction,
   table: keyof typeof aged,
@@ -115,7 +119,7 @@ export function addPeriods(
   return addRows(tx, 'usage_periods', 'account_id, period_start, server_id', ['bytes'], rows);
 }
 
-/** Bytes of one billing period by server: of these, or of all. */
+/** Bytes of one billing period by server: of these servers, or of all. */
 export function periodByServer(
   db: Reader,
   account_id: number,
@@ -135,7 +139,7 @@ export interface PeriodTotal {
   bytes: number;
 }
 
-/** Bytes of each of these accounts in the billing period that begins then. */
+/** Bytes of each of these accounts in the billing period that begins at the given time. */
 export function periodTotals(db: Reader, periods: readonly Key[]) {
   const { list, values } = listOfKeys(periods);
   return db.all<PeriodTotal>(
@@ -145,7 +149,10 @@ export function periodTotals(db: Reader, periods: readonly Key[]) {
   );
 }
 
-/** Bytes by server, of these or of all, in the hours from `first_hour` on. Sums are doubles: exact to 2^53, and they cannot overflow. */
+/**
+ * Bytes by server, of these or of all, in the hours from `first_hour` on. Sums are doubles: exact
+ * up to 2^53, and they cannot overflow.
+ */
 export function hoursByServer(
   db: Reader,
   account_id: number,
@@ -153,7 +160,8 @@ export function hoursByServer(
   server_ids?: readonly number[],
 ) {
   const { sql, ids } = idCondition('server_id', server_ids, 3);
-  // The bounds and the sum lead SQLite to the index by server: it would walk over the hours of all servers.
+  // The bounds and the sum make SQLite use the index by server: it would scan the hours of all
+  // servers.
   const isAfter = server_ids
     ? `hour + 0 >= $2 and server_id between $${3 + ids.length} and $${4 + ids.length}`
     : 'hour >= $2';
@@ -172,7 +180,10 @@ export async function hasUsage(db: Reader, account_id: number): Promise<boolean>
   );
 }
 
-/** True when this batch is above all of its journal before: the row is what makes sending it again harmless. */
+/**
+ * True when this batch is newer than all earlier ones of its journal: this row makes it harmless to
+ * send a batch again.
+ */
 export async function claimBatch(
   tx: Transaction,
   node_id: number,
@@ -191,13 +202,13 @@ export async function claimBatch(
 
 export type UsageBy = 'hour' | 'day' | 'server' | 'user';
 
-/** Only this server's or user's, by the name that a report shows for it. */
+/** Only this server's or user's usage, by the name that a report shows. */
 export interface UsageFilter {
   server?: string | undefined;
   user?: string | undefined;
 }
 
-/** Names as reports show them: a server may have been removed since; no name starts with "#". */
+/** Names as reports show them. A server may have been removed since; no name starts with "#". */
 const names = {
   server: "coalesce(s.name, '#' || u.server_id)",
   user: "coalesce(n.name, '#' || u.user_id)",
@@ -222,12 +233,15 @@ export interface UsageSum {
   down: number;
 }
 
-/** Where a bucket lies among those of its account. */
+/** The position of a bucket among those of its account. */
 type Place = Pick<UsageBucket, 'hour' | 'server_id' | 'user_id'>;
 
-/** As many buckets as are summed in one turn of the event loop. */
+/** How many buckets are summed in one turn of the event loop. */
 const bucketsOfSlice = 2000;
-/** An account's hours, and its days as the hours in which they begin, behind one place and before or up to another. */
+/**
+ * An account's hours, and its days counted as the hour in which they begin, after one place and
+ * before or up to another.
+ */
 const bucketsBetween = (end: '<' | '<=') => {
   const between = (start: string) =>
     `account_id = $1 and (${start}, server_id, user_id) > ($2, $3, $4)
@@ -237,7 +251,10 @@ const bucketsBetween = (end: '<' | '<=') => {
 };
 const atStartOf = (hour: number): Place => ({ hour, server_id: -1, user_id: -1 });
 
-/** Sums of an account's buckets, rolled up or not, with from <= hour < to, for so many buckets after one another. */
+/**
+ * Sums of an account's buckets, rolled up or not, with from <= hour < to, a slice of buckets at a
+ * time.
+ */
 export async function* sumSlices(
   db: Reader,
   account_id: number,
@@ -261,7 +278,7 @@ export async function* sumSlices(
 
 const placed = ({ hour, server_id, user_id }: Place) => [hour, server_id, user_id];
 
-/** Of the buckets behind one place, up to another. */
+/** Sums of the buckets after one place, up to another. */
 function sumBetween(
   db: Reader,
   account_id: number,

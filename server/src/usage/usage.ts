@@ -1,4 +1,5 @@
-// Usage: bytes by contract, server, user and hour, later by day, as the nodes report them, with their sums by billing period.
+// Usage: bytes by contract, server, user and hour, later by day, as the nodes report them, with
+// sums by billing period.
 import type { Reader, Transaction } from '../db/database.ts';
 import { findByKeys, type Key } from '../db/one_of.ts';
 import { hourOf, periodAt } from '../values/periods.ts';
@@ -23,10 +24,10 @@ function sumBy<T extends { bytes: number }>(rows: T[], keyOf: (row: T) => string
 }
 
 /**
- * Adds measured traffic to the buckets and their sums. `contractStart` tells where an account's
- * billing periods begin; traffic before that counts in the first one. `hour` of a bucket may be any time
- * in that hour. A period may begin within an hour: that hour has a bucket for each of its two periods, so
- * that buckets and periods add up to the same.
+ * Adds measured traffic to the buckets and their sums. `contractStart` returns when an account's
+ * billing periods begin; earlier traffic counts in the first one. `hour` of a bucket may be any
+ * time in that hour. A period may begin within an hour: that hour has a bucket for each of its two
+ * periods, so that buckets and periods add up to the same.
  */
 export async function recordUsage(
   tx: Transaction,
@@ -73,7 +74,10 @@ export async function recordUsage(
   );
 }
 
-/** Bytes of the billing period that starts at `period_start`: in all, and by server; of these servers, or of all. */
+/**
+ * Bytes of the billing period that starts at `period_start`: in total, and by server; of these
+ * servers, or of all.
+ */
 export async function periodUsage(
   db: Reader,
   account_id: number,
@@ -87,7 +91,10 @@ export async function periodUsage(
   };
 }
 
-/** Answers how many bytes one of these accounts used in the billing period that begins then. */
+/**
+ * Returns a function that gives the bytes of one of these accounts in the billing period that
+ * begins then.
+ */
 export async function periodTotals(db: Reader, periods: readonly Key[]) {
   const find = await findByKeys<store.PeriodTotal>(
     periods,
@@ -100,7 +107,7 @@ export async function periodTotals(db: Reader, periods: readonly Key[]) {
 /** The first hour of the last 720 whole ones. */
 export const firstHour = (now: number) => hourOf(now) - window_hours * 3600;
 
-/** Bytes by server, of these or of all, in the last 720 whole hours and the running one. */
+/** Bytes by server, of these or of all, in the last 720 whole hours and the current one. */
 export async function last30Days(
   db: Reader,
   account_id: number,

@@ -43,7 +43,7 @@ interface UserSlice extends Ids {
   users: UserRow[];
 }
 
-/** The users of an account by id, inactive ones too, a slice at a time. */
+/** The users of an account by id, including inactive ones, a slice at a time. */
 export async function* userSlices(
   db: Reader,
   account_id: number,
@@ -68,7 +68,7 @@ export function listActiveUsers(db: Reader, account_id: number): Promise<UserRow
   ]);
 }
 
-/** Whether the account has an active admin besides. */
+/** Whether the account has another active admin. */
 export async function hasOtherAdmin(db: Reader, { account_id, id }: UserRow): Promise<boolean> {
   const other = await db.one(
     'select id from users where account_id = $1 and active = 1 and admin = 1 and id <> $2 limit 1',
@@ -113,7 +113,7 @@ export async function changeName(tx: Transaction, row: UserRow, name: string): P
   return renamed.length > 0;
 }
 
-/** A statement takes no more values than this. */
+/** The maximum number of values in a statement. */
 const maxValues = 1000;
 
 export interface UserNamed {
@@ -121,7 +121,7 @@ export interface UserNamed {
   user_id: number;
 }
 
-/** Those of the users that exist; each is named once. */
+/** The users among these that exist, each once. */
 export async function existingUsers(db: Reader, named: UserNamed[]): Promise<UserNamed[]> {
   const existing: UserNamed[] = [];
   const maxUsers = maxValues / 2;

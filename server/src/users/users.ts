@@ -1,8 +1,8 @@
 // Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
-//
-// A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never deleted, only
-// made inactive, or erased: then a pseudonym stands for the name. Verbs: list, find, require, create, change, raise
-// token_version (ends all proxy tokens of before), disable and rename (to erase), create proxy token.
+// A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never
+// deleted, only made inactive, or erased: then a pseudonym replaces the name. Verbs: list, find,
+// require, create, change, raise token_version (ends all earlier proxy tokens), disable and rename
+// (to erase), create proxy token.
 import type { Account } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { above, nextId, recordChange } from '../changes/changes.ts';
@@ -42,7 +42,7 @@ export interface UserChanges {
   flags?: Partial<Flags> | undefined;
 }
 
-/** True for a user whose connections the proxy network takes. */
+/** True for a user whose connections the proxy network accepts. */
 export function isProxyUser(user: Pick<store.UserRow, 'active' | 'proxy'>): boolean {
   return user.active === 1 && user.proxy === 1;
 }
@@ -58,7 +58,7 @@ export async function requireUserNamed(
   return user;
 }
 
-/** The users with these ids, in their order. Errors: 404 naming the first that is not there. */
+/** The users with these ids, in their order. Errors: 404 naming the first that does not exist. */
 export async function requireUsers(
   db: Reader,
   account_id: number,
@@ -85,7 +85,7 @@ export async function createUser(
   maxUsers = Number.POSITIVE_INFINITY,
 ): Promise<store.UserRow> {
   const id = await nextId(tx, account.id, 'users');
-  // Ids begin at 1: up to `maxUsers` there is nothing to count.
+  // Ids begin at 1, so up to `maxUsers` there is nothing to count.
   if (id > maxUsers && (await store.countUsers(tx, account.id)) >= maxUsers) {
     throw conflict(`an account may have ${maxUsers} users, inactive ones included.`, {
       code: 'list_full',
@@ -121,15 +121,15 @@ export async function createUser(
 
 const isActiveAdmin = ({ active, admin }: store.UserRow) => active === 1 && admin === 1;
 
-/** Whether the changes make an active admin of a user who is none. */
+/** Whether the changes turn a user into an active admin. */
 export function makeAdmin(changes: UserChanges, user: store.UserRow): boolean {
   const { active = user.active === 1, flags } = changes;
   return !isActiveAdmin(user) && active && (flags?.admin ?? user.admin === 1);
 }
 
 /**
- * For a change by an admin of the account. Errors: 409 when no active user with the admin flag would be
- * left: only the operator could help then.
+ * For a change by an admin of the account. Errors: 409 when no active user with the admin flag
+ * would be left: only the operator could help then.
  */
 export async function requireOtherAdmin(
   db: Reader,
@@ -147,8 +147,8 @@ export async function requireOtherAdmin(
 }
 
 /**
- * Changes a user; users are never deleted, only made inactive. `revokeSessions` then ends the user's ways
- * into the console, which this module does not know.
+ * Changes a user; users are never deleted, only made inactive. `revokeSessions` then ends the
+ * user's access to the console, which this module does not know.
  */
 export async function changeUser(
   tx: Transaction,
@@ -179,12 +179,14 @@ export async function changeUser(
   return after;
 }
 
-/** Raises token_version: every proxy access token of the user made before stops working. It only rises. */
+/**
+ * Raises token_version: every earlier proxy access token of the user stops working. It only rises.
+ */
 export async function raiseTokenVersion(
   tx: Transaction,
   user: store.UserRow,
 ): Promise<store.UserRow> {
-  // Tokens of a version that was raised to in a lost history are still about.
+  // Tokens of a version that was given in a lost history may still exist.
   const after = { ...user, token_version: await above(tx, user.token_version) };
   await store.update(tx, after);
   await userChanged(tx, after);
@@ -198,10 +200,16 @@ export async function raiseTokenVersion(
   return after;
 }
 
-/** The name of an erased user: it tells the record, which usage names as well, and nothing of the person. */
+/**
+ * The name of an erased user: it identifies the record, which usage names as well, and reveals
+ * nothing about the person.
+ */
 export const pseudonymOf = ({ id }: Pick<store.UserRow, 'id'>) => `erased-${id}`;
 
-/** Ends the access of a user who is to be erased, for good: flags and tokens too. Harmless when it is repeated. */
+/**
+ * Permanently ends the access of a user who will be erased: flags and tokens too. Repeating it is
+ * harmless.
+ */
 export async function disableUser(
   tx: Transaction,
   user: store.UserRow,
@@ -214,7 +222,7 @@ export async function disableUser(
   await raiseTokenVersion(tx, await changeUser(tx, user, changes, revokeSessions));
 }
 
-/** Puts the pseudonym in place of a user's names. Errors: 409 when another user has it. */
+/** Replaces a user's names with the pseudonym. Errors: 409 when another user has it. */
 export async function renameErased(tx: Transaction, user: store.UserRow): Promise<void> {
   if (!(await store.changeName(tx, user, pseudonymOf(user)))) throw pseudonymTaken(user);
   await userChanged(tx, user);
@@ -232,7 +240,7 @@ function userChanged(tx: Transaction, { account_id, id }: store.UserRow): Promis
   return recordChange(tx, { kind: 'user', account_id, record_id: id });
 }
 
-/** A proxy access token, and whose it is until when. */
+/** A proxy access token, its user, and its expiry. */
 export interface ProxyToken {
   token: string;
   user: string;
@@ -240,9 +248,9 @@ export interface ProxyToken {
 }
 
 /**
- * Makes a proxy access token. `wanted` is a user id, a name, or failing that an id in digits;
- * `lifetime_seconds` the contract's default when undefined.
- * Errors: 409 for a user who is unknown, inactive or without the proxy flag.
+ * Creates a proxy access token. `wanted` is a user id, a name, or failing that an id in digits;
+ * `lifetime_seconds` is the contract's default when undefined. Errors: 409 for a user who is
+ * unknown, inactive or without the proxy flag.
  */
 export async function createProxyToken(
   tx: Transaction,
@@ -267,7 +275,10 @@ export async function createProxyToken(
   return { token, user: user.name, expiry };
 }
 
-/** The claims of a token that a user could present now; whether they open anything is for a node to say. Errors: 409 for one who is unknown. */
+/**
+ * The claims of a token that a user could present now; whether they allow anything is for a node to
+ * decide. Errors: 409 for an unknown user.
+ */
 export async function claimsOfUser(tx: Transaction, account_id: number, name: string) {
   const user = await store.findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);
@@ -276,7 +287,10 @@ export async function claimsOfUser(tx: Transaction, account_id: number, name: st
   return { kid: await keyToSign(tx, expiry), account: account_id, user: id, token_version, expiry };
 }
 
-/** A user who may connect. `wanted` as for `createProxyToken`. Errors: 409 for one who is unknown, inactive or without the proxy flag. */
+/**
+ * A user who may connect. `wanted` as for `createProxyToken`. Errors: 409 for a user who is
+ * unknown, inactive or without the proxy flag.
+ */
 export async function requireUserOfProxies(
   db: Reader,
   account_id: number,

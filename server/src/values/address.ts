@@ -1,4 +1,4 @@
-// IP addresses as clients write them: one canonical spelling each, and which of them are acceptable.
+// IP addresses as clients write them: one canonical spelling each, and which of them are accepted.
 import ipaddr from 'ipaddr.js';
 import {
   type Address,
@@ -53,7 +53,10 @@ function isPublic(ip: string): boolean {
   return !(address instanceof ipaddr.IPv6) || (address.parts[0] ?? 0) >> 13 === 1;
 }
 
-/** Whether the address, in any spelling, lies in one of the networks; what is no address does not. */
+/**
+ * Whether the address, in any spelling, is in one of the networks; false for a text that is not an
+ * address.
+ */
 export function addressInNetworks(ip: string, networks: Network[]): boolean {
   if (networks.length === 0) return false;
   const canonical = canonicalAddress(ip);
@@ -61,10 +64,13 @@ export function addressInNetworks(ip: string, networks: Network[]): boolean {
   return isInside(ipaddr.parse(canonical), networks);
 }
 
-/** The shortest prefixes that addresses may be looked for by. */
+/** The shortest prefixes that a search for addresses may use. */
 const shortest = { ipv4: 8, ipv6: 16 };
 
-/** A network that records are looked for by, or one address, in any spelling. Errors: 400 naming the field. */
+/**
+ * A network to search for records by, or one address, in any spelling. Errors: 400 naming the
+ * field.
+ */
 export function networkIn(field: string, text: string): Network {
   const canonical = canonicalAddress(text);
   if (canonical === undefined && !text.includes('/')) {

@@ -1,11 +1,11 @@
-// The names of countries, for those who search by them.
+// The names of countries, for searches.
 
 const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
 
-/** The lower-case names of all codes, made when they are first asked for. */
+/** The lower-case names of all codes, built on first use. */
 let countryNames: Array<[code: string, name: string]> | undefined;
 
-/** The ISO 3166-1 codes of the countries whose English name holds the text. */
+/** The ISO 3166-1 codes of the countries whose English name contains the text. */
 export function countriesNamed(text: string): string[] {
   countryNames ??= allNames();
   const wanted = text.toLowerCase();

@@ -1,4 +1,4 @@
-// When entries and tokens may end: soon enough, and not in milliseconds.
+// When entries and tokens may expire: within ten years, and not in milliseconds.
 import { invalidField } from '../errors.ts';
 
 const longest_seconds = 10 * 365.25 * 86_400;
@@ -20,7 +20,7 @@ export function checkExpiry(expiry: number, now: number, field = 'expiry'): void
   );
 }
 
-/** The same of many entries at once. Errors: 400 naming `entries.N.expiry`. */
+/** The same for many entries at once. Errors: 400 naming `entries.N.expiry`. */
 export function checkExpiries(changes: ReadonlyArray<{ expiry: number }>, now: number): void {
   for (const [at, { expiry }] of changes.entries())
     checkExpiry(expiry, now, `entries.${at}.expiry`);

@@ -1,10 +1,11 @@
-// Geo-IP databases, MMDB files that the operator names: read, checked, asked, and read again when they change.
+// Geo-IP databases, MMDB files that the operator names: read, checked, searched, and read again
+// when they change.
 import { readFile, stat } from 'node:fs/promises';
 import type { Reader, Response } from 'maxmind';
 import type { Logger } from 'pino';
 import { SettingsFault } from '../../../kit/src/settings.ts';
 
-/** A file of a provider; a provider may have several, say one for each IP version. */
+/** A file of a provider; a provider may have several, such as one for each IP version. */
 export interface GeoipSource {
   provider: string;
   file: string;
@@ -15,24 +16,24 @@ export interface Place {
   longitude: number;
 }
 
-/** The place of an address, as a provider's record tells it. */
+/** The place of an address, according to a provider's record. */
 export interface GeoipRecord {
   /** ISO 3166-1 alpha-2, upper case. */
   country: string;
-  /** Undefined when the record tells no more than the country. */
+  /** Undefined when the record has only the country. */
   place: Place | undefined;
 }
 
-/** Within so many kilometres a place counts as the right one. */
+/** A place within this distance counts as the right one. */
 export const near_km = 250;
 
 /** The state of a file, for the operator. */
 export interface GeoipFile extends GeoipSource {
-  /** As the file calls itself, such as GeoLite2-City. */
+  /** The type that the file states, such as GeoLite2-City. */
   type: string;
   /** When its maker built it, epoch seconds. */
   built_at: number;
-  /** Why what is in the file now is not used, or not whole; null when all is well. */
+  /** Why the file's current content is not used, or not completely; null when all is well. */
   fault: string | null;
 }
 
@@ -41,12 +42,12 @@ type Fields = Record<string, unknown>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
-/** Codes that stand for no country, or for one that is not known. */
+/** Codes that stand for no country, or an unknown one. */
 const nowhere = ['XX', 'ZZ'];
 
 /**
- * Reads a record by its shape: nested as in GeoLite2 (`country.iso_code`, `location.latitude`), or flat
- * (`country_code` or `country`, `latitude` or `lat`). Undefined when it names no country.
+ * Reads a record by its structure: nested as in GeoLite2 (`country.iso_code`, `location.latitude`),
+ * or flat (`country_code` or `country`, `latitude` or `lat`). Undefined when it names no country.
  */
 export function readRecord(record: unknown): GeoipRecord | undefined {
   if (!isFields(record)) return undefined;
@@ -62,7 +63,8 @@ function placeOf(record: Fields): Place | undefined {
   const latitude = degrees(at.latitude ?? at.lat, 90);
   const longitude = degrees(at.longitude ?? at.lng, 180);
   if (latitude === undefined || longitude === undefined) return undefined;
-  // The middle of a country, with its size as the radius, or no city where others have one.
+  // The middle of a country, with the country's size as the radius, or no city where others have
+  // one.
   if (typeof at.accuracy_radius === 'number' && at.accuracy_radius > near_km) return undefined;
   if (record.city === '') return undefined;
   return { latitude, longitude };
@@ -80,10 +82,11 @@ const separator_bytes = 16;
 
 /**
  * A reader of these bytes. Errors: an Error that says what is wrong with them. A file that is half
- * written or half overwritten is recognised: the metadata at its end must fit the search tree at its start.
+ * written or half overwritten is detected: the metadata at its end must fit the search tree at its
+ * start.
  */
 async function readMmdb(bytes: Buffer): Promise<Mmdb> {
-  // Loaded where there are such files.
+  // Loaded only if there are such files.
   const { Reader } = await import('maxmind');
   if (bytes.subarray(0, 2).equals(gzipMark)) throw new Error('is compressed; unpack it first');
   const end = bytes.lastIndexOf(metadataMark);
@@ -111,7 +114,9 @@ async function readMmdb(bytes: Buffer): Promise<Mmdb> {
   return reader;
 }
 
-/** Addresses from all over, so that damage and files of another kind show at once. */
+/**
+ * Addresses from all over the address space, so that damage and files of another kind show at once.
+ */
 function* probes(ipVersion: number): Generator<string> {
   for (let part = 1; part < 224; part++) {
     yield `${part}.${part}.1.1`;
@@ -123,7 +128,10 @@ class GeoipDatabase {
   readonly source: GeoipSource;
   fault: string | null = null;
   #reader: Mmdb | undefined;
-  /** The signature of what is in use or was rejected, and the one that the last look found. */
+  /**
+   * The signature of the version that is in use or was rejected, and the one that the last look
+   * found.
+   */
   #evaluated = '';
   #seen = '';
 
@@ -132,9 +140,9 @@ class GeoipDatabase {
   }
 
   /**
-   * Takes the file if it has changed; returns whether it did. A file that is being written waits until two
-   * looks in a row find the same, unless `at_once`. When it is not usable, `fault` says why, and the last
-   * good one stays.
+   * Loads the file if it has changed; returns whether it did. A file that is being written waits
+   * until two looks in a row find the same, unless `at_once`. If it is not usable, `fault` says
+   * why, and the last good version stays.
    */
   async look(at_once: boolean): Promise<boolean> {
     try {
@@ -151,7 +159,7 @@ class GeoipDatabase {
       return true;
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // When it can be read again, it is looked at again.
+      // When it becomes readable again, it is evaluated again.
       if (code) this.#evaluated = '';
       this.fault = code ? `cannot be read (${code})` : message;
       return false;
@@ -164,9 +172,9 @@ class GeoipDatabase {
     return `${ino} ${size} ${mtimeMs}`;
   }
 
-  /** Errors: whatever the reader makes of damaged data. */
+  /** Errors: any that the reader raises for damaged data. */
   find(ip: string): GeoipRecord | undefined {
-    // Of an IPv6 address the reader would look up the first 32 bits in a file for IPv4.
+    // In a file for IPv4, the reader would look up the first 32 bits of an IPv6 address.
     if (this.#reader?.metadata.ipVersion === 4 && ip.includes(':')) return undefined;
     return readRecord(this.#reader?.get(ip));
   }
@@ -188,11 +196,14 @@ class GeoipDatabase {
   }
 }
 
-/** All databases of the settings. They stay in memory: an exit IP that is added is looked up at once. */
+/**
+ * All databases of the settings. They stay in memory: an exit IP that is added is looked up at
+ * once.
+ */
 export class Geoip {
-  /** Each once, in the order of the settings. */
+  /** Each provider once, in the order of the settings. */
   readonly providers: string[];
-  /** Rises when a file was taken anew: what was looked up before is out of date. */
+  /** Rises when a file was reloaded: earlier lookups are outdated. */
   generation = 1;
   readonly #databases: GeoipDatabase[];
   readonly #log: Logger;
@@ -215,8 +226,9 @@ export class Geoip {
   }
 
   /**
-   * Looks for changed files. One that is being written is taken at the second look that finds it at rest;
-   * `at_once` does not wait for that. A file that cannot be used is logged once, and the last good one stays.
+   * Looks for changed files. A file that is being written is loaded when two looks in a row find it
+   * unchanged; `at_once` does not wait for that. A file that cannot be used is logged once, and the
+   * last good version stays.
    */
   async refresh({ at_once = false } = {}): Promise<void> {
     for (const database of this.#databases) {
@@ -231,8 +243,8 @@ export class Geoip {
   }
 
   /**
-   * The record of a provider on an address: of its first file that has one. `unreadable` when the record
-   * is damaged, which the file's fault then says.
+   * The record of a provider for an address, from its first file that has one. `unreadable` when
+   * the record is damaged, which the file's fault then reports.
    */
   find(provider: string, ip: string): GeoipRecord | undefined | 'unreadable' {
     for (const database of this.#databases) {
@@ -250,7 +262,7 @@ export class Geoip {
     return undefined;
   }
 
-  /** How each file stands. */
+  /** The state of each file. */
   files(): GeoipFile[] {
     return this.#databases.map((database) => database.describe());
   }

@@ -1,14 +1,17 @@
-// Hostnames as clients write them: one canonical spelling each, and which of them are acceptable.
+// Hostnames as clients write them: one canonical spelling each, and which of them are accepted.
 import { toASCII } from 'tr46';
 import { quoted } from '../../../kit/src/quoted.ts';
 import { invalidField } from '../errors.ts';
 
-/** A hostname in its one spelling. The stores take no other: whatever writes one has had it checked. */
+/**
+ * A hostname in its canonical spelling. The stores accept no other type, so every hostname that is
+ * written was checked.
+ */
 export type Hostname = string & { readonly spelling: 'hostname' };
 
 const longestName = 253;
 const longestLabel = 63;
-/** Far above any name that could still fit once mapped; bounds the work that a client can ask for. */
+/** Far above any name that could still fit once mapped; limits the work that a client can cause. */
 const longestText = 1024;
 
 const plain = /^[\w.-]+$/;
@@ -18,8 +21,8 @@ const numeric = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
 const localhost = /(?:^|\.)localhost$/;
 
 /**
- * The canonical spelling of a hostname: lower case, A-labels, no trailing dot.
- * Errors: 400 naming the field, for a text that is no hostname, a wildcard, address-like, or localhost.
+ * The canonical spelling of a hostname: lower case, A-labels, no trailing dot. Errors: 400 naming
+ * the field, for a text that is not a hostname, a wildcard, address-like, or localhost.
  */
 export function parseHostname(field: string, text: string): Hostname {
   const reject = (why: string) =>

@@ -4,10 +4,10 @@ const daySeconds = 86_400;
 const hourSeconds = 3_600;
 
 /**
- * The billing period that holds `now`, from `start` up to but not including `end` (epoch seconds).
- * Periods follow one another by calendar month (UTC) from the contract's start, on its day and time
- * of day. A month that lacks the day begins its period on its last day; the next that has it is back
- * on it. Before the contract's start it is the first period.
+ * The billing period that contains `now`, from `start` up to but not including `end` (epoch
+ * seconds). Periods follow one another by calendar month (UTC) from the contract's start, on its
+ * day and time of day. In a month that lacks the day, the period begins on the last day; later
+ * periods are back on the day. Before the contract's start it is the first period.
  */
 export function periodAt(start: number, now: number): { start: number; end: number } {
   const months = monthNumber(now) - monthNumber(start);
@@ -16,7 +16,7 @@ export function periodAt(start: number, now: number): { start: number; end: numb
   return { start: monthsAfter(start, period), end: monthsAfter(start, period + 1) };
 }
 
-/** The billing periods that are over at `now`, newest first, `maxPeriods` of them at most. */
+/** The billing periods that are over at `now`, newest first, at most `maxPeriods` of them. */
 export function earlierPeriods(start: number, now: number, maxPeriods: number) {
   const periods: Array<{ start: number; end: number }> = [];
   let period = periodAt(start, now);
@@ -27,7 +27,7 @@ export function earlierPeriods(start: number, now: number, maxPeriods: number) {
   return periods;
 }
 
-/** The start of the hour (UTC) that holds this moment; both in epoch seconds. */
+/** The start of the hour (UTC) that contains this moment; both in epoch seconds. */
 export function hourOf(seconds: number): number {
   return Math.floor(seconds / hourSeconds) * hourSeconds;
 }

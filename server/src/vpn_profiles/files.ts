@@ -1,4 +1,5 @@
-// The files by which devices take a VPN profile: text for each family of systems, for IKEv2 with EAP-MSCHAPv2 where the server has it, else for L2TP.
+// The files with which devices add a VPN profile: one text format per family of systems, for IKEv2
+// with EAP-MSCHAPv2 where the server has it, else for L2TP.
 import { createHash } from 'node:crypto';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { negotiation } from '../../../kit/src/vpn_proposals.ts';
@@ -6,7 +7,7 @@ import { negotiation } from '../../../kit/src/vpn_proposals.ts';
 const { words, lifetimes } = negotiation.profile;
 
 export interface ProfileFile {
-  /** For whom it is. */
+  /** The kind of system that it is for. */
   format: 'apple' | 'windows' | 'android' | 'networkmanager' | 'strongswan';
   name: string;
   content: string;
@@ -17,18 +18,23 @@ export interface ServerProfile {
   server: string;
   /** VPN services of the server. */
   services: VpnService[];
-  /** By which the server shows who it is: its certificate has it. */
+  /** The name by which the server identifies itself; it is in its certificate. */
   hostname: string;
   /** The address that the files dial. */
   exit_ip: string;
-  /** All that can be dialled: each of them is an exit. */
+  /** All addresses that can be dialled; each of them is an exit. */
   exit_ips: string[];
   password: string;
-  /** Ahead of the password, with vpn-ikev1 and vpn-l2tp; null where the server has neither. */
+  /**
+   * Asked for before the password, with vpn-ikev1 and vpn-l2tp; null where the server has neither.
+   */
   shared_key: string | null;
 }
 
-/** The files for these servers, a format where there is something in it. Those for Windows and NetworkManager hold no password. */
+/**
+ * The files for these servers; a format without content is left out. Those for Windows and
+ * NetworkManager contain no password.
+ */
 export function profileFiles(login: string, servers: readonly ServerProfile[]): ProfileFile[] {
   const ikev2 = servers.filter(({ services }) => services.includes('vpn-ikev2'));
   const both = servers.filter(
@@ -46,7 +52,7 @@ export function profileFiles(login: string, servers: readonly ServerProfile[]): 
   return [
     ...file('apple', 'mobileconfig', apple, both),
     ...file('windows', 'ps1', windows, both),
-    // A file of the app holds one server.
+    // A file of the Android app holds one server.
     ...ikev2.flatMap((profile) => file('android', 'sswan', android, [profile])),
     ...file('networkmanager', 'sh', networkManager, both),
     ...file('strongswan', 'conf', strongSwan, ikev2),
@@ -55,7 +61,7 @@ export function profileFiles(login: string, servers: readonly ServerProfile[]): 
 
 const hasIkev2 = ({ services }: ServerProfile) => services.includes('vpn-ikev2');
 
-/** The same profile again replaces the one before: its identifiers follow from its name. */
+/** The same profile replaces its earlier version, because its identifiers follow from its name. */
 function uuidOf(...parts: string[]): string {
   const hex = createHash('sha256').update(parts.join('\n')).digest('hex');
   const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(13, 16), hex.slice(17, 20)];
@@ -144,7 +150,10 @@ function appleL2tp(login: string, { exit_ip, password, shared_key }: ServerProfi
         </dict>`;
 }
 
-/** Windows checks the certificate against what it dials: the name, but for an exit that the name does not lead to. */
+/**
+ * Windows checks the certificate against the name or address that it dials: the name, unless the
+ * name does not lead to the exit.
+ */
 function windows(login: string, servers: readonly ServerProfile[]): string {
   const algorithms = Object.entries(words.windows)
     .map(([name, value]) => `-${name} ${value}`)
@@ -183,7 +192,7 @@ function android(login: string, servers: readonly ServerProfile[]): string {
 function networkManager(login: string, servers: readonly ServerProfile[]): string {
   const connections = servers.map((profile) => {
     const { server, hostname, exit_ip, shared_key } = profile;
-    // By its identifier: another connection may have the same name.
+    // By its identifier, since another connection may have the same name.
     const uuid = uuidOf('networkmanager', hostname, login).toLowerCase();
     const add = `nmcli connection delete uuid ${uuid} > /dev/null 2>&1 || :
 nmcli connection add type vpn con-name ${sh(server)} connection.uuid ${uuid} vpn-type`;
@@ -216,9 +225,12 @@ set -e
 ${connections.join('')}`;
 }
 
-/** The login is the same at all servers and the password is not: charon takes the secret that has the server's identity, too. */
+/**
+ * The login is the same at all servers and the password is not: charon takes the secret that also
+ * has the server's identity.
+ */
 function strongSwan(login: string, servers: readonly ServerProfile[]): string {
-  // A section's name takes no dot.
+  // A section's name must not contain a dot.
   const name = ({ server }: ServerProfile) =>
     `exitward-${server.replace(/[^\w-]|_/g, (character) => `_${character.charCodeAt(0).toString(16)}`)}`;
   const connections = servers.map(
@@ -263,7 +275,7 @@ ${secrets.join('')}}
 `;
 }
 
-// Names have letters, digits and ._@- alone; what is written here holds for any text all the same.
+// Names consist of letters, digits and ._@- only, but the functions below escape any text.
 
 function xml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

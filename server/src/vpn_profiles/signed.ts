@@ -1,4 +1,4 @@
-// Signed files: CMS SignedData (RFC 5652) around a file, by which a device shows from whom it is.
+// Signed files: CMS SignedData (RFC 5652) around a file, with which a device shows its origin.
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { ObjectIdentifier, OctetString, UTCTime } from 'asn1js';
 import {
@@ -20,7 +20,10 @@ const curves: Record<string, string> = {
   secp521r1: 'P-521',
 };
 
-/** The file inside its signature, in DER; undefined for a key of a kind that devices do not know. `now`: epoch seconds. */
+/**
+ * The file inside its signature, in DER; undefined for a type of key that devices do not know.
+ * `now`: epoch seconds.
+ */
 export async function signed(
   content: Buffer,
   { cert, key }: KeyPair,
@@ -41,7 +44,7 @@ export async function signed(
       new SignerInfo({
         version: 1,
         sid: new IssuerAndSerialNumber({ issuer, serialNumber }),
-        // In the order of DER.
+        // In the order that DER requires.
         signedAttrs: new SignedAndUnsignedAttributes({
           type: 0,
           attributes: [
@@ -80,7 +83,7 @@ function attribute(type: string, value: ObjectIdentifier | OctetString | UTCTime
 
 const digestOf = (content: Buffer) => bytes(createHash('sha256').update(content).digest());
 
-/** The bytes alone: a buffer may be a part of a larger one. */
+/** Only the buffer's own bytes: a buffer may be a part of a larger one. */
 function bytes(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }

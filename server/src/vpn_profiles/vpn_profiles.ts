@@ -1,5 +1,6 @@
-// VPN profiles: what a user's devices need for the VPN of one server, or of all. Nothing of it is stored: it follows from the servers' keys
-// and the user's token version, and ends with that.
+// VPN profiles: what a user's devices need for the VPN of one or all servers. Nothing is stored: a
+// profile follows from the servers' keys and the user's token version, and becomes invalid with
+// that.
 
 import { sharedKey, vpnPassword, vpnServices } from '../../../kit/src/vpn_password.ts';
 import type { Account } from '../accounts/accounts.ts';
@@ -15,30 +16,31 @@ import { type ProfileFile, profileFiles, type ServerProfile } from './files.ts';
 
 export interface VpnProfile {
   login: string;
-  /** Epoch seconds; null: as long as the user's token version. */
+  /** Epoch seconds; null: valid as long as the user's token version. */
   expiry: number | null;
   /** At least one. */
   servers: ServerProfile[];
 }
 
-/** A file as it travels in JSON: one with a signature is no text. */
+/** A file as it is sent in JSON: a signed file is not text. */
 export interface EncodedFile extends ProfileFile {
   encoding: 'utf-8' | 'base64';
 }
 
 interface Wanted {
   user: string;
-  /** Undefined: all that are on the contract and have a VPN. */
+  /** Undefined: all servers on the contract that have a VPN. */
   server?: string | undefined;
-  /** Of that server; undefined: its first. */
+  /** An exit of that server; undefined: its first. */
   exit_ip?: string | undefined;
   /** Undefined: without an end. */
   lifetime_seconds?: number | undefined;
 }
 
 /**
- * Makes the profile of a user. Errors: 409 for a user who is unknown, inactive or without the proxy flag, for a server that is not on
- * the contract, or has no VPN, and for an exit that is not one of its VPN.
+ * Creates the profile of a user. Errors: 409 for a user who is unknown, inactive or without the
+ * proxy flag; for a server that is not on the contract, or has no VPN; and for an exit that does
+ * not belong to its VPN.
  */
 export async function createVpnProfile(
   tx: Transaction,
@@ -80,7 +82,7 @@ type Vpn = Omit<ServerProfile, 'password' | 'shared_key'> & { id: number };
 
 const noDetail = { location: false, usage: false, geostatus: false };
 
-/** The VPNs that are wanted. Errors: 409. */
+/** The requested VPNs. Errors: 409. */
 async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promise<Vpn[]> {
   const { server: name, exit_ip } = wanted;
   if (name !== undefined) await requireOnContract(tx, account.id, name, '');
@@ -89,7 +91,7 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
   const vpns = servers.flatMap(({ server, exit_ips }) => {
     const offered: string[] = servicesOf(server);
     const services = vpnServices.filter((service) => offered.includes(service));
-    // The addresses in the tunnels are of IPv4, and so are the exits that a VPN dials.
+    // The addresses in the tunnels are IPv4, and so are the exits that a VPN dials.
     const ips = exit_ips.map(({ ip }): string => ip).filter((ip) => !ip.includes(':'));
     const [first] = ips;
     if (services.length === 0 || first === undefined) return [];
@@ -109,7 +111,10 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
   );
 }
 
-/** The files of a profile; those for Apple's systems signed, where there is a signer. `now`: epoch seconds. */
+/**
+ * The files of a profile; those for Apple's systems are signed, if there is a signer. `now`: epoch
+ * seconds.
+ */
 export function filesOf(
   { login, servers }: VpnProfile,
   signer: Certificate | undefined,
@@ -126,7 +131,7 @@ async function encoded(
 ): Promise<EncodedFile> {
   const plain = { ...file, encoding: 'utf-8' } as const;
   if (file.format !== 'apple' || !signer) return plain;
-  // Its libraries are loaded where something is to be signed.
+  // Its libraries are loaded only when a file has to be signed.
   const { signed } = await import('./signed.ts');
   const der = await signed(Buffer.from(file.content), signer, now);
   return der ? { ...file, encoding: 'base64', content: der.toString('base64') } : plain;
