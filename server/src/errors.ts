@@ -156,7 +156,10 @@ export const tooManyRequests = (
   details: Details = {},
 ) => error(429, sentence, 'too_many_requests', { ...details, headers });
 
-/** 503: maintenance, overload, or a database that does not answer. `retry_seconds` goes into `Retry-After`. */
+/**
+ * 503: maintenance, overload, or a database that does not answer. `retry_seconds` goes into
+ * `Retry-After`.
+ */
 export const unavailable = (sentence: string, retry_seconds = 5, details: Details = {}) =>
   error(503, sentence, 'unavailable', {
     ...details,

@@ -198,7 +198,10 @@ function rejectEndBeforeStart({ start, expiry }: Account, field = 'expiry'): voi
   if (start >= expiry) throw invalidField(field, "expected a time after the contract's start.");
 }
 
-/** Errors: 409 while the account is served on its present port scheme, or could not be on the new one. */
+/**
+ * Errors: 409 while the account is served on its present port scheme, or could not be on the new
+ * one.
+ */
 async function rejectSchemeInUse(
   tx: Transaction,
   account_id: number,

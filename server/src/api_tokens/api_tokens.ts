@@ -86,7 +86,10 @@ export function withoutSecrets({ hash: _, sealed, ...shown }: ApiToken) {
   return { ...shown, viewable: sealed !== null };
 }
 
-/** The text of an API token, audited. Errors: 404; 409 when the operator's setting made it view-once. */
+/**
+ * The text of an API token, audited. Errors: 404; 409 when the operator's setting made it
+ * view-once.
+ */
 export async function viewApiToken(
   tx: Transaction,
   secrets: Secrets,

@@ -32,7 +32,10 @@ export interface VersionReader {
   current(account_id: number): CurrentVersions | Promise<CurrentVersions>;
 }
 
-/** The versions of the accounts that `which` selects, of the network, and (as account -1) maintenance and epoch. */
+/**
+ * The versions of the accounts that `which` selects, of the network, and (as account -1)
+ * maintenance and epoch.
+ */
 const sqlFor = (
   which: string,
 ) => `select account_id, revision, contract_revision, usage_revision, '' as epoch from versions

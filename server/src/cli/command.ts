@@ -11,7 +11,10 @@ import { type Choice, Given } from './given.ts';
 export type Run = (given: Given, api: AdminApi) => Promise<Shown | Document>;
 
 export interface Verb {
-  /** The verb with its arguments: `create <name>`, `add <account> <servers...>`, `show <account> [server]`. */
+  /**
+   * The verb with its arguments: `create <name>`, `add <account> <servers...>`, `show <account>
+   * [server]`.
+   */
   usage: string;
   summary: string;
   required?: readonly Choice[];

@@ -1,4 +1,5 @@
-// exitward node drain: a node takes no new connections, and the command can wait until none is open.
+// exitward node drain: a node takes no new connections, and the command can wait until none is
+// open.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { notify } from '../../../kit/src/cli/output.ts';

@@ -1,4 +1,5 @@
-// The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this machine.
+// The command line `exitward`: nouns and verbs over the /admin API, and commands that run on this
+// machine.
 
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';

@@ -89,7 +89,10 @@ export const serverViews = Object.keys(views) as ServerView[];
 
 /** Filters of servers; a filter that is left out selects all. */
 export interface ServerFilter {
-  /** A part of a name, hostname, title or city, the name of a country, or an exit IP of a server of the contract. */
+  /**
+   * A part of a name, hostname, title or city, the name of a country, or an exit IP of a server of
+   * the contract.
+   */
   search?: string | undefined;
   /** The codes of the countries whose names contain the search text. */
   searchedCountries?: readonly string[];

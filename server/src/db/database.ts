@@ -6,7 +6,10 @@ import type { Sync } from './wal.ts';
 export type Value = string | number | bigint | null;
 export type Row = Record<string, Value>;
 
-/** Statements use `$1`, `$2`, … on both engines. Whole numbers beyond 2^53 come back as the nearest number. */
+/**
+ * Statements use `$1`, `$2`, … on both engines. Whole numbers beyond 2^53 come back as the nearest
+ * number.
+ */
 export interface Reader {
   one<R = Row>(sql: string, values?: readonly Value[]): Promise<R | undefined>;
   all<R = Row>(sql: string, values?: readonly Value[]): Promise<R[]>;

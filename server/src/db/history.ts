@@ -15,7 +15,7 @@ const revisionGap = 1_000_000_000;
 
 /**
  * Begins a new history: its epoch is new; revisions, ids and token versions continue after a gap;
- * no node has applied anything yet, and nobody is signed in. `action` names the cause in the audit
+ * no node has applied anything yet, and no user is signed in. `action` names the cause in the audit
  * log.
  */
 export async function beginHistory(tx: Transaction, action: string): Promise<void> {

@@ -1,4 +1,5 @@
-// The one connection of this process that writes to PostgreSQL: pipelined, under the network's write lock.
+// The one connection of this process that writes to PostgreSQL: pipelined, under the network's
+// write lock.
 import type pg from 'pg';
 import type { Row, Transaction, Value } from './database.ts';
 import { isStorageFault, markStorageFault } from './faults.ts';

@@ -23,7 +23,7 @@ const restorer: Actor = { kind: 'system', name: 'restore', address: '', request_
 
 /**
  * Restores `backup` as the database `file`. The restored database starts a new history (epoch), in
- * which no node has applied anything yet and nobody is signed in. Errors: a plain Error with one
+ * which no node has applied anything yet and no user is signed in. Errors: a plain Error with one
  * sentence when the backup is not an Exitward database, is damaged or newer than this program, or
  * when a server uses `file`.
  */

@@ -1,4 +1,5 @@
-// SQLite, the embedded default: one connection writes in groups, another reads what is on the disk, a thread checkpoints.
+// SQLite, the embedded default: one connection writes in groups, another reads what is on the disk,
+// a thread checkpoints.
 import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs';
 import { createUnfinished, nameDurably, removeUnfinished } from '../../../kit/src/durable.ts';
 import { Checkpoints } from './checkpoints.ts';

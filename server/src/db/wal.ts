@@ -1,4 +1,5 @@
-// The file of SQLite's write-ahead log: a commit counts from when its log has been flushed to the disk.
+// The file of SQLite's write-ahead log: a commit counts from when its log has been flushed to the
+// disk.
 import { fstatSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';

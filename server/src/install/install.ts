@@ -32,7 +32,7 @@ const packageName = /^exitward-agent_(\d[\w.+~-]*)_([a-z0-9]+)\.deb$/;
 
 export class Install {
   readonly #config: Pick<Config, 'packages_dir' | 'node_url'>;
-  /** By size and time, which identify a file that no one is writing. */
+  /** By path, inode, size and times: they change when the file is replaced or written to. */
   readonly #sums = new Map<string, Promise<string>>();
 
   constructor(config: Pick<Config, 'packages_dir' | 'node_url'>) {

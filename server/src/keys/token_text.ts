@@ -19,7 +19,9 @@ export function newTokenText(prefix: TokenPrefix): string {
   return body + checksum(body);
 }
 
-/** Whether the text can be one of our tokens at all: known prefix, length, alphabet and checksum. */
+/**
+ * Whether the text can be one of our tokens at all: known prefix, length, alphabet and checksum.
+ */
 export function tokenTextIsPlausible(text: string): boolean {
   if (!format.test(text)) return false;
   return text.endsWith(checksum(text.slice(0, -checksumLength)));

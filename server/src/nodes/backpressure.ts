@@ -5,7 +5,10 @@ import type { Writable } from 'node:stream';
 /** How long a node may stop reading what it requested. */
 export const maxStalledSeconds = 30;
 
-/** Resolves when all that was written is read, or the stream is closed. Errors: when that takes longer. */
+/**
+ * Resolves when all that was written is read, or the stream is closed. Errors: when that takes
+ * longer.
+ */
 export async function untilRead(stream: Writable, stalled_seconds: number): Promise<void> {
   if (stream.destroyed) return;
   const over = new AbortController();

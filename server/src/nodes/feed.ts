@@ -1,4 +1,5 @@
-// The change stream: one reader of the log per process hands each change to the streams that need it.
+// The change stream: one reader of the log per process hands each change to the streams that need
+// it.
 
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';

@@ -1,4 +1,5 @@
-// Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and report.
+// Nodes: the agents that serve a server; they join, follow the log of changes, acknowledge, and
+// report.
 import { audit } from '../changes/audit.ts';
 import { bumpVersion, lastId, networkPosition, nextId, recordChange } from '../changes/changes.ts';
 import { accountsOfServer } from '../contract_servers/contract_servers.ts';
@@ -251,7 +252,10 @@ export async function acknowledge(
   await refreshApplied(tx, node.server_id);
 }
 
-/** Errors: 409 for another epoch or a revision that does not exist: the node must take a new snapshot. */
+/**
+ * Errors: 409 for another epoch or a revision that does not exist: the node must take a new
+ * snapshot.
+ */
 export async function requireHistory(db: Reader, epoch: string, revision: number): Promise<void> {
   const now = await networkPosition(db);
   if (epoch === now.epoch && revision <= now.revision) return;

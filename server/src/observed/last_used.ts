@@ -63,7 +63,9 @@ class Collector {
   }
 }
 
-/** A collector for each kind of record. A process that is killed loses the uses of its last minute. */
+/**
+ * A collector for each kind of record. A process that is killed loses the uses of its last minute.
+ */
 export class LastUsed {
   readonly api_tokens: Collector;
   readonly operator_tokens: Collector;

@@ -34,7 +34,10 @@ export function withoutHash({ hash: _, ...shown }: Operator) {
   return shown;
 }
 
-/** Creates an operator token; its text (`ewo_…`) is shown only here. Errors: 409 when the name is taken. */
+/**
+ * Creates an operator token; its text (`ewo_…`) is shown only here. Errors: 409 when the name is
+ * taken.
+ */
 export async function createOperatorToken(
   tx: Transaction,
   secrets: Secrets,

@@ -1,4 +1,5 @@
-// The SQL of the operator's side: operator tokens, the audit log, and the state of the whole network.
+// The SQL of the operator's side: operator tokens, the audit log, and the state of the whole
+// network.
 import type { AuditRecord } from '../changes/audit_record.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { insertRow } from '../db/rows.ts';

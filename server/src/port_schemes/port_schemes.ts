@@ -89,7 +89,9 @@ function rejectSharing(bases: PortScheme['bases']): void {
   }
 }
 
-/** Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken. */
+/**
+ * Creates a port scheme. Errors: 400 when two of its bases share ports; 409 when the name is taken.
+ */
 export async function createPortScheme(
   tx: Transaction,
   body: { name: string; bases: PortScheme['bases'] },

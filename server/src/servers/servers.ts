@@ -264,7 +264,10 @@ export async function dropServer(
   await store.remove(tx, id);
 }
 
-/** Servers by name, each with the field of the body that names it: `servers.N`. Errors: 404 naming the field. */
+/**
+ * Servers by name, each with the field of the body that names it: `servers.N`. Errors: 404 naming
+ * the field.
+ */
 async function* serversNamed(tx: Transaction, names: readonly string[]) {
   let at = 0;
   for await (const name of inTurns(names)) {
@@ -301,7 +304,9 @@ export async function removeServers(tx: Transaction, names: readonly string[]): 
 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
-/** Adds an exit IP. Errors: 400; 409 when the address is in use, or the port base on this server. */
+/**
+ * Adds an exit IP. Errors: 400; 409 when the address is in use, or the port base on this server.
+ */
 export async function addExitIp(
   tx: Transaction,
   server: Server,

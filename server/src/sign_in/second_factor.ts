@@ -1,4 +1,5 @@
-// The second factor: one-time codes of an authenticator app (TOTP, RFC 6238), and recovery codes for a lost phone.
+// The second factor: one-time codes of an authenticator app (TOTP, RFC 6238), and recovery codes
+// for a lost phone.
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { audit } from '../changes/audit.ts';

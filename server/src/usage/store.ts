@@ -226,7 +226,9 @@ const groups: Record<UsageBy, { key: string; by: string }> = {
   user: { key: names.user, by: 'u.user_id, n.name' },
 };
 
-/** The bytes of one hour, day, server or user; the key: start of the hour or (UTC) day, or a name. */
+/**
+ * The bytes of one hour, day, server or user; the key: start of the hour or (UTC) day, or a name.
+ */
 export interface UsageSum {
   key: number | string;
   up: number;

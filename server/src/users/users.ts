@@ -77,7 +77,9 @@ export async function requireUsers(
   });
 }
 
-/** Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users. */
+/**
+ * Creates an active user. Errors: 409 when the account has one of that name, or `maxUsers` users.
+ */
 export async function createUser(
   tx: Transaction,
   account: Account,

@@ -1,4 +1,5 @@
-// The calendar of billing: monthly periods counted from the contract's start, and the hours of usage.
+// The calendar of billing: monthly periods counted from the contract's start, and the hours of
+// usage.
 
 const daySeconds = 86_400;
 const hourSeconds = 3_600;
