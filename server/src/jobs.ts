@@ -47,7 +47,7 @@ interface Job {
 
 /** Small batches, so that a sweep never delays other writers for long. */
 export const batch = 500;
-const usage_journals_kept_seconds = 45 * 86_400;
+const usageJournalsKeptSeconds = 45 * 86_400;
 
 export const jobs: readonly Job[] = [
   { name: 'end overrides', every_seconds: 1, purges: true, run: sweepOverrides },
@@ -98,8 +98,7 @@ export const jobs: readonly Job[] = [
     name: 'purge usage journals',
     every_seconds: 600,
     purges: true,
-    run: (tx, maxRecords) =>
-      removeOldJournals(tx, tx.now - usage_journals_kept_seconds, maxRecords),
+    run: (tx, maxRecords) => removeOldJournals(tx, tx.now - usageJournalsKeptSeconds, maxRecords),
   },
   {
     name: 'prune changes',
@@ -120,7 +119,7 @@ export const jobs: readonly Job[] = [
 const system: Actor = { kind: 'system', name: 'sweep', address: '', request_id: '' };
 const furthestJump_seconds = 3600;
 
-const settling_seconds = 3600;
+const settlingSeconds = 3600;
 
 /**
  * Decides whether the wall clock can be trusted with deleting data. If it jumps relative to the
@@ -133,7 +132,7 @@ export class ClockGuard {
   #wall: number;
   #steady: number;
   /** Steady seconds. */
-  #trusted_from: number;
+  #trustedFrom: number;
   #trusts = true;
 
   private constructor(ctx: Context, newest: number) {
@@ -141,7 +140,7 @@ export class ClockGuard {
     this.#wall = ctx.clock.now();
     this.#steady = ctx.clock.steady();
     const isFar = newest !== 0 && Math.abs(this.#wall - newest) > furthestJump_seconds;
-    this.#trusted_from = this.#steady + (isFar ? settling_seconds : 0);
+    this.#trustedFrom = this.#steady + (isFar ? settlingSeconds : 0);
   }
 
   /** Call it before anything is written with this clock. */
@@ -155,10 +154,10 @@ export class ClockGuard {
     const jumped = now - (this.#wall + (steady - this.#steady));
     if (Math.abs(jumped) > furthestJump_seconds) {
       [this.#wall, this.#steady] = [now, steady];
-      this.#trusted_from = steady + settling_seconds;
+      this.#trustedFrom = steady + settlingSeconds;
     }
     const trusts =
-      steady >= this.#trusted_from && (await newestTime(this.#ctx)) <= now + furthestJump_seconds;
+      steady >= this.#trustedFrom && (await newestTime(this.#ctx)) <= now + furthestJump_seconds;
     if (trusts !== this.#trusts) {
       log.warn(
         trusts
@@ -204,15 +203,15 @@ export async function runAllJobs(ctx: Context): Promise<void> {
 }
 
 /** The delay before a call verifies an address. */
-const callers_seconds = 5;
+const callersSeconds = 5;
 /**
  * How often files and inventory are checked; two checks in a row find a file that no one is
  * writing.
  */
-const geo_seconds = 5;
-const audit_bound_seconds = 600;
-const roll_up_seconds = 3600;
-const audit_months_seconds = 3600;
+const geoSeconds = 5;
+const auditBoundSeconds = 600;
+const rollUpSeconds = 3600;
+const auditMonthsSeconds = 3600;
 
 function dropOldMonths({ db, clock, config }: Context): Promise<number> {
   return dropAuditMonths(db, clock.now() - config.audit_kept_seconds);
@@ -261,31 +260,31 @@ export async function startJobs(ctx: Context): Promise<() => Promise<void>> {
     sweeps.every(job.every_seconds, () => due(job, () => runJob(ctx, job, () => stopped))),
   );
   timers.push(sweeps.every(60, () => ctx.lastUsed.write(ctx)));
-  timers.push(sweeps.every(callers_seconds, () => ctx.callers.look(ctx)));
+  timers.push(sweeps.every(callersSeconds, () => ctx.callers.look(ctx)));
   // Checks of a large network take seconds, and no sweep should wait for them.
   const looks = new Rounds(ctx.log);
   const audits = new AuditBound(ctx.config.audit_records_per_account);
   const lookAtAudit = () =>
     due({ name: 'bound audit', purges: false }, () => audits.look(ctx.db, () => stopped));
-  timers.push(looks.every(audit_bound_seconds, lookAtAudit));
+  timers.push(looks.every(auditBoundSeconds, lookAtAudit));
   const makeMonths = () =>
     due({ name: 'make audit months', purges: false }, () =>
       makeAuditMonths(ctx.db, ctx.clock.now()),
     );
   looks.add(makeMonths);
-  timers.push(looks.every(audit_months_seconds, makeMonths));
+  timers.push(looks.every(auditMonthsSeconds, makeMonths));
   const dropMonths = () =>
     due({ name: 'drop audit months', purges: true }, () => dropOldMonths(ctx));
-  timers.push(looks.every(audit_months_seconds, dropMonths));
+  timers.push(looks.every(auditMonthsSeconds, dropMonths));
   const rollUp = rollUpOf(ctx);
   const rollUpUsage = () =>
     due({ name: 'roll up usage', purges: true }, () => rollUp.look(ctx.clock.now(), () => stopped));
-  timers.push(looks.every(roll_up_seconds, rollUpUsage));
+  timers.push(looks.every(rollUpSeconds, rollUpUsage));
   const geo = new GeoWatch(ctx.db, ctx.geoip, ctx.clock);
   const lookAtGeo = () => due({ name: 'geo status', purges: false }, () => geo.look(() => stopped));
   if (ctx.config.geoip.length > 0) {
     looks.add(lookAtGeo);
-    timers.push(looks.every(geo_seconds, lookAtGeo));
+    timers.push(looks.every(geoSeconds, lookAtGeo));
   }
   for (const timer of timers) timer.unref();
   return async () => {

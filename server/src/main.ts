@@ -304,7 +304,7 @@ function listenFault(error: unknown, at: ListenAddress): Error {
   );
 }
 
-const look_for_idle_milliseconds = 50;
+const lookForIdleMs = 50;
 
 /** Lets requests in flight finish; after the grace time their connections are cut. */
 async function closeApp(
@@ -327,7 +327,7 @@ async function closeApp(
       // Data that has arrived is read first.
       setImmediate(own(() => connections.cutUnused(app.server)));
     }),
-    look_for_idle_milliseconds,
+    lookForIdleMs,
   );
   await app.close();
   clearTimeout(cut);

@@ -4,7 +4,7 @@ import type { Transaction } from './db/database.ts';
 import { conflict } from './errors.ts';
 import type { Secrets } from './keys/secrets.ts';
 
-const kept_seconds = 86_400;
+const keptSeconds = 86_400;
 
 /** A key of an account, and the request that it stands for. */
 export interface IdempotencyClaim {
@@ -35,7 +35,7 @@ export async function findStoredResponse(
     body: string;
   }>(
     'select request_hash, status, headers, body from idempotency_keys where account_id = $1 and key = $2 and at > $3',
-    [claim.account_id, claim.key, tx.now - kept_seconds],
+    [claim.account_id, claim.key, tx.now - keptSeconds],
   );
   if (!stored) return undefined;
   if (stored.request_hash !== claim.request_hash) {
@@ -78,6 +78,6 @@ export function purgeStoredResponses(tx: Transaction, maxResponses: number): Pro
   return tx.run(
     `delete from idempotency_keys where (account_id, key) in
      (select account_id, key from idempotency_keys where at <= $1 limit $2)`,
-    [tx.now - kept_seconds, maxResponses],
+    [tx.now - keptSeconds, maxResponses],
   );
 }

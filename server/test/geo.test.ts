@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { comparePlaces, distanceInKm, GeoWatch } from '../src/geo/geo.ts';
 import { startJobs } from '../src/jobs.ts';
 import { changeServer, removeExitIp, requireServer, setExitIp } from '../src/servers/servers.ts';
-import { near_km } from '../src/values/geoip.ts';
+import { nearKm } from '../src/values/geoip.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -84,7 +84,7 @@ describe('the verdict', () => {
         );
         expect(distance_km === null).toBe(where === null);
         if (own !== seen) expect(status).toBe('crit');
-        else expect(status).toBe((distance_km ?? 0) > near_km ? 'warn' : 'ok');
+        else expect(status).toBe((distance_km ?? 0) > nearKm ? 'warn' : 'ok');
       }),
     );
   });

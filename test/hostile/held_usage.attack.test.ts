@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { burst_seconds, plausibleBytes, reportedUntil } from '../../server/src/nodes/allowance.ts';
+import { burstSeconds, plausibleBytes, reportedUntil } from '../../server/src/nodes/allowance.ts';
 import { reportUsage } from '../../server/src/nodes/nodes.ts';
 import { CommandLine } from '../../server/test/cli_process.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
@@ -338,7 +338,7 @@ it('by no history of claims does more count than the machine can have carried si
         const batch = { bytes, newest_at: now - age };
         node = { joined_at, reported_until: reportedUntil(node, batch, rate, now) };
       }
-      expect(counted).toBeLessThanOrEqual((now - joined_at + burst_seconds) * rate);
+      expect(counted).toBeLessThanOrEqual((now - joined_at + burstSeconds) * rate);
     }),
     { seed },
   );
@@ -350,8 +350,8 @@ it('a node that carried little has an hour and a minute saved, and one whose clo
   const node = { joined_at, reported_until: joined_at };
   const batch = { bytes: 1, newest_at: now };
   const after = { joined_at, reported_until: reportedUntil(node, batch, rate, now) };
-  expect(plausibleBytes(after, rate, now)).toBeLessThanOrEqual((hour + burst_seconds) * rate);
-  expect(plausibleBytes(after, rate, now - day)).toBe(burst_seconds * rate);
+  expect(plausibleBytes(after, rate, now)).toBeLessThanOrEqual((hour + burstSeconds) * rate);
+  expect(plausibleBytes(after, rate, now - day)).toBe(burstSeconds * rate);
 });
 
 eachDatabase((database) => {

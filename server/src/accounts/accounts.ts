@@ -37,7 +37,7 @@ export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
   suspended?: boolean | undefined;
 };
 
-const year_seconds = 365 * 86_400;
+const yearSeconds = 365 * 86_400;
 /** The last second of the year 9999. Times in milliseconds lie far beyond it. */
 const latest = 253_402_300_799;
 
@@ -119,7 +119,7 @@ export async function createAccount(
     over_until: 0,
     on_limit: body.on_limit ?? 'refuse',
     port_scheme_id: (await requirePortScheme(tx, body.port_scheme ?? 'default')).id,
-    token_lifetime_seconds: body.token_lifetime_seconds ?? year_seconds,
+    token_lifetime_seconds: body.token_lifetime_seconds ?? yearSeconds,
     created_at: tx.now,
   };
   rejectEndBeforeStart(account);

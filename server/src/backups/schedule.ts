@@ -34,7 +34,7 @@ type Settings = NonNullable<Config['backups']>;
 type Needs = Pick<Config, 'database_url' | 'keys_file' | 'mounted_secrets'>;
 
 /** How soon a failed attempt is repeated, unless the interval is shorter. */
-const again_seconds = 600;
+const againSeconds = 600;
 
 export class BackupSchedule {
   readonly #settings: Settings;
@@ -48,7 +48,7 @@ export class BackupSchedule {
   #looking: Promise<void> | undefined;
   #stopped = false;
   /** Steady seconds. */
-  #not_before = Number.NEGATIVE_INFINITY;
+  #notBefore = Number.NEGATIVE_INFINITY;
   failures = 0;
 
   constructor(settings: Settings, needs: Needs, clock: Clock, log: Logger) {
@@ -71,7 +71,7 @@ export class BackupSchedule {
 
   async #look(): Promise<void> {
     const { folder, keep, every_seconds } = this.#settings;
-    if (this.#stopped || this.#clock.steady() < this.#not_before) return;
+    if (this.#stopped || this.#clock.steady() < this.#notBefore) return;
     let unlock: (() => void) | undefined;
     try {
       makeFolderDurably(folder);
@@ -93,7 +93,7 @@ export class BackupSchedule {
       const full = fullDiskFault(error, [folder], 'for a backup');
       this.#fault = (full ?? (error as Error)).message;
       this.failures += 1;
-      this.#not_before = this.#clock.steady() + Math.min(again_seconds, every_seconds);
+      this.#notBefore = this.#clock.steady() + Math.min(againSeconds, every_seconds);
       this.#log.error({ fault: this.#fault }, 'a backup failed and will be tried again');
     } finally {
       this.#running = undefined;
@@ -168,13 +168,13 @@ function lock(folder: string): (() => void) | undefined {
 }
 
 const busy = 5;
-const look_seconds = 10;
+const lookSeconds = 10;
 
 /** Checks regularly from now on. Returns the function that stops it. */
 export function startBackups(schedule: BackupSchedule): () => Promise<void> {
   const look = () => void schedule.look();
   look();
-  const timer = setInterval(look, look_seconds * 1000);
+  const timer = setInterval(look, lookSeconds * 1000);
   timer.unref();
   return () => {
     clearInterval(timer);

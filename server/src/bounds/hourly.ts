@@ -2,7 +2,7 @@
 // itself.
 import { type ErrorDetails, tooManyRequests } from '../errors.ts';
 
-const hour_seconds = 3600;
+const hourSeconds = 3600;
 const maxAccounts = 100_000;
 
 export class HourlyCap {
@@ -20,7 +20,7 @@ export class HourlyCap {
   }
 
   count(account_id: number, now: number, amount = 1): void {
-    const hour = now - (now % hour_seconds);
+    const hour = now - (now % hourSeconds);
     if (hour !== this.#hour || this.#counts.size > maxAccounts) {
       this.#hour = hour;
       this.#counts = new Map();
@@ -30,10 +30,10 @@ export class HourlyCap {
 
   /** Errors: 429 when `amount` more would exceed the cap, until the hour is over. */
   rejectTooMany(account_id: number, now: number, amount = 1): void {
-    const hour = now - (now % hour_seconds);
+    const hour = now - (now % hourSeconds);
     const count = hour === this.#hour ? (this.#counts.get(account_id) ?? 0) : 0;
     if (count + amount <= this.#limit) return;
-    const wait_seconds = hour + hour_seconds - now;
+    const wait_seconds = hour + hourSeconds - now;
     throw tooManyRequests(
       `${this.#fault} (${this.#limit} within an hour); go on in ${wait_seconds} seconds.`,
       { 'retry-after': String(wait_seconds) },

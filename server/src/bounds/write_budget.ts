@@ -2,7 +2,7 @@
 // Each process counts for itself.
 import { tooManyRequests } from '../errors.ts';
 
-const day_seconds = 86_400;
+const daySeconds = 86_400;
 
 /** The kind of a write. Each kind may use one reserve more than the kinds before it. */
 export type WriteKind = 'addition' | 'revocation' | 'revocation by an admin';
@@ -30,15 +30,15 @@ interface Spent {
 }
 
 export class WriteBudget {
-  readonly #writes_per_day: number;
-  readonly #keys_per_day: number;
+  readonly #writesPerDay: number;
+  readonly #keysPerDay: number;
   #day = 0;
   /** Counts of the current day. Grows with the accounts, whose number operators choose. */
   #spent = new Map<number, Spent>();
 
   constructor(limits: { writes_per_day: number; idempotency_keys_per_day: number }) {
-    this.#writes_per_day = limits.writes_per_day;
-    this.#keys_per_day = limits.idempotency_keys_per_day;
+    this.#writesPerDay = limits.writes_per_day;
+    this.#keysPerDay = limits.idempotency_keys_per_day;
   }
 
   /**
@@ -67,7 +67,7 @@ export class WriteBudget {
     { kind, amount, is_kept, user_id }: Spending,
   ): () => void {
     const spent = this.#ofToday(account_id, now);
-    const reserve = Math.ceil(this.#writes_per_day / 10);
+    const reserve = Math.ceil(this.#writesPerDay / 10);
     const ofUser = user_id === undefined ? 0 : (spent.of_users.get(user_id) ?? 0);
     if (user_id !== undefined && ofUser + amount > reserve * (kind === 'addition' ? 1 : 2)) {
       throw usedUp(
@@ -75,19 +75,19 @@ export class WriteBudget {
         `${amount > 1 ? `With these ${amount} you would have made more than` : 'You have made'} the ${reserve} changes that a user without the admin flag may make on a day.`,
       );
     }
-    if (spent.writes + amount > this.#writes_per_day + reserve * kinds.indexOf(kind)) {
-      const isReserveLeft = spent.writes < this.#writes_per_day + reserve;
+    if (spent.writes + amount > this.#writesPerDay + reserve * kinds.indexOf(kind)) {
+      const isReserveLeft = spent.writes < this.#writesPerDay + reserve;
       const still =
         kind === 'addition' && isReserveLeft ? ' Removals and other revocations still pass.' : '';
       throw usedUp(
         now,
-        `${amount > 1 ? `With these ${amount} the account would have made more than` : 'The account has made'} the ${this.#writes_per_day} changes that it may make on a day.${still}`,
+        `${amount > 1 ? `With these ${amount} the account would have made more than` : 'The account has made'} the ${this.#writesPerDay} changes that it may make on a day.${still}`,
       );
     }
-    if (is_kept && spent.kept >= this.#keys_per_day) {
+    if (is_kept && spent.kept >= this.#keysPerDay) {
       throw usedUp(
         now,
-        `Idempotency-Key: the account has used the ${this.#keys_per_day} keys that it may use on a day; nothing was done. Requests without a key still pass.`,
+        `Idempotency-Key: the account has used the ${this.#keysPerDay} keys that it may use on a day; nothing was done. Requests without a key still pass.`,
       );
     }
     const storedKeys = is_kept ? 1 : 0;
@@ -106,7 +106,7 @@ export class WriteBudget {
   }
 
   #ofToday(account_id: number, now: number): Spent {
-    const day = now - (now % day_seconds);
+    const day = now - (now % daySeconds);
     if (day !== this.#day) {
       this.#day = day;
       this.#spent = new Map();
@@ -121,7 +121,7 @@ export class WriteBudget {
 }
 
 function usedUp(now: number, sentence: string) {
-  const wait_seconds = day_seconds - (now % day_seconds);
+  const wait_seconds = daySeconds - (now % daySeconds);
   return tooManyRequests(
     `${sentence} The next day (UTC) begins in ${wait_seconds} seconds.`,
     { 'retry-after': String(wait_seconds) },

@@ -104,7 +104,7 @@ const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: 
 export class AuditBound {
   readonly #maxRecords: number;
   /** By account: the log id from which it can exceed the bound. */
-  readonly #look_at = new Map<number, number>();
+  readonly #lookAt = new Map<number, number>();
 
   constructor(maxRecords: number) {
     this.#maxRecords = maxRecords;
@@ -127,9 +127,9 @@ export class AuditBound {
       );
       if (!next || stopped()) return all;
       account_id = next.account_id;
-      if (newest < (this.#look_at.get(account_id) ?? unknown)) continue;
+      if (newest < (this.#lookAt.get(account_id) ?? unknown)) continue;
       const { oldest, count } = await this.#newestOf(db, account_id, newest);
-      this.#look_at.set(account_id, newest + this.#maxRecords - count + 1);
+      this.#lookAt.set(account_id, newest + this.#maxRecords - count + 1);
       if (count === this.#maxRecords)
         all += await this.#removeBefore(db, account_id, oldest, stopped);
     }

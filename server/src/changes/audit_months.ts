@@ -8,7 +8,7 @@ interface Month {
   until: number;
 }
 
-const months_ahead = 2;
+const monthsAhead = 2;
 /** A long read, such as a dump, blocks changes of partitions, and writers queue up after these. */
 const patience = "set local lock_timeout = '500ms'";
 const lockNotAvailable = '55P03';
@@ -44,7 +44,7 @@ export async function makeAuditMonths(db: Database, now: number): Promise<number
   if (db.engine === 'sqlite') return 0;
   const there = await monthsOf(db);
   let made = 0;
-  for (let ahead = 0; ahead <= months_ahead; ahead++) {
+  for (let ahead = 0; ahead <= monthsAhead; ahead++) {
     const start = startOfMonth(now, ahead);
     const [from, until] = [secondsOf(start), secondsOf(startOfMonth(now, ahead + 1))];
     const name = nameOf(start);

@@ -10,16 +10,16 @@ import { ApiFailure } from './failures.ts';
 /** No server answers at the expected address. */
 export class NoServer extends Failure {}
 
-const response_milliseconds = 120_000;
+const responseMs = 120_000;
 
 export class AdminApi {
   readonly #access: OperatorAccess;
-  readonly #patience_milliseconds: number;
+  readonly #patienceMs: number;
   #base: string | undefined;
 
-  /** `patience_milliseconds`: how long a response may take. */
-  constructor(env: Environment, patience_milliseconds = response_milliseconds) {
-    this.#patience_milliseconds = patience_milliseconds;
+  /** `patienceMs`: how long a response may take. */
+  constructor(env: Environment, patienceMs = responseMs) {
+    this.#patienceMs = patienceMs;
     this.#access = readOperatorAccess(env);
   }
 
@@ -78,7 +78,7 @@ export class AdminApi {
     const response = await fetch(`${base}/admin${path}`, {
       method,
       redirect: 'error',
-      signal: AbortSignal.timeout(this.#patience_milliseconds),
+      signal: AbortSignal.timeout(this.#patienceMs),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),

@@ -3,7 +3,7 @@ import type { Ask } from '../../../kit/src/cli/command.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { AdminApi } from './api.ts';
 
-const patience_milliseconds = 1000;
+const patienceMs = 1000;
 const maxRows = 200;
 
 /**
@@ -15,7 +15,7 @@ export function asking(env: Environment, onAway: () => void): Ask {
     const list = lists[listName];
     if (!list) return [];
     try {
-      return await list(new AdminApi(env, patience_milliseconds), given, begun);
+      return await list(new AdminApi(env, patienceMs), given, begun);
     } catch {
       onAway();
       return [];

@@ -20,8 +20,8 @@ export interface DrainedNode {
   connections: number | null;
 }
 
-const patience_seconds = 3600;
-const pause_milliseconds = 2000;
+const patienceSeconds = 3600;
+const pauseMs = 2000;
 
 /**
  * Drains the node; with `--wait` until no connection is open. Errors: a failure when it is not
@@ -44,7 +44,7 @@ export async function drain(given: Given, api: AdminApi): Promise<DrainedNode> {
     notify(`Its agent is ${node.version}, and may know nothing of draining: update it first.`);
   }
   if (!given.option('wait')) return node;
-  const patience = Number(given.option('timeout') ?? patience_seconds);
+  const patience = Number(given.option('timeout') ?? patienceSeconds);
   return waitUntilEmpty(node, () => api.get(path), patience);
 }
 
@@ -77,7 +77,7 @@ async function waitUntilEmpty(
     }
     if (stands !== lastNotice) notify(`Waiting: ${stands}.`);
     lastNotice = stands;
-    await sleep(pause_milliseconds);
+    await sleep(pauseMs);
   }
 }
 

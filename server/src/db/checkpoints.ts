@@ -5,11 +5,11 @@ import { Connection, isInputOutput } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
 /** A log of this size, a thousand pages, is folded into the database. */
-const due_bytes = 4_194_304;
+const dueBytes = 4_194_304;
 /** How soon to retry when a long read kept the log from being folded. */
-const again_seconds = 5;
+const againSeconds = 5;
 /** Pages that the last writes may have added, for which writers are delayed. */
-const few_pages = 1000;
+const fewPages = 1000;
 /** Marks the data of our thread, to tell it from threads of other programs. */
 const task = 'exitward_checkpoints';
 
@@ -21,7 +21,7 @@ export class Checkpoints {
   readonly #steady: () => number;
   #worker: Worker | undefined;
   #isBusy = false;
-  #next = { bytes: due_bytes, at: 0 };
+  #next = { bytes: dueBytes, at: 0 };
 
   constructor(file: string, wal: Wal, steady: () => number) {
     this.#file = file;
@@ -35,10 +35,10 @@ export class Checkpoints {
     if (this.#isBusy || this.#wal.isUnsure) return;
     try {
       const bytes = this.#wal.bytes();
-      const isLate = bytes >= due_bytes && this.#steady() >= this.#next.at;
+      const isLate = bytes >= dueBytes && this.#steady() >= this.#next.at;
       if (bytes < this.#next.bytes && !isLate) return;
       this.#isBusy = true;
-      this.#next = { bytes: bytes + due_bytes, at: this.#steady() + again_seconds };
+      this.#next = { bytes: bytes + dueBytes, at: this.#steady() + againSeconds };
       this.#thread().postMessage('fold');
     } catch {
       // The system gives no size or no thread now: the log grows until the next attempt.
@@ -58,7 +58,7 @@ export class Checkpoints {
       // Pages whose flush failed count as written, and folding again would not write them. Only a
       // restart does.
       this.#isBusy = outcome === 'failed';
-      if (outcome === 'folded') this.#next.bytes = due_bytes;
+      if (outcome === 'folded') this.#next.bytes = dueBytes;
     });
     // Not started for lack of memory or files: the log grows until the next attempt.
     worker.on('error', () => {});
@@ -93,7 +93,7 @@ function fold(connection: Connection): boolean {
     ) ?? { busy: 1, log: 0, checkpointed: 0 };
   const { log, checkpointed } = of('passive');
   // A long read needs the rest; no writer is delayed for it.
-  if (log - checkpointed > few_pages || of('truncate').busy !== 0) return false;
+  if (log - checkpointed > fewPages || of('truncate').busy !== 0) return false;
   const version = connection.row<{ user_version: number }>('pragma user_version');
   connection.exec(`pragma user_version = ${version?.user_version ?? 0}`);
   return true;

@@ -48,7 +48,7 @@ const longestGroup_seconds = 0.05;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
 /** How long the durability test's control delays a commit that it has acknowledged. */
-const early_milliseconds = 20;
+const earlyMs = 20;
 
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
@@ -269,7 +269,7 @@ export class GroupWriter {
     }
     if (acknowledge_early) {
       for (const [waiting, result] of results) waiting.resolve(result);
-      await sleep(early_milliseconds);
+      await sleep(earlyMs);
     }
     const last = committerTransaction();
     await Promise.all(group.flushes.map((flush) => flush(last)));

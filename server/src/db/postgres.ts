@@ -20,7 +20,7 @@ import { Primary, Unfit } from './postgres_primary.ts';
 import { PostgresWriter, writeLock } from './postgres_writer.ts';
 
 /** Longer than any migration takes; a script has no other time limit. */
-const script_milliseconds = 3_600_000;
+const scriptMs = 3_600_000;
 /** More than the connections of the pool, all of which may lead to a former primary. */
 const maxTries = 10;
 
@@ -123,8 +123,7 @@ class PostgresDatabase implements Database {
 
   async script(statements: readonly string[]): Promise<void> {
     const client = newClient(this.#settings);
-    const run = (text: string) =>
-      client.query({ text, query_timeout: script_milliseconds } as pg.QueryConfig);
+    const run = (text: string) => client.query({ text, query_timeout: scriptMs } as pg.QueryConfig);
     try {
       await client.connect();
       await run('begin');

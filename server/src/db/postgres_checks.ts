@@ -6,13 +6,13 @@ import { Unfit } from './postgres_primary.ts';
 
 const channel = 'exitward_check';
 /** Much longer than a notification takes, even on a busy machine. */
-const patience_seconds = 20;
+const patienceSeconds = 20;
 
 /** The clients are two connections that no other code uses at this time. Errors: `Unfit`. */
 export async function checkServer(
   client: pg.ClientBase,
   other: pg.ClientBase,
-  { notify_seconds = patience_seconds } = {},
+  { notify_seconds = patienceSeconds } = {},
 ): Promise<void> {
   const { rows } = await client.query(
     "select current_setting('transaction_read_only') as read_only",

@@ -10,7 +10,7 @@ const numbers = {
     oid === int8 ? Number : pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig;
 
-const connect_seconds = 5;
+const connectSeconds = 5;
 
 /**
  * Settings for the server that `url` names. Its parameters `connect_timeout` (seconds),
@@ -23,7 +23,7 @@ export function connectionSettings(url: string): pg.ClientConfig {
     connectionString: url,
     types: numbers,
     application_name: 'exitward',
-    connectionTimeoutMillis: Number(wanted ?? connect_seconds) * 1000,
+    connectionTimeoutMillis: Number(wanted ?? connectSeconds) * 1000,
     // A connection that swallows what we send and never answers is dropped, by either side.
     query_timeout: 12_000,
     statement_timeout: 10_000,

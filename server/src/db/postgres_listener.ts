@@ -5,11 +5,11 @@ import { newClient } from './postgres_connection.ts';
 import type { Primary } from './postgres_primary.ts';
 import { channel } from './postgres_writer.ts';
 
-const retry_milliseconds = 1000;
+const retryMs = 1000;
 /**
  * A connection on which nothing is sent never notices that the other end is gone, so it is probed.
  */
-const heartbeat_milliseconds = 5000;
+const heartbeatMs = 5000;
 
 export class PostgresListener {
   readonly #settings: pg.ClientConfig;
@@ -50,7 +50,7 @@ export class PostgresListener {
       this.#primary.off('moved', lost);
       if (this.#client !== client) return;
       this.#giveUp();
-      this.#later(retry_milliseconds, () => this.#connect());
+      this.#later(retryMs, () => this.#connect());
     };
     client.on('error', lost);
     client.on('end', lost);
@@ -71,7 +71,7 @@ export class PostgresListener {
 
   #beat(client: pg.Client, lost: () => void): void {
     if (this.#client !== client) return;
-    this.#later(heartbeat_milliseconds, () =>
+    this.#later(heartbeatMs, () =>
       client.query('select 1').then(() => this.#beat(client, lost), lost),
     );
   }

@@ -17,12 +17,12 @@ import { DurableReads } from './durable_reads.ts';
 import { isStorageFault, storageFault } from './faults.ts';
 import { GroupWriter } from './group.ts';
 import { Listeners } from './listeners.ts';
-import { busy_seconds, Connection, isBusy, marked } from './sqlite_connection.ts';
+import { busySeconds, Connection, isBusy, marked } from './sqlite_connection.ts';
 import { SqliteWriter } from './sqlite_writer.ts';
 import { Wal } from './wal.ts';
 
 /** How soon a commit of another process is noticed. */
-const look_milliseconds = 100;
+const lookMs = 100;
 
 /**
  * Only its owner may read the database, so it is created before SQLite would create it readable for
@@ -73,7 +73,7 @@ class SqliteDatabase implements Database {
       await this.#writer.rollback();
       await this.close();
       if (!isBusy(error)) throw error;
-      throw new Error(`another process has held its write lock for ${busy_seconds} seconds`);
+      throw new Error(`another process has held its write lock for ${busySeconds} seconds`);
     }
   }
 
@@ -160,7 +160,7 @@ class SqliteDatabase implements Database {
       } catch {
         // The file is missing for now; the next tick looks again.
       }
-    }, look_milliseconds);
+    }, lookMs);
     timer.unref();
     return () => clearInterval(timer);
   }

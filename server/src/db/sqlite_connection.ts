@@ -18,14 +18,14 @@ import { ipOrder } from './ip_order.ts';
 const storageCodes = new Set([5, 8, 10, 11, 13, 14, 26]);
 
 const busy = 5;
-const input_output = 10;
+const inputOutput = 10;
 const full = 13;
 
 /**
  * How long another process (a backup, a migration) may hold the write lock before a write, or a
  * start, gives up.
  */
-export const busy_seconds = 5;
+export const busySeconds = 5;
 
 /**
  * The ways to open the file, with the time that a statement waits inside SQLite. That blocks the
@@ -63,7 +63,7 @@ export class Connection implements Reader {
     const { readOnly, synchronous, wait_milliseconds } = ways[this.#way];
     const db = new DatabaseSync(this.#file, {
       readOnly,
-      timeout: busy_seconds * 1000,
+      timeout: busySeconds * 1000,
       enableForeignKeyConstraints: true,
     });
     if (!readOnly) db.exec('pragma journal_mode = wal');
@@ -190,4 +190,4 @@ function isA(code: number, error: unknown): boolean {
 
 export const isBusy = (error: unknown) => isA(busy, error);
 export const isFull = (error: unknown) => isA(full, error);
-export const isInputOutput = (error: unknown) => isA(input_output, error);
+export const isInputOutput = (error: unknown) => isA(inputOutput, error);

@@ -6,11 +6,11 @@ import type { Row, Value } from './database.ts';
 import type { DurableReads } from './durable_reads.ts';
 import { isStorageFault, markStorageFault } from './faults.ts';
 import type { WriteConnection } from './group.ts';
-import { busy_seconds, type Connection, isBusy, isFull } from './sqlite_connection.ts';
+import { busySeconds, type Connection, isBusy, isFull } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
 
 /** How often the lock is tried while it is held; SQLite's own waiting would block all reads. */
-const busy_retry_milliseconds = 20;
+const busyRetryMs = 20;
 
 export class SqliteWriter implements WriteConnection {
   readonly #connection: Connection;
@@ -47,7 +47,7 @@ export class SqliteWriter implements WriteConnection {
   }
 
   async begin(): Promise<void> {
-    const until = this.#clock.steady() + busy_seconds;
+    const until = this.#clock.steady() + busySeconds;
     for (;;) {
       try {
         this.#connection.exec('begin immediate');
@@ -55,7 +55,7 @@ export class SqliteWriter implements WriteConnection {
       } catch (error) {
         if (!isBusy(error) || this.#clock.steady() >= until) throw error;
       }
-      await sleep(busy_retry_milliseconds);
+      await sleep(busyRetryMs);
     }
     if (this.#wal.isUnsure) await this.#rewrite();
     this.#changesBefore = this.#changes();

@@ -10,7 +10,7 @@ export type Sync = (file: FileHandle) => Promise<void>;
 
 const datasync: Sync = (file) => file.datasync();
 
-const piece_bytes = 1_048_576;
+const pieceBytes = 1_048_576;
 
 export class Wal {
   readonly #file: string;
@@ -58,9 +58,9 @@ export class Wal {
     this.#handle = undefined;
     const handle = await open(this.#file, 'r+');
     this.#handle = handle;
-    const piece = Buffer.alloc(piece_bytes);
+    const piece = Buffer.alloc(pieceBytes);
     for (let at = 0; ; ) {
-      const { bytesRead } = await handle.read(piece, 0, piece_bytes, at);
+      const { bytesRead } = await handle.read(piece, 0, pieceBytes, at);
       if (bytesRead === 0) break;
       for (let written = 0; written < bytesRead; ) {
         const { bytesWritten } = await handle.write(

@@ -9,7 +9,7 @@ import type { Config } from '../config.ts';
 
 const mib = 1024 ** 2;
 /** Half a year of usage and audit in a busy network (docs/operating.md, growth). */
-const expected_bytes = 2048 * mib;
+const expectedBytes = 2048 * mib;
 /** Network file systems, by their number in statfs(2). */
 const overNetwork = new Set([0x6969, 0xff534d42, 0xfe534d42, 0x517b]);
 
@@ -40,12 +40,12 @@ function judgeFolder(folder: string, database: string | undefined): Outcome {
     );
   }
   const database_bytes = isHere ? sizeOf(database) : 0;
-  const isLarge = database_bytes > expected_bytes;
+  const isLarge = database_bytes > expectedBytes;
   return judgeSpace(folder, {
     // SQLite's log and the writes of a start surely fit into this much.
     least: 256 * mib,
     below_least: 'soon nothing can be written',
-    expected: isLarge ? database_bytes : expected_bytes,
+    expected: isLarge ? database_bytes : expectedBytes,
     below_expected: isLarge ? ', for a copy of the database' : '',
     in_memory: 'all of it is gone when the machine restarts',
     remedy: 'set EXITWARD_DATA_DIR to a folder on a disk',

@@ -11,12 +11,12 @@ import type { Clock } from '../clock.ts';
 import { type Config, isLoopback } from '../config.ts';
 
 const run = promisify(execFile);
-const step_seconds = 5;
+const stepSeconds = 5;
 /**
  * A certificate that is not renewed by then was forgotten: ACME certificates are renewed a month
  * ahead.
  */
-const renew_days = 14;
+const renewDays = 14;
 
 /** `isRunning`: whether anything is expected to answer. */
 export function outsideChecks(config: Config, clock: Clock, isRunning: boolean): Check[] {
@@ -63,7 +63,7 @@ function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Cl
     );
   }
   const sentence = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
-  return days < renew_days ? warning(`${sentence}.`, renew) : ok(`${sentence}.`);
+  return days < renewDays ? warning(`${sentence}.`, renew) : ok(`${sentence}.`);
 }
 
 function daysLeft(until: string, clock: Clock): number {
@@ -112,7 +112,7 @@ function canConnect(host: string, port: number): Promise<string | undefined> {
       socket.destroy();
       resolve(error);
     };
-    socket.setTimeout(step_seconds * 1000, () => end(`nothing within ${step_seconds} seconds`));
+    socket.setTimeout(stepSeconds * 1000, () => end(`nothing within ${stepSeconds} seconds`));
     socket.once('connect', () => end(undefined));
     socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
   });
@@ -133,8 +133,8 @@ async function shownCertificate(
   });
   try {
     await new Promise<void>((resolve, reject) => {
-      socket.setTimeout(step_seconds * 1000, () =>
-        socket.destroy(new Error(`nothing within ${step_seconds} seconds`)),
+      socket.setTimeout(stepSeconds * 1000, () =>
+        socket.destroy(new Error(`nothing within ${stepSeconds} seconds`)),
       );
       socket.once('secureConnect', () => resolve());
       socket.on('error', reject);
@@ -150,7 +150,7 @@ async function shownCertificate(
     }
     const days = daysLeft(valid_to, clock);
     const sentence = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
-    return days < renew_days ? warning(`${sentence}.`, 'renew it') : ok(`${sentence}.`);
+    return days < renewDays ? warning(`${sentence}.`, 'renew it') : ok(`${sentence}.`);
   } catch (error) {
     return fault(
       `${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
@@ -166,7 +166,7 @@ async function answer(url: URL): Promise<Outcome> {
   try {
     const response = await fetch(`${url.origin}/healthz`, {
       redirect: 'manual',
-      signal: AbortSignal.timeout(step_seconds * 1000),
+      signal: AbortSignal.timeout(stepSeconds * 1000),
     });
     const text = await response.text();
     if (response.status === 200 && text === '{"status":"ok"}') {
@@ -185,13 +185,13 @@ async function answer(url: URL): Promise<Outcome> {
 }
 
 /** Exists when systemd-timesyncd has set the clock. */
-const synchronized_file = '/run/systemd/timesync/synchronized';
+const synchronizedFile = '/run/systemd/timesync/synchronized';
 
 async function systemClock(): Promise<Outcome> {
   const answer = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
     .then(({ stdout }) => stdout.trim())
     .catch(() => '');
-  if (answer === 'yes' || existsSync(synchronized_file)) {
+  if (answer === 'yes' || existsSync(synchronizedFile)) {
     return ok('The clock is synchronised, as the system says.');
   }
   return warning(

@@ -4,7 +4,7 @@ import { bumpVersion, networkVersion } from '../changes/changes.ts';
 import type { Clock } from '../clock.ts';
 import type { Actor, Database, Reader, Transaction } from '../db/database.ts';
 import { exitIpsAfter, inventoryVersion } from '../servers/servers.ts';
-import { type Geoip, type GeoipRecord, near_km, type Place } from '../values/geoip.ts';
+import { type Geoip, type GeoipRecord, nearKm, type Place } from '../values/geoip.ts';
 import * as store from './store.ts';
 
 /**
@@ -22,7 +22,7 @@ export {
 export const geoStatuses = ['ok', 'warn', 'crit'] as const;
 
 /** Mean radius of the earth. */
-const earth_km = 6371.009;
+const earthKm = 6371.009;
 
 /** Along a great circle, to a tenth of a kilometre. */
 export function distanceInKm(start: Place, end: Place): number {
@@ -34,7 +34,7 @@ export function distanceInKm(start: Place, end: Place): number {
       Math.cos(radians(end.latitude)) *
       halfSine(start.longitude, end.longitude);
   // Rounding may bring opposite points a little above 1, where the arc sine has no value.
-  return Math.round(2 * earth_km * Math.asin(Math.sqrt(Math.min(1, chord))) * 10) / 10;
+  return Math.round(2 * earthKm * Math.asin(Math.sqrt(Math.min(1, chord))) * 10) / 10;
 }
 
 /**
@@ -48,7 +48,7 @@ export function comparePlaces(
 ): { status: (typeof geoStatuses)[number]; distance_km: number | null } {
   const distance_km = location.place ? distanceInKm(server, location.place) : null;
   if (location.country !== server.country) return { status: 'crit', distance_km };
-  return { status: (distance_km ?? 0) > near_km ? 'warn' : 'ok', distance_km };
+  return { status: (distance_km ?? 0) > nearKm ? 'warn' : 'ok', distance_km };
 }
 
 export interface GeoCounts {
@@ -74,7 +74,7 @@ const checker: Actor = { kind: 'system', name: 'geo check', address: '', request
 /** Exit IPs per transaction: other writers never wait long. */
 const batch = 500;
 /** A status of this age is written again, so that its time shows that it is still valid. */
-const refreshed_seconds = 86_400;
+const refreshedSeconds = 86_400;
 
 const noCounts = (provider: string): GeoCounts => ({
   provider,
@@ -139,7 +139,7 @@ function isOutdated(before: GeoStatus, now: GeoStatus): boolean {
     before.status !== now.status ||
     before.country !== now.country ||
     before.distance_km !== now.distance_km ||
-    Math.abs(now.status_time - before.status_time) >= refreshed_seconds
+    Math.abs(now.status_time - before.status_time) >= refreshedSeconds
   );
 }
 
@@ -201,7 +201,7 @@ function addTo(sum: GeoCounts | undefined, { provider: _, ...counts }: GeoCounts
   for (const [name, count] of Object.entries(counts)) sum[name as keyof typeof counts] += count;
 }
 
-const recheck_seconds = 3600;
+const recheckSeconds = 3600;
 
 /** Checks again when a file, the inventory or a setting changed, and every hour. */
 export class GeoWatch {
@@ -230,7 +230,7 @@ export class GeoWatch {
     const holds =
       last?.generation === generation &&
       last.inventory === inventory &&
-      Math.abs(now - last.at) < recheck_seconds;
+      Math.abs(now - last.at) < recheckSeconds;
     if (holds) return 0;
     const { written } = await checkGeo(this.#db, this.#geoip, now, stopped);
     this.#checked = { generation, inventory, at: now };

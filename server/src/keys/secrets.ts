@@ -58,7 +58,7 @@ export class Secrets {
   readonly #vpn: KeyObject;
   /** The hashing keys, each applied on top of the hash of the older ones. */
   #hash: KeyObject[];
-  #hash_keys_in_use = 1;
+  #hashKeysInUse = 1;
   #signing: SigningKey[];
   readonly #reread: () => KeysFile;
   /** Identifies these keys without revealing anything about them; stored in the database. */
@@ -84,7 +84,7 @@ export class Secrets {
 
   /** The keyed hash under which a token is stored. */
   hashToken(token: string): string {
-    return layered(token, this.#hash.slice(0, this.#hash_keys_in_use));
+    return layered(token, this.#hash.slice(0, this.#hashKeysInUse));
   }
 
   /**
@@ -92,7 +92,7 @@ export class Secrets {
    * renewed yet, and another process may already use the new key.
    */
   hashesOf(token: string): Hashes {
-    const used = this.#hash_keys_in_use;
+    const used = this.#hashKeysInUse;
     const before = layered(token, this.#hash.slice(0, Math.max(1, used - 1)));
     const layers = Math.max(1, used - 1);
     const inUse = layered(before, this.#hash.slice(layers, used), layers);
@@ -102,12 +102,12 @@ export class Secrets {
   /** A stored hash, renewed with all active keys. */
   renewedHash(stored: string): string {
     const layers = Number(/^(\d+)\./.exec(stored)?.[1] ?? 1);
-    return layered(stored, this.#hash.slice(layers, this.#hash_keys_in_use), layers);
+    return layered(stored, this.#hash.slice(layers, this.#hashKeysInUse), layers);
   }
 
   /** How many hashing keys are used for new hashes. */
   get hash_keys_in_use(): number {
-    return this.#hash_keys_in_use;
+    return this.#hashKeysInUse;
   }
 
   /**
@@ -126,7 +126,7 @@ export class Secrets {
     const has = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
     if (!has()) this.#readAnew();
     if (!has()) return false;
-    this.#hash_keys_in_use = ids.length + 1;
+    this.#hashKeysInUse = ids.length + 1;
     return true;
   }
 

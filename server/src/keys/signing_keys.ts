@@ -25,10 +25,10 @@ export interface SigningKey {
 }
 
 /** The longest lifetime of tokens, for keys whose last expiry is not known. */
-const longest_lifetime_seconds = 10 * 365.25 * 86_400;
+const longestLifetimeSeconds = 10 * 365.25 * 86_400;
 /** How recently a process must have reported to count as running. */
-const running_seconds = 180;
-const report_again_seconds = 60;
+const runningSeconds = 180;
+const reportAgainSeconds = 60;
 
 export function listSigningKeys(db: Reader): Promise<SigningKey[]> {
   return db.all('select * from signing_keys order by prepared_at, kid');
@@ -87,7 +87,7 @@ async function insert(tx: Transaction, key: PublicKey, isUsed: boolean): Promise
       prepared_revision,
       activated_at: null,
       superseded_at: null,
-      last_expiry: isUsed ? tx.now + longest_lifetime_seconds : 0,
+      last_expiry: isUsed ? tx.now + longestLifetimeSeconds : 0,
       gone_at: null,
     },
   ]);
@@ -128,7 +128,7 @@ export async function activateKey(tx: Transaction): Promise<SigningKey> {
 /** Errors: 409 while a running process has not reported that it holds this key. */
 export async function requireHolders(tx: Transaction, kid: string, name: string): Promise<void> {
   const lacking = (await holders(tx))
-    .filter(({ kids, seen_at }) => seen_at > tx.now - running_seconds && !kids.includes(kid))
+    .filter(({ kids, seen_at }) => seen_at > tx.now - runningSeconds && !kids.includes(kid))
     .map(({ process }) => process);
   if (lacking.length === 0) return;
   throw conflict(
@@ -202,7 +202,7 @@ export async function reportHeldKeys(
   const all = await holders(tx);
   const reported = all.find((holder) => holder.process === ours);
   const isSaid = reported?.kids.join() === kids.join();
-  if (isSaid && reported && reported.seen_at > tx.now - report_again_seconds) return 0;
+  if (isSaid && reported && reported.seen_at > tx.now - reportAgainSeconds) return 0;
   await tx.insertMany(
     'key_holders',
     [{ process: ours, kids: kids.join(), seen_at: tx.now }],

@@ -3,9 +3,9 @@
 import { hourOf } from '../values/periods.ts';
 
 /** Older usage is not counted, so no node has more than that to report. */
-export const oldest_usage_seconds = 40 * 86_400;
+export const oldestUsageSeconds = 40 * 86_400;
 /** Tolerance for late counting, and for clocks that differ a little. */
-export const burst_seconds = 60;
+export const burstSeconds = 60;
 
 /**
  * `reported_until` is all that is stored: the time (epoch seconds, by the control plane's clock) up
@@ -19,7 +19,7 @@ interface Reporting {
 
 /** The bytes that the node may report now. */
 export function plausibleBytes(node: Reporting, rate: number, now: number): number {
-  const bytes = (now + burst_seconds - untilOf(node, now)) * rate;
+  const bytes = (now + burstSeconds - untilOf(node, now)) * rate;
   return Math.min(Math.max(0, Math.floor(bytes)), Number.MAX_SAFE_INTEGER);
 }
 
@@ -41,7 +41,7 @@ export function reportedUntil(
 }
 
 function untilOf({ reported_until, joined_at }: Reporting, now: number): number {
-  const until = Math.max(reported_until, joined_at, now - oldest_usage_seconds);
+  const until = Math.max(reported_until, joined_at, now - oldestUsageSeconds);
   // No report leads farther ahead than the burst, so the clock was set back since.
-  return until > now + burst_seconds ? now : until;
+  return until > now + burstSeconds ? now : until;
 }

@@ -7,7 +7,7 @@ import { leastApplied } from './store.ts';
 export const maxWaitingOfAccount = 100;
 const maxWaiting = 2000;
 /** The pause before the next query after the database did not answer. */
-const retry_milliseconds = 1000;
+const retryMs = 1000;
 
 interface Waiter {
   /** 0: all servers of the account. */
@@ -84,7 +84,7 @@ export class AppliedWatch {
     while (this.#again && this.#size > 0) {
       this.#again = false;
       const started = this.#steady();
-      let rest = retry_milliseconds;
+      let rest = retryMs;
       try {
         await this.#look();
         rest = (this.#steady() - started) * 1000;

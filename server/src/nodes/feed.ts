@@ -24,13 +24,13 @@ import { currentNodes } from './store.ts';
 
 const page = 500;
 /** The rows that this many changes refer to are read together and sent as they were then. */
-const read_together = 64;
+const readTogether = 64;
 /** How much of the log one page of a stream that catches up may scan. */
 const maxRevisionsScanned = 20_000;
-const heartbeat_seconds = 15;
+const heartbeatSeconds = 15;
 /** A node with more of the log to read than this takes a snapshot, which is shorter. */
 const maxChangesBehind = 50_000;
-const retry_seconds = 1;
+const retrySeconds = 1;
 /** A node that reconnects still has its old stream for a moment; any older stream has no reader. */
 const maxStreamsPerNode = 2;
 
@@ -44,7 +44,7 @@ interface Concerned {
 export class Feed {
   readonly #ctx: Context;
   readonly #own: Own;
-  readonly #stalled_seconds: number;
+  readonly #stalledSeconds: number;
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
   readonly #heartbeat: NodeJS.Timeout;
@@ -61,11 +61,11 @@ export class Feed {
   constructor(ctx: Context, { stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
     this.#own = ownedByLog(ctx.log);
-    this.#stalled_seconds = stalled_seconds;
+    this.#stalledSeconds = stalled_seconds;
     this.#stopListening = ctx.db.listen(() => this.#wake());
     this.#heartbeat = setInterval(
       this.#own(() => this.beat()),
-      heartbeat_seconds * 1000,
+      heartbeatSeconds * 1000,
     );
     this.#heartbeat.unref();
   }
@@ -100,7 +100,7 @@ export class Feed {
    * Streams the changes after `revision` to a node. The head of the response is written already.
    */
   open(node: Node, response: Writable, epoch: string, revision: number): void {
-    const stream = new NodeStream(node, response, { epoch, revision }, this.#stalled_seconds);
+    const stream = new NodeStream(node, response, { epoch, revision }, this.#stalledSeconds);
     const others = this.#streams.get(node.server_id) ?? new Set();
     const sameNode = [...others].filter((other) => other.node.id === node.id && other.open);
     // The node reads the newest one.
@@ -207,7 +207,7 @@ export class Feed {
         clearTimeout(this.#retry);
         this.#retry = setTimeout(
           this.#own(() => this.#wake()),
-          retry_seconds * 1000,
+          retrySeconds * 1000,
         );
         this.#retry.unref();
       })
@@ -232,8 +232,8 @@ export class Feed {
       }
       const serversOf = await this.#serversOf(changes, handedOut.revision);
       const serversChanged = new Set<number>();
-      for (let at = 0; at < changes.length; at += read_together) {
-        const deliveries = changes.slice(at, at + read_together).map((change) => {
+      for (let at = 0; at < changes.length; at += readTogether) {
+        const deliveries = changes.slice(at, at + readTogether).map((change) => {
           const servers = this.#concerned(change, serversOf);
           return { change, servers, server_ids: servers.map(({ server_id }) => server_id) };
         });

@@ -26,7 +26,7 @@ const maxBatches = 100;
 const maxRows = 200_000;
 /** How many accounts of a batch are named. */
 const maxAccounts = 10;
-const full_retry_seconds = 60;
+const fullRetrySeconds = 60;
 
 export function bytesOf(rows: readonly UsageRow[]): number {
   return rows.reduce((sum, { up, down }) => safeBytes(sum + up + down), 0);
@@ -95,7 +95,7 @@ export async function hold(
   if (before.batches >= maxBatches || before.row_count + rows.length > maxRows) {
     throw unavailable(
       'This is more than the node can have carried, and too much of it is held already; an operator has to judge that first.',
-      full_retry_seconds,
+      fullRetrySeconds,
       { code: 'held_usage_full' },
     );
   }

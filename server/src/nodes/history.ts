@@ -5,22 +5,22 @@ import * as store from './history_store.ts';
 
 export type { Whose } from './history_store.ts';
 
-const hour_seconds = 3600;
-const day_seconds = 86_400;
-const short_seconds = 300;
+const hourSeconds = 3600;
+const daySeconds = 86_400;
+const shortSeconds = 300;
 /**
  * Both steps are written at once, for the node and for the network, so nothing is rolled up later.
  */
-const steps = [short_seconds, hour_seconds];
+const steps = [shortSeconds, hourSeconds];
 /** How long the steps of nodes are kept; the hours of the network are kept longer. */
-const short_kept_seconds = 2 * day_seconds;
-const hours_kept_seconds = 35 * day_seconds;
-const network_hours_kept_seconds = 400 * day_seconds;
-export const longest_history_seconds = network_hours_kept_seconds;
+const shortKeptSeconds = 2 * daySeconds;
+const hoursKeptSeconds = 35 * daySeconds;
+const networkHoursKeptSeconds = 400 * daySeconds;
+export const longest_history_seconds = networkHoursKeptSeconds;
 
-const sample_seconds = 60;
+const sampleSeconds = 60;
 /** Tolerance, since the timers of processes drift. */
-const early_seconds = 5;
+const earlySeconds = 5;
 
 type Amounts = Omit<store.PointRow, 'node_id' | 'step' | 'at'>;
 const nothing: Amounts = {
@@ -85,7 +85,7 @@ export async function addRejected(
  * follows.
  */
 export async function sampleNodes(tx: Transaction): Promise<number> {
-  if (!(await store.claimSample(tx, sample_seconds - early_seconds))) return 0;
+  if (!(await store.claimSample(tx, sampleSeconds - earlySeconds))) return 0;
   const seen = await store.looks(tx);
   const amounts = seen.map(({ id, connections, faults, waiting_since }) => ({
     id,
@@ -117,10 +117,10 @@ export async function sampleNodes(tx: Transaction): Promise<number> {
 /** Removes steps that are too old, a batch at a time. */
 export async function purgeHistory(tx: Transaction, maxRows: number): Promise<number> {
   const removed = [
-    await store.removeOld(tx, short_seconds, false, tx.now - short_kept_seconds, maxRows),
-    await store.removeOld(tx, short_seconds, true, tx.now - short_kept_seconds, maxRows),
-    await store.removeOld(tx, hour_seconds, false, tx.now - hours_kept_seconds, maxRows),
-    await store.removeOld(tx, hour_seconds, true, tx.now - network_hours_kept_seconds, maxRows),
+    await store.removeOld(tx, shortSeconds, false, tx.now - shortKeptSeconds, maxRows),
+    await store.removeOld(tx, shortSeconds, true, tx.now - shortKeptSeconds, maxRows),
+    await store.removeOld(tx, hourSeconds, false, tx.now - hoursKeptSeconds, maxRows),
+    await store.removeOld(tx, hourSeconds, true, tx.now - networkHoursKeptSeconds, maxRows),
   ];
   return Math.max(...removed);
 }
@@ -147,8 +147,8 @@ export interface HistoryPoint {
  * (UTC).
  */
 function widthOf(from: number, to: number, now: number): number {
-  if (to - from <= short_kept_seconds && from >= now - short_kept_seconds) return short_seconds;
-  return to - from <= hours_kept_seconds ? hour_seconds : day_seconds;
+  if (to - from <= shortKeptSeconds && from >= now - shortKeptSeconds) return shortSeconds;
+  return to - from <= hoursKeptSeconds ? hourSeconds : daySeconds;
 }
 
 /** The steps in from <= at < to, in order, without empty ones; `step`: their width in seconds. */
@@ -160,7 +160,7 @@ export async function history(
   now: number,
 ): Promise<{ step: number; points: HistoryPoint[] }> {
   const step = widthOf(from, to, now);
-  const span = { step: Math.min(step, hour_seconds), from: from - (from % step), to, width: step };
+  const span = { step: Math.min(step, hourSeconds), from: from - (from % step), to, width: step };
   const [points, rejections] = await Promise.all([
     store.pointsOf(db, whose, span),
     store.rejectionsOf(db, whose, span),

@@ -13,7 +13,7 @@ export class NodeStream {
   readonly node: Node;
   readonly #response: Writable;
   readonly epoch: string;
-  readonly #stalled_seconds: number;
+  readonly #stalledSeconds: number;
   /** The last revision that was sent. */
   sent: number;
   /**
@@ -38,7 +38,7 @@ export class NodeStream {
     this.node = node;
     this.#response = response;
     this.epoch = epoch;
-    this.#stalled_seconds = stalled_seconds;
+    this.#stalledSeconds = stalled_seconds;
     this.sent = revision;
   }
   get open(): boolean {
@@ -94,7 +94,7 @@ export class NodeStream {
     if (this.open) this.#response.write(this.#eventOf(revision, records));
   }
   async untilRead(): Promise<void> {
-    if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalled_seconds);
+    if (this.#response.writableNeedDrain) await untilRead(this.#response, this.#stalledSeconds);
   }
   /** One event for all records of a revision, so that they are applied together. */
   #eventOf(revision: number, records: NodeRecord[]): Buffer {

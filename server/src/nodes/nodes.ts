@@ -69,7 +69,7 @@ export async function networkMarks(db: Reader): Promise<{ revision: number; node
 
 // ---- Joining ------------------------------------------------------------------------------
 
-const invite_seconds = 86_400;
+const inviteSeconds = 86_400;
 
 /**
  * Creates a one-time code with which one node may join this server. The code is shown only here.
@@ -78,7 +78,7 @@ export async function createInvite(
   tx: Transaction,
   secrets: Secrets,
   server: Server,
-  lifetime_seconds = invite_seconds,
+  lifetime_seconds = inviteSeconds,
 ): Promise<{ code: string; expiry: number }> {
   const code = newTokenText('ewi_');
   const expiry = tx.now + lifetime_seconds;
@@ -107,11 +107,11 @@ export async function removeInvite(tx: Transaction, id: string): Promise<void> {
   await audit(tx, { account_id: null, action: 'node.uninvite', target: `invite/${id}` });
 }
 
-const invites_kept_seconds = 30 * 86_400;
+const invitesKeptSeconds = 30 * 86_400;
 
 /** Deletes invitations that ended over 30 days ago, a batch at a time. */
 export function purgeInvites(tx: Transaction, maxInvites: number): Promise<number> {
-  return store.purgeInvites(tx, tx.now - invites_kept_seconds, maxInvites);
+  return store.purgeInvites(tx, tx.now - invitesKeptSeconds, maxInvites);
 }
 
 /**

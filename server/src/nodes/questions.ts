@@ -73,7 +73,7 @@ export interface Answer {
 
 /** How long the client waits for an answer. */
 export const answer_seconds = 5;
-const kept_seconds = 60;
+const keptSeconds = 60;
 
 const contextOf = (id: number) => `question ${id}`;
 
@@ -190,5 +190,5 @@ export async function answerOfNodes(
  * time.
  */
 export function purgeQuestions(tx: Transaction, maxQuestions: number): Promise<number> {
-  return store.purgeQuestions(tx, tx.now - kept_seconds, maxQuestions);
+  return store.purgeQuestions(tx, tx.now - keptSeconds, maxQuestions);
 }

@@ -19,7 +19,7 @@ const pace = new Pace(1);
 export class Snapshots {
   readonly #ctx: Context;
   readonly #maxRunning: number;
-  readonly #stalled_seconds: number;
+  readonly #stalledSeconds: number;
   /** By node. */
   readonly #running = new Set<number>();
 
@@ -27,7 +27,7 @@ export class Snapshots {
   constructor(ctx: Context, { maxRunning = 8, stalled_seconds = maxStalledSeconds } = {}) {
     this.#ctx = ctx;
     this.#maxRunning = maxRunning;
-    this.#stalled_seconds = stalled_seconds;
+    this.#stalledSeconds = stalled_seconds;
   }
 
   /**
@@ -59,7 +59,7 @@ export class Snapshots {
         records += 1;
         if (records % recordsInATurn === 0) await pace.take(String(server_id));
         if (!lines.write(`${JSON.stringify(line)}\n`)) {
-          await untilRead(lines, this.#stalled_seconds);
+          await untilRead(lines, this.#stalledSeconds);
         }
         if (lines.destroyed) throw new Error('The node went away during its snapshot.');
       };

@@ -5,7 +5,7 @@ import { type BytesLeft, bytesLeft } from '../contract_servers/contract_servers.
 import type { Transaction } from '../db/database.ts';
 import { badRequest } from '../errors.ts';
 import { claimBatch } from '../usage/usage.ts';
-import { oldest_usage_seconds, plausibleBytes, reportedUntil } from './allowance.ts';
+import { oldestUsageSeconds, plausibleBytes, reportedUntil } from './allowance.ts';
 import { isHeld } from './held_store.ts';
 import { bytesOf, countRows, hold, knownRows, type UsageRow } from './held_usage.ts';
 import * as log from './log_store.ts';
@@ -43,7 +43,7 @@ export async function countReport(
   { boot, seq, rows }: UsageReport,
   maxBytesPerSecond: number,
 ): Promise<UsageOutcome & { isHeldNow: boolean }> {
-  const tooOld = rows.findIndex((row) => row.at < tx.now - oldest_usage_seconds);
+  const tooOld = rows.findIndex((row) => row.at < tx.now - oldestUsageSeconds);
   if (tooOld >= 0)
     throw badRequest('older than 40 days; usage that old is not counted any more.', {
       code: 'row_invalid',

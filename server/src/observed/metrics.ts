@@ -159,7 +159,7 @@ export class Metrics {
 }
 
 /** A database that does not answer must not block the metrics. */
-const refresh_milliseconds = 1000;
+const refreshMs = 1000;
 
 /** Serves only `/metrics`. `refresh` runs before each scrape. */
 export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): Server {
@@ -171,7 +171,7 @@ export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): S
     const late = new AbortController();
     await Promise.race([
       refresh().catch(() => {}),
-      sleep(refresh_milliseconds, undefined, { signal: late.signal }).catch(() => {}),
+      sleep(refreshMs, undefined, { signal: late.signal }).catch(() => {}),
     ]);
     late.abort();
     const text = await metrics.registry.metrics();

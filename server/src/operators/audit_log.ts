@@ -42,7 +42,7 @@ export interface AuditPage {
  */
 const slices = 20;
 /** Ids are given in the order of time, by clocks that may differ by this much. */
-const skew_seconds = 3600;
+const skewSeconds = 3600;
 
 /**
  * The newest records below an id that match the filter, at most `limit`. `turn` resolves when the
@@ -60,10 +60,9 @@ export async function searchAuditLog(
   const end: AuditPage = { records: [], before: undefined };
   if (account_id === undefined) return end;
   const conditions = conditionsOf(db.engine, filter, account_id);
-  const least = since === undefined ? 0 : await firstIdOf(db, since - skew_seconds);
+  const least = since === undefined ? 0 : await firstIdOf(db, since - skewSeconds);
   let below = before ?? Number.MAX_SAFE_INTEGER;
-  if (before === undefined && until !== undefined)
-    below = await firstIdOf(db, until + skew_seconds);
+  if (before === undefined && until !== undefined) below = await firstIdOf(db, until + skewSeconds);
   // If every record matches, only as many are read as the page has.
   const isNarrow = conditions.sql.length > (account_id === null ? 0 : 1);
   const sliceRows = isNarrow ? walked : limit + 1;

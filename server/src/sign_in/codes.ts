@@ -19,14 +19,14 @@ export interface OneTimeCode {
   expiry: number;
 }
 
-const invite_seconds = 7 * 86_400;
-export const sign_in_link_seconds = 900;
+const inviteSeconds = 7 * 86_400;
+export const signInLinkSeconds = 900;
 
 /**
  * Invites a user to set a password; an earlier invitation ends. Errors: 409 for an inactive user.
  */
 export function createInvite(tx: Transaction, secrets: Secrets, user: User): Promise<OneTimeCode> {
-  return createCode(tx, secrets, user, 'invite', invite_seconds);
+  return createCode(tx, secrets, user, 'invite', inviteSeconds);
 }
 
 /** A link that signs the user in; an earlier link ends. Errors: 409 for an inactive user. */
@@ -34,7 +34,7 @@ export function createSignInLink(
   tx: Transaction,
   secrets: Secrets,
   user: User,
-  lifetime_seconds = sign_in_link_seconds,
+  lifetime_seconds = signInLinkSeconds,
 ): Promise<OneTimeCode> {
   return createCode(tx, secrets, user, 'sign_in', lifetime_seconds);
 }

@@ -8,7 +8,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../keys/secrets.ts';
 import type { SignInRow } from './store.ts';
 
-const device_seconds = 180 * 86_400;
+const deviceSeconds = 180 * 86_400;
 
 /** A device's token, for its cookie. */
 export interface DeviceToken {
@@ -18,15 +18,15 @@ export interface DeviceToken {
 
 type Owner = Pick<SignInRow, 'account_id' | 'user_id' | 'password' | 'totp_sealed'>;
 
-const token_format = /^([A-Za-z0-9_-]{22})\.(\d{1,12})\.([A-Za-z0-9_-]{43})$/;
+const tokenFormat = /^([A-Za-z0-9_-]{22})\.(\d{1,12})\.([A-Za-z0-9_-]{43})$/;
 
 /** Makes a browser a known device of a user, who has just shown this password and second factor. */
 export function createDevice(secrets: Secrets, owner: Owner, now: number): DeviceToken {
   const id = randomBytes(16).toString('base64url');
-  const expiry = now + device_seconds;
+  const expiry = now + deviceSeconds;
   const hash = signature(secrets.hashToken(boundText(owner, id, expiry)));
   const token = `${id}.${expiry}.${hash}`;
-  return { token, lifetime_seconds: device_seconds };
+  return { token, lifetime_seconds: deviceSeconds };
 }
 
 /** The id of a known device of this user; undefined for any other token. */
@@ -36,7 +36,7 @@ export function deviceOf(
   token: string,
   now: number,
 ): string | undefined {
-  const [, id = '', expiry = '', hash = ''] = token_format.exec(token) ?? [];
+  const [, id = '', expiry = '', hash = ''] = tokenFormat.exec(token) ?? [];
   if (owner.password === null || !(now < Number(expiry))) return undefined;
   const expected = secrets.hashesOf(boundText(owner, id, Number(expiry))).map(signature);
   const isKnown = expected.some((candidate) =>

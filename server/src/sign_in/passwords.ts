@@ -35,7 +35,7 @@ interface Cost {
  * hash follows at the next sign-in. Tests lower it.
  */
 export const cost: Cost = { log2_n: 15, r: 8, p: 3 };
-const hash_bytes = 32;
+const hashBytes = 32;
 
 /** A slow hash with its salt and its cost: `scrypt$15$8$3$SALT$HASH`. Call it in the hash queue. */
 export async function hashPassword(password: string): Promise<string> {
@@ -45,7 +45,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** Replaces the password of a user without one, so that the response takes equally long. */
-const placeholder = { salt: randomBytes(16), hash: randomBytes(hash_bytes) };
+const placeholder = { salt: randomBytes(16), hash: randomBytes(hashBytes) };
 
 /**
  * Whether the password is the stored one; never for null, at the same cost. Call it in the hash
@@ -74,7 +74,7 @@ function derive(password: string, salt: Buffer, { log2_n, r, p }: Cost): Promise
   const N = 2 ** log2_n;
   const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r };
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFKC'), salt, hash_bytes, options, (error, hash) =>
+    scrypt(password.normalize('NFKC'), salt, hashBytes, options, (error, hash) =>
       error ? reject(error) : resolve(hash),
     );
   });

@@ -9,15 +9,15 @@ import { badRequest, conflict, unauthorized } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import * as store from './store.ts';
 
-const step_seconds = 30;
+const stepSeconds = 30;
 /** A phone's clock may be off by one step. */
 const window = 1;
-const recovery_codes = 10;
+const recoveryCodes = 10;
 /**
  * A secret that was not confirmed by then cannot be confirmed any more: it may have been seen
  * meanwhile.
  */
-const pending_seconds = 900;
+const pendingSeconds = 900;
 
 type Holder = Pick<store.SignInRow, 'account_id' | 'user_id' | 'account_name' | 'user_name'>;
 
@@ -26,7 +26,7 @@ const sealContext = ({ account_id, user_id }: Pick<Holder, 'account_id' | 'user_
 
 function totpOf(secret: Secret, { account_name, user_name }: Holder): TOTP {
   const label = `${account_name}/${user_name}`;
-  return new TOTP({ issuer: 'Exitward', label, secret, period: step_seconds });
+  return new TOTP({ issuer: 'Exitward', label, secret, period: stepSeconds });
 }
 
 /** A secret for an authenticator app; it becomes active when a code of it confirms it. */
@@ -37,7 +37,7 @@ export async function beginSecondFactor(
 ): Promise<{ secret: string; url: string }> {
   const secret = new Secret({ size: 20 });
   await store.changeSignIn(tx, holder, {
-    totp_pending: secrets.seal(`${tx.now + pending_seconds} ${secret.base32}`, sealContext(holder)),
+    totp_pending: secrets.seal(`${tx.now + pendingSeconds} ${secret.base32}`, sealContext(holder)),
   });
   return { secret: secret.base32, url: totpOf(secret, holder).toString() };
 }
@@ -83,7 +83,7 @@ export async function confirmSecondFactor(
       { code: 'wrong_code', field: 'code' },
     );
   }
-  const codes = Array.from({ length: recovery_codes }, newRecoveryCode);
+  const codes = Array.from({ length: recoveryCodes }, newRecoveryCode);
   await store.changeSignIn(tx, row, {
     totp_sealed: secrets.seal(secret, sealContext(row)),
     totp_pending: null,
@@ -158,7 +158,7 @@ function stepOf(holder: Holder, secret: string, code: string, now: number): numb
     window,
     timestamp: now * 1000,
   });
-  return delta === null ? undefined : Math.floor(now / step_seconds) + delta;
+  return delta === null ? undefined : Math.floor(now / stepSeconds) + delta;
 }
 
 /** Easy to copy by hand: no i, l, o or u. */

@@ -28,11 +28,11 @@ export interface NewSession {
   lifetime_seconds: number;
 }
 
-const longest_seconds = 30 * 86_400;
-export const idle_seconds = 7 * 86_400;
+const longestSeconds = 30 * 86_400;
+export const idleSeconds = 7 * 86_400;
 const maxPerUser = 50;
-const longest_browser = 200;
-const token_format = /^[A-Za-z0-9_-]{43}$/;
+const longestBrowser = 200;
+const tokenFormat = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * The person of a session's token; undefined when it has ended or its user is inactive. It is
@@ -44,8 +44,8 @@ export async function findPerson(
   token: string,
   now: number,
 ): Promise<Person | undefined> {
-  if (!token_format.test(token)) return undefined;
-  const row = await store.sessionByHash(db, secrets.hashesOf(token), now, now - idle_seconds);
+  if (!tokenFormat.test(token)) return undefined;
+  const row = await store.sessionByHash(db, secrets.hashesOf(token), now, now - idleSeconds);
   return row && toPerson(row);
 }
 
@@ -68,7 +68,7 @@ export async function sessionStillHolds(
   { account_id, session_id }: Pick<Person, 'account_id' | 'session_id'>,
   now: number,
 ): Promise<boolean> {
-  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
+  const row = await store.sessionById(db, account_id, session_id, now, now - idleSeconds);
   return row !== undefined;
 }
 
@@ -81,7 +81,7 @@ export async function requirePerson(
   { account_id, session_id }: Person,
   now: number,
 ): Promise<Person> {
-  const row = await store.sessionById(db, account_id, session_id, now, now - idle_seconds);
+  const row = await store.sessionById(db, account_id, session_id, now, now - idleSeconds);
   if (!row) throw sessionEnded();
   return toPerson(row);
 }
@@ -113,13 +113,13 @@ export async function createSession(
     hash: secrets.hashToken(token),
     created_at: tx.now,
     seen_at: tx.now,
-    expiry: tx.now + longest_seconds,
+    expiry: tx.now + longestSeconds,
     address,
-    browser: browser.slice(0, longest_browser),
+    browser: browser.slice(0, longestBrowser),
   });
   await changeSignIn(tx, { account_id, user_id }, { last_sign_in_at: tx.now });
   await bumpVersion(tx, account_id, 'users');
-  return { id, token, lifetime_seconds: longest_seconds };
+  return { id, token, lifetime_seconds: longestSeconds };
 }
 
 /** The current session, as its person sees it. */
@@ -148,7 +148,7 @@ export async function describeSession(db: Reader, person: Person, now: number) {
 
 /** The valid sessions of a person, newest first. */
 export function listSessions(db: Reader, person: Person, now: number) {
-  return store.sessionsOfUser(db, person.account_id, person.user_id, now, now - idle_seconds);
+  return store.sessionsOfUser(db, person.account_id, person.user_id, now, now - idleSeconds);
 }
 
 /** Errors: 404 when the person has no such session. */
@@ -188,5 +188,5 @@ export async function endSessions(
  * them.
  */
 export function sweepSessions(tx: Transaction, maxSessions: number): Promise<number> {
-  return store.sweepSessions(tx, tx.now, tx.now - idle_seconds, maxSessions);
+  return store.sweepSessions(tx, tx.now, tx.now - idleSeconds, maxSessions);
 }

@@ -26,7 +26,7 @@ import {
 import { createDevice, type DeviceToken } from './devices.ts';
 import { checkPassword } from './passwords.ts';
 import { useSecondFactor } from './second_factor.ts';
-import { createSession, endSessions, idle_seconds, type NewSession } from './sessions.ts';
+import { createSession, endSessions, idleSeconds, type NewSession } from './sessions.ts';
 import * as store from './store.ts';
 import { clearAttempts, countAttempt, giveBackAttempt } from './throttle.ts';
 
@@ -244,7 +244,7 @@ export async function signInFacts(db: Reader, users: readonly User[], now: numbe
   const find = await findByKeys<store.SignInFactsRow>(
     users.map(keyOf),
     ({ account_id, user_id }) => [account_id, user_id],
-    (keys) => store.facts(db, keys, now, now - idle_seconds),
+    (keys) => store.facts(db, keys, now, now - idleSeconds),
   );
   return (user: User): SignInFacts => {
     const row = find(...keyOf(user));

@@ -13,8 +13,8 @@ export interface Subject {
   free: number;
 }
 
-const longest_wait_seconds = 900;
-const forgotten_seconds = 86_400;
+const longestWaitSeconds = 900;
+const forgottenSeconds = 86_400;
 
 /**
  * The user to sign in as. Unknown names count like known ones; a browser that is known as the
@@ -61,7 +61,7 @@ function networkOf(ipv6: string, bits: number): string {
 
 /** Seconds to wait after so many failures: 2, 4, 8, … */
 function waitAfter(failures: number, free: number): number {
-  return failures < free ? 0 : Math.min(longest_wait_seconds, 2 ** (failures - free + 1));
+  return failures < free ? 0 : Math.min(longestWaitSeconds, 2 ** (failures - free + 1));
 }
 
 /** Errors: 429 when one of the subjects has to wait, even with the right password. */
@@ -76,7 +76,7 @@ export async function rejectIfThrottled(
   );
   // A wait beyond the longest was set by a clock that was ahead, and would last as long as that.
   const waits = rows.map((row) => row.wait_until - now);
-  const wait = Math.max(0, ...waits.filter((seconds) => seconds <= longest_wait_seconds));
+  const wait = Math.max(0, ...waits.filter((seconds) => seconds <= longestWaitSeconds));
   if (wait > 0) {
     throw tooManyRequests(
       `Too many attempts; try again in ${wait} seconds.`,
@@ -84,7 +84,7 @@ export async function rejectIfThrottled(
       { code: 'throttled' },
     );
   }
-  return rows.filter((row) => now < row.at + forgotten_seconds);
+  return rows.filter((row) => now < row.at + forgottenSeconds);
 }
 
 /**
@@ -119,5 +119,5 @@ export async function clearAttempts(tx: Transaction, subject: Subject): Promise<
 
 /** Removes counts that are too old to make an attempt wait. */
 export function purgeAttempts(tx: Transaction, maxAttempts: number): Promise<number> {
-  return store.purgeAttempts(tx, tx.now - forgotten_seconds, maxAttempts);
+  return store.purgeAttempts(tx, tx.now - forgottenSeconds, maxAttempts);
 }

@@ -49,7 +49,7 @@ export interface CertificateStatus {
   next_try: number | null;
 }
 
-const look_milliseconds = 1000;
+const lookMs = 1000;
 
 export class ServedCertificate {
   readonly #files: TlsFiles;
@@ -113,7 +113,7 @@ export class ServedCertificate {
     this.#servers = servers;
     this.#timer = setInterval(
       ownedByLog(this.#log)(() => this.#look()),
-      look_milliseconds,
+      lookMs,
     );
     this.#timer.unref();
     this.#renewal?.start();

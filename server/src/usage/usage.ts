@@ -10,7 +10,7 @@ export { UsageRollUp } from './roll_up.ts';
 export type { UsageBucket } from './store.ts';
 export { claimBatch, hasUsage, removeOldJournals, safeBytes, sumSlices } from './store.ts';
 
-const window_hours = 720;
+const windowHours = 720;
 
 /** One row for each key of `keyOf`, with the bytes of all rows that share it. */
 function sumBy<T extends { bytes: number }>(rows: T[], keyOf: (row: T) => string): T[] {
@@ -105,7 +105,7 @@ export async function periodTotals(db: Reader, periods: readonly Key[]) {
 }
 
 /** The first hour of the last 720 whole ones. */
-export const firstHour = (now: number) => hourOf(now) - window_hours * 3600;
+export const firstHour = (now: number) => hourOf(now) - windowHours * 3600;
 
 /** Bytes by server, of these or of all, in the last 720 whole hours and the current one. */
 export async function last30Days(

@@ -1,12 +1,12 @@
 // When entries and tokens may expire: within ten years, and not in milliseconds.
 import { invalidField } from '../errors.ts';
 
-const longest_seconds = 10 * 365.25 * 86_400;
+const longestSeconds = 10 * 365.25 * 86_400;
 
 /** An entry's expiry: now < expiry <= now + 10 years. Errors: 400 naming the field. */
 export function checkExpiry(expiry: number, now: number, field = 'expiry'): void {
-  if (expiry > now && expiry <= now + longest_seconds) return;
-  if (Math.abs(expiry / 1000 - now) <= longest_seconds) {
+  if (expiry > now && expiry <= now + longestSeconds) return;
+  if (Math.abs(expiry / 1000 - now) <= longestSeconds) {
     throw invalidField(
       field,
       `${expiry} looks like milliseconds; expected epoch seconds, such as ${Math.floor(expiry / 1000)}.`,
@@ -16,7 +16,7 @@ export function checkExpiry(expiry: number, now: number, field = 'expiry'): void
     field,
     expiry <= now
       ? `${expiry} is not in the future; expected epoch seconds after ${now}.`
-      : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longest_seconds}.`,
+      : `${expiry} is more than 10 years away; expected epoch seconds of at most ${now + longestSeconds}.`,
   );
 }
 

@@ -25,7 +25,7 @@ export interface GeoipRecord {
 }
 
 /** A place within this distance counts as the right one. */
-export const near_km = 250;
+export const nearKm = 250;
 
 /** The state of a file, for the operator. */
 export interface GeoipFile extends GeoipSource {
@@ -65,7 +65,7 @@ function placeOf(record: Fields): Place | undefined {
   if (latitude === undefined || longitude === undefined) return undefined;
   // The middle of a country, with the country's size as the radius, or no city where others have
   // one.
-  if (typeof at.accuracy_radius === 'number' && at.accuracy_radius > near_km) return undefined;
+  if (typeof at.accuracy_radius === 'number' && at.accuracy_radius > nearKm) return undefined;
   if (record.city === '') return undefined;
   return { latitude, longitude };
 }
@@ -78,7 +78,7 @@ function degrees(value: unknown, limit: number): number | undefined {
 
 const metadataMark = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 const gzipMark = Buffer.from([0x1f, 0x8b]);
-const separator_bytes = 16;
+const separatorBytes = 16;
 
 /**
  * A reader of these bytes. Errors: an Error that says what is wrong with them. A file that is half
@@ -96,8 +96,8 @@ async function readMmdb(bytes: Buffer): Promise<Mmdb> {
   try {
     reader = new Reader(bytes);
     const { searchTreeSize, ipVersion } = reader.metadata;
-    const separator = bytes.subarray(searchTreeSize, searchTreeSize + separator_bytes);
-    if (!(searchTreeSize + separator_bytes <= end) || separator.some((byte) => byte !== 0)) {
+    const separator = bytes.subarray(searchTreeSize, searchTreeSize + separatorBytes);
+    if (!(searchTreeSize + separatorBytes <= end) || separator.some((byte) => byte !== 0)) {
       throw new Error('the search tree has another size');
     }
     for (const ip of probes(ipVersion)) {
