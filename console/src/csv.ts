@@ -2,10 +2,7 @@
 
 type Cell = string | number;
 
-/**
- * A spreadsheet would read such a cell as a formula; the quote makes it text. Numbers are no
- * formulas.
- */
+/** A spreadsheet would read such a cell as a formula; the quote makes it text. Numbers are none. */
 const isFormula = /^[=+\-@\t\r]/;
 
 function cellText(cell: Cell): string {

@@ -27,9 +27,8 @@ export function readLogin(login: string): LoginNames[] {
 }
 
 /**
- * The password of a login: 100 bits in four groups of five characters. `key`: the server's, in
- * base64url. It is valid for one token version of the user; an expiry is part of login and
- * password.
+ * The password of a login: 100 bits in four groups of five characters, for one token version of the
+ * user. `key`: the server's, in base64url. An expiry is part of login and password.
  */
 export function vpnPassword(
   key: string,

@@ -9,8 +9,7 @@ interface PageOfAccount extends Place {
   /** Whether it also handles the addresses below its own. */
   hasBelow?: boolean;
   /**
-   * Any of these permissions opens it; none: it is open to every user. The server checks each
-   * request again.
+   * Any of these opens it; none: it is open to every user. The server checks each request again.
    */
   may: Array<'admin' | 'billing' | 'proxy'>;
   Page: FunctionComponent;

@@ -1,5 +1,4 @@
-// The audit log of an account or of the whole network: the records that match the filters, newest
-// first.
+// The audit log of an account or of the whole network: the records that match, newest first.
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';

@@ -1,5 +1,4 @@
-// The filters of the audit log: their state in the address, their fields, and the query that they
-// make.
+// The filters of the audit log: their state in the address, their fields, and their query.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { useAddressStates, usePath } from '../address.ts';

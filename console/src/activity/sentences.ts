@@ -242,10 +242,7 @@ export interface Difference {
 /** Ids of the server's tables mean nothing to people. */
 const hiddenFields = new Set(['account_id', 'server_id', 'user_id', 'revision', 'hash', 'sealed']);
 
-/**
- * The differences between the record before and after, as a small table; all fields when one is
- * missing.
- */
+/** The differences between the record before and after; all fields when one is missing. */
 export function differences({
   before,
   after,

@@ -1,5 +1,4 @@
-// Live data: the server reports each change by server-sent events, and the page reads its data
-// again.
+// Live data: the server reports each change by server-sent events, and the page reads again.
 import { signal } from '@preact/signals';
 import { createParser } from 'eventsource-parser';
 import { credentials } from './api.ts';

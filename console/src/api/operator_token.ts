@@ -1,5 +1,4 @@
-// The operator's token: in memory, or in this browser tab until it is closed, if the operator wants
-// that.
+// The operator's token: in memory, or if the operator wants that, in this tab until it is closed.
 import { signal } from '@preact/signals';
 
 const key = 'exitward-operator-token';
@@ -11,8 +10,7 @@ export const operatorToken = signal<string | null>(sessionStorage.getItem(key));
 export const operatorTokenEnded = signal(false);
 
 /**
- * Requests to /admin use it from now on. `keep`: until the tab is closed, else until it is
- * reloaded.
+ * Requests to /admin use it from now on. `keep`: until the tab is closed, not only until a reload.
  */
 export function setOperatorToken(token: string, keep: boolean): void {
   operatorToken.value = token;

@@ -18,8 +18,6 @@ export function markUnreached(): void {
   offlineSince.value ??= reachedAt;
 }
 
-/**
- * Whether a proxy in front reports that the server is offline; the server's own errors have a code.
- */
+/** Whether a proxy in front reports the server as offline; the server's own errors have a code. */
 export const isOfProxy = (status: number, code: string) =>
   code === '' && [502, 503, 504].includes(status);

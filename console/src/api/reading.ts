@@ -43,8 +43,7 @@ export const queries = new QueryClient({
 export const whoIs = (of: Session | null | undefined) => of && `${of.account}/${of.user.name}`;
 
 let last = session.peek();
-// Nothing of the previous person stays; a request that was rejected for the old session is sent
-// again.
+// Nothing of the previous person stays; requests rejected for the old session are sent again.
 effect(() => {
   const before = last;
   last = session.value;

@@ -13,9 +13,7 @@ export interface Scope {
   /** The user who is signed in; undefined for operators. */
   user: string | undefined;
   flags: Session['user']['flags'];
-  /**
-   * The reason why the account's records cannot be changed now; operators can always change them.
-   */
+  /** The reason why the account's records cannot be changed now; operators always can. */
   readOnlyReason: string | undefined;
   /** The paths of this console's pages for the account. */
   paths: { server: (name: string) => string; authlist: string };

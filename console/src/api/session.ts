@@ -1,5 +1,4 @@
-// The session of this page, and the audiences that the page serves: account holders, operators, or
-// both.
+// The session of this page, and its audiences: account holders, operators, or both.
 import { computed, effect, signal } from '@preact/signals';
 import { now, setServerTime } from '../now.ts';
 import { ApiError, call, callForCache, type ResponseOf, showSession } from './api.ts';
@@ -131,9 +130,7 @@ async function findSession(): Promise<Session | null> {
   }
 }
 
-/**
- * Handles what a failure means for the sign-in: it is over, has changed, or has fewer permissions.
- */
+/** Handles what a failure means for the sign-in: it is over, has changed, or may do less. */
 export function handleAuthError(error: unknown): void {
   if (!(error instanceof ApiError)) return;
   const { status, code, isOfOperator } = error;

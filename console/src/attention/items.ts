@@ -1,5 +1,4 @@
-// The things that need attention, for the overviews of accounts and operators: sentences, the worst
-// first.
+// The things that need attention, in the overviews of accounts and operators, the worst first.
 
 export interface Item {
   key: string;

@@ -101,10 +101,7 @@ async function changeEntry(
   notify(`${after.ip} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/**
- * Keys for the messages about an entry: its id, and its address, which another entry may have
- * later.
- */
+/** Keys for the messages about an entry: its id, and its address, which another may have later. */
 export function keysOf({ id, ip }: { id: number; ip: string }): string[] {
   return [`authlist/${id}`, `authlist/${ip}`];
 }

@@ -1,5 +1,4 @@
-// The dialog that adds many addresses, one per line: it checks each line first, then adds all or
-// none.
+// The dialog that adds many addresses, one per line: checks each line first, then adds all or none.
 import { useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';

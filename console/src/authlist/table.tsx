@@ -94,10 +94,7 @@ const columns: Column<AuthlistEntry>[] = [
   { heading: 'Expires', sort: 'expiry', cell: ({ expiry }) => <Until at={expiry} /> },
   lastUsedColumn,
 ];
-/**
- * At most one badge per row: an unverified entry works, and an entry of an inactive user has a
- * badge already.
- */
+/** At most one badge per row: an unverified entry works; an inactive user's has a badge already. */
 const proofColumn: Column<AuthlistEntry> = {
   heading: 'Address is',
   cell: ({ proof, user_active }) =>

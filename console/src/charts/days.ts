@@ -1,5 +1,4 @@
-// Days and hours of usage: the spans on offer, and a row for each, also without traffic. All in
-// UTC.
+// Days and hours of usage, in UTC: the spans on offer, and a row for each, also without traffic.
 
 export const day_seconds = 86_400;
 

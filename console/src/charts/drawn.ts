@@ -1,5 +1,4 @@
-// Parts of charts on a canvas: the colours of the style sheet in the current theme, and times on an
-// axis.
+// Parts of charts on a canvas: the current colours of the style sheet, and times on an axis.
 import { useEffect, useState } from 'preact/hooks';
 import { theme } from '../theme.ts';
 import { day_seconds } from './days.ts';

@@ -1,5 +1,4 @@
-// Lines over time, drawn by uPlot; the pointer shows the values at a time, and the label has all in
-// words.
+// Lines over time, drawn by uPlot; the pointer shows values, and the label has all in words.
 import uPlot from 'uplot';
 import { day_seconds } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';

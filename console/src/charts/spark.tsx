@@ -1,5 +1,4 @@
-// The shape of a few weeks at a glance: small bars without axes; the figures are next to it in
-// words.
+// The shape of a few weeks at a glance: small bars without axes, with the figures next to them.
 
 interface SparkProps {
   bars: ReadonlyArray<{ key: number; value: number; title: string }>;

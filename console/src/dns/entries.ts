@@ -1,5 +1,4 @@
-// Custom DNS entries in words: why one is pending, which became active, and which has a hostname
-// already.
+// Custom DNS entries in words: why one is pending, which became active, which has a hostname.
 import type { AccountResponse } from '../api/reading.ts';
 
 export type DnsEntry = AccountResponse<'list_overrides'>[number];
@@ -42,8 +41,7 @@ function these(nodes: ReadonlyArray<{ name: string }>): string {
 }
 
 /**
- * A sentence on the entries that became active since the statuses were `before`, by id; empty if
- * none did.
+ * A sentence on the entries that became active since the statuses `before`, by id; empty if none.
  */
 export function newsOf(before: ReadonlyMap<number, string>, entries: readonly DnsState[]): string {
   const arrived = entries.filter(

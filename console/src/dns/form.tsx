@@ -186,10 +186,7 @@ async function changeEntry(
   notify(`${name} is changed.`, undoBy(back, { about, until: expiry }));
 }
 
-/**
- * Keys for the messages about an entry: its id, and its hostname, which another entry may have
- * later.
- */
+/** Keys for the messages about an entry: its id, and its hostname, which another may have later. */
 export function keysOf({ id, server, hostname }: Pick<DnsEntry, 'id' | 'server' | 'hostname'>) {
   return [`overrides/${id}`, `overrides/${server}/${hostname}`];
 }

@@ -1,5 +1,4 @@
-// The dialog that shows a custom DNS entry at work: the same page by the override port and the
-// normal one.
+// The dialog that shows a custom DNS entry at work: a page by the override port and the normal one.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { usePages } from '../api/paging.ts';

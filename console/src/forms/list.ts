@@ -21,9 +21,7 @@ export interface ChosenInDialog<T> extends Chosen<T> {
   onClose: () => void;
 }
 
-/**
- * `key`: the field that identifies a row. `base`: that of a scope, for an operation of accounts.
- */
+/** `key`: the field that identifies a row. `base`: of a scope, for an operation of accounts. */
 export function useList<K extends Paged>(
   operation: K,
   key: keyof Row<K>,

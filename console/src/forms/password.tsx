@@ -1,5 +1,4 @@
-// Passwords: fields for the present and a new one, and the form that sets or changes the user's
-// own.
+// Passwords: fields for the present and a new one, and the form that sets the user's own.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change } from '../api/reading.ts';

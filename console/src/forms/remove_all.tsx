@@ -98,8 +98,7 @@ export const undoRemoval = (
 ) => undoBy(() => restoreRemoval(scope, list, removal_id), { about });
 
 /**
- * Restores the entries that were removed at once; returns a sentence on the outcome. Errors:
- * ApiError.
+ * Restores entries that were removed at once; returns a sentence on the outcome. Errors: ApiError.
  */
 async function restoreRemoval(scope: Scope, list: List, removal_id: number): Promise<string> {
   const { one: singular, many, restore, leftOut } = lists[list];

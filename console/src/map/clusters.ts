@@ -1,5 +1,4 @@
-// Points that are too close to tell apart become one mark; pure, so that it can be tested without a
-// map.
+// Points that are too close to tell apart become one mark; pure, so that it needs no map in tests.
 
 export interface Placed<T> {
   point: T;
@@ -36,10 +35,7 @@ export function clusterOf<T>(placed: ReadonlyArray<Placed<T>>, distance: number)
 
 export type Direction = 'left' | 'right' | 'up' | 'down';
 
-/**
- * The mark that an arrow key leads to: the nearest one in that direction, preferably straight
- * ahead.
- */
+/** The mark that an arrow key leads to: the nearest one in that direction, if possible ahead. */
 export function neighbour<M extends { x: number; y: number }>(
   from: M,
   all: readonly M[],

@@ -1,5 +1,4 @@
-// The position of a place on the map: Natural Earth, by the polynomial that also draws the land
-// (build/world_map.ts).
+// The position of a place on the map: Natural Earth, like the land (build/world_map.ts).
 
 /** The scale of the drawing in pixels per radian, and the position of latitude 0, longitude 0. */
 export interface Drawing {

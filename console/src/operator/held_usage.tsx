@@ -1,5 +1,4 @@
-// Held usage: reports beyond what a node's machine can carry, for the operator to accept or
-// discard.
+// Held usage: reports beyond what a node's machine can carry, for the operator to judge.
 import { Link } from 'wouter-preact';
 import type { ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';

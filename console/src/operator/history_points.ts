@@ -1,5 +1,4 @@
-// The points of a history for charts: steps without data are filled in, bytes become bits a second;
-// pure.
+// The points of a history for charts: gaps are filled in, bytes become bits a second; pure.
 import type { ResponseOf } from '../api/api.ts';
 
 type History = ResponseOf<'admin_get_history'>;

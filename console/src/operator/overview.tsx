@@ -91,10 +91,7 @@ export function OverviewPage() {
   );
 }
 
-/**
- * The first accounts that may need attention, by the filters of the page that lists and counts
- * them.
- */
+/** The first accounts that may need attention, by the filters of the page that counts them. */
 function useAccounts() {
   const limit = mostNamed;
   return {

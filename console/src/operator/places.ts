@@ -1,5 +1,4 @@
-// The places of the network in addresses and queries: latitude and longitude, in the server's
-// format.
+// The places of the network in addresses and queries: latitude and longitude, as the server wants.
 import type { ResponseOf } from '../api/api.ts';
 import { count, country } from '../format.ts';
 

@@ -1,5 +1,4 @@
-// Port schemes: the ports that lead to exit IPs, their services, and how many accounts and servers
-// have them.
+// Port schemes: the ports that lead to exit IPs, their services, and the use of each scheme.
 import { Link } from 'wouter-preact';
 import { invalidField, type ResponseOf } from '../api/api.ts';
 import { change, useRead } from '../api/reading.ts';

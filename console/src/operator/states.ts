@@ -43,10 +43,7 @@ export function othersOfServer<T extends Pick<Node, 'id' | 'server'>>(node: T, a
 
 type OfNode = Pick<Node, 'live' | 'lag' | 'drained_at'>;
 
-/**
- * The groups of nodes that may need attention, for the overview and the filters of the page of
- * nodes.
- */
+/** The groups of nodes that may need attention, for the overview and the filters of their page. */
 export const nodeGroups = {
   lost: { text: 'lost', has: ({ live }: OfNode) => !live },
   lagging: { text: 'lagging', has: ({ live, lag }: OfNode) => live && lag > 0 },

@@ -166,10 +166,7 @@ interface Group {
   items: readonly Item[];
 }
 
-/**
- * Before anything is typed, the recent and the common items, by kind; then the matches, the best
- * first.
- */
+/** Before anything is typed, recent and common items by kind; then the matches, the best first. */
 function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
   if (typed.trim() !== '') {
     const matches = ranked(items, typed, recent).slice(0, most_shown);

@@ -1,5 +1,4 @@
-// The decision of a node on a connection in words: the outcome, the reason, and what would change
-// it; pure.
+// The decision of a node on a connection in words: outcome, reason, and what would change it; pure.
 import type { AccountResponse } from '../api/reading.ts';
 import { paths } from '../paths.ts';
 

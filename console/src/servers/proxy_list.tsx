@@ -1,5 +1,4 @@
-// The proxy list: all proxies of the contract or of a country, to copy or download in a program's
-// format.
+// The proxy list: the proxies of the contract or of a country, to copy or download.
 import { useEffect, useState } from 'preact/hooks';
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';

@@ -12,10 +12,7 @@ type Nodes = OwnServer['nodes'];
 /** The exit IPs of a server by their status. */
 export type Exits = NonNullable<NetworkServer['own']>['exits'];
 
-/**
- * The states of servers in filters: without an online node, the state of the exit IPs does not
- * matter.
- */
+/** The states of servers in filters: that of the exit IPs matters only with an online node. */
 export const states = {
   ok: 'ok',
   warn: 'warn',
@@ -76,10 +73,7 @@ interface Summary {
   text: string;
 }
 
-/**
- * The worst status of a server's exit IPs, and their number if they differ; or that no node is
- * online.
- */
+/** The worst status of a server's exit IPs, and how many have it; or that no node is online. */
 export function summaryOf({ nodes, exits }: { nodes: Nodes; exits: Exits }): Summary {
   const missing = unserved(nodes);
   if (missing) return { state: missing, text: states[missing] };

@@ -1,5 +1,4 @@
-// A port of the contract to test a connection: on an online server, with a working exit IP if there
-// is one.
+// A port of the contract to test a connection: on an online server, if possible a working exit IP.
 import { usePages } from '../api/paging.ts';
 import { useScope } from '../api/scope.ts';
 import { type OwnServer, portsOf } from './rows.ts';

@@ -79,8 +79,7 @@ export function IconButton({
 }
 
 /**
- * A disabled button keeps the focus, so that the reason can be read; a press, or Enter in its form,
- * does nothing.
+ * A disabled button keeps the focus, so that its reason can be read; a press or Enter does nothing.
  */
 function disabling(reason: string | null | undefined): JSX.IntrinsicElements['button'] {
   if (!reason) return {};

@@ -15,8 +15,7 @@ interface PageProps {
 let hasShown = false;
 
 /**
- * Shown below the name of every page: something about all of them, such as a contract that has
- * ended.
+ * Shown below the name of every page: a fact about all of them, such as that the contract ended.
  */
 export const PageNotice = createContext<string | undefined | null>(undefined);
 

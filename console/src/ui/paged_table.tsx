@@ -1,5 +1,4 @@
-// A table of a list in pages: the number of rows, a button for more, and a bar with the actions on
-// selected rows.
+// A table of a list in pages: the number of rows, a button for more, and the actions on rows.
 import type { ComponentChildren } from 'preact';
 import { Button } from './button.tsx';
 import { Empty } from './card.tsx';

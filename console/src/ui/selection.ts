@@ -5,18 +5,12 @@ export type RowKey = string | number;
 
 export interface Selection {
   keys: ReadonlySet<RowKey>;
-  /**
-   * Selects or deselects a row; with `isRange` all rows from the last one that was selected by
-   * hand.
-   */
+  /** Selects or deselects a row; with `isRange` all from the row that was last selected by hand. */
   set: (key: RowKey, isChosen: boolean, isRange: boolean) => void;
   setAll: (isChosen: boolean) => void;
 }
 
-/**
- * `keys`: those of the shown rows, in their order. A row that is no longer shown is no longer
- * selected.
- */
+/** `keys`: those of the shown rows, in order. A row that is no longer shown is deselected. */
 export function useSelection(keys: readonly RowKey[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<RowKey>>(new Set());
   const anchor = useRef<RowKey>();

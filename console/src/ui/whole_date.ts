@@ -1,5 +1,4 @@
-// Dates as people write them, 2026-11-25 or 2026-11-25 22:19, and as browsers' date fields have
-// them.
+// Dates as people write them, 2026-11-25 or 2026-11-25 22:19, and as date fields have them.
 
 /**
  * `2026-11-25` or, with a time, `2026-11-25T22:19`; empty for an invalid date, such as February 30.

@@ -5,10 +5,7 @@
 const own_colors = 6;
 export const color_of_others = 6;
 
-/**
- * The number of a colour for each server. If another server has its colour, it gets the next free
- * one.
- */
+/** The number of a colour for each server: its own, or if that is in use, the next free one. */
 export function colorsOf(servers: readonly string[]): Map<string, number> {
   const colors = new Map<string, number>();
   const usedColors = new Set<number>();

@@ -4,10 +4,7 @@ import { day_seconds } from '../charts/days.ts';
 
 /** Fewer full days are not enough: one busy Monday would stand for the whole month. */
 const fewest_days = 3;
-/**
- * A day this much older counts half: a change shows within a week, but a weekend does not distort
- * it.
- */
+/** A day this much older counts half: a change shows soon, but a weekend does not distort it. */
 const half_life_days = 7;
 
 export interface Forecast {

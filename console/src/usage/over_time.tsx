@@ -174,8 +174,7 @@ function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): S
 }
 
 /**
- * Usage of each of these servers by day or hour: one request each, as a report has only one
- * grouping.
+ * Usage of each of these servers by day or hour: one request each, as a report has one grouping.
  */
 function usePartsOfServers(
   servers: readonly string[],

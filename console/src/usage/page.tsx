@@ -80,10 +80,7 @@ export function UsagePage() {
   );
 }
 
-/**
- * The filters in the address, with custom dates spelled out, so that a link shows the same days
- * tomorrow.
- */
+/** The filters in the address; custom dates are spelled out, so that a link keeps its days. */
 function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
   const [{ days, first, last, server, user }, change] = useAddressStates({
     days: 'period',

@@ -1,5 +1,4 @@
-// The points of the current billing period: usage up to each day, and the forecast up to its end;
-// pure.
+// The points of the current billing period: usage up to each day, then the forecast; pure.
 import { day_seconds } from '../charts/days.ts';
 
 export interface PeriodPoints {

@@ -38,10 +38,7 @@ export interface Period {
 
 export const nameOfPeriod = ({ start }: Period) => `period:${isoDay(start)}`;
 
-/**
- * The span of a choice, or what is wrong with it. `start`: that of the contract, since nothing was
- * counted before.
- */
+/** The span of a choice, or what is wrong with it. `start`: the contract's, when counting began. */
 export function spanOf(
   { name, first, last }: Choice,
   now: number,
@@ -65,10 +62,7 @@ export function spanOf(
   return { from, to: to + day_seconds };
 }
 
-/**
- * The hour in which a period starts counts to the previous one; the first period has none before
- * it.
- */
+/** The hour in which a period starts counts to the previous one; the first period has none. */
 function spanOfPeriod({ start, end }: Period, first: number): Span {
   return { from: start === first ? start : Math.ceil(start / 3600) * 3600, to: end };
 }

@@ -1,5 +1,4 @@
-// Users and tokens: the users of the account, their permissions and sign-in, and tokens for the
-// proxies.
+// Users and tokens: the account's users, their permissions and sign-in, and tokens for proxies.
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';

@@ -1,5 +1,4 @@
-// The certificate of this machine's names, by ACME: kept in a folder, and renewed at two thirds of
-// its life.
+// The certificate of this machine, by ACME: kept in a folder, renewed at two thirds of its life.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';

@@ -1,5 +1,4 @@
-// The words that a shell offers at the Tab key. It runs `PROGRAM complete`, which reads the table
-// of commands.
+// The words that a shell offers at the Tab key. It runs `PROGRAM complete` to get them.
 import {
   type Ask,
   type Command,

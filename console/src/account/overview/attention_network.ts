@@ -39,9 +39,7 @@ const namesOf = ({ rows, found: matchCount }: Found) =>
     matchCount,
   );
 
-/**
- * The exit IPs for which `is` holds. When not all servers were read, only their number is known.
- */
+/** The exit IPs for which `is` holds. When not all servers were read, only servers are counted. */
 function exitsThatAre({ rows, found: matchCount }: Found, is: (exit: Exit) => boolean) {
   const exits = rows.flatMap(({ server, ips }) =>
     ips.filter(is).map(({ ip }) => `${ip} (${server})`),

@@ -1,5 +1,4 @@
-// Steps to the first page through a proxy, ticked off when done, with commands for a server of the
-// contract.
+// Steps to the first page through a proxy, ticked off when done, with commands for a server.
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import { change, useRead } from '../../api/reading.ts';

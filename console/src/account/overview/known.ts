@@ -1,5 +1,4 @@
-// The facts that the overview of an account evaluates: the relevant parts of the server's
-// responses.
+// The facts that the overview of an account evaluates, from the server's responses.
 import type { DnsState } from '../../dns/entries.ts';
 import type { Forecast } from '../../usage/forecast.ts';
 
@@ -55,17 +54,14 @@ export interface Known {
   forecast?: Forecast | undefined;
   /** Servers of the contract, by their problem. */
   servers?: Partial<Record<Need, Found<Server>>>;
-  /**
-   * Entries of users who cannot use proxies, and others that end within a day: the earliest end
-   * first.
-   */
+  /** Entries of users who cannot use proxies, and others that end within a day, earliest first. */
   idle?: Found<AuthlistEntry>;
   ending?: Found<AuthlistEntry>;
   /** The oldest custom DNS entries that are still pending. */
   pending?: Found<DnsState>;
   /** The time at which this page first saw an entry pending, by its id. */
   pendingSince?: ReadonlyMap<number, number>;
-  /** API tokens that have expired, and others that end within a week: the earliest end first. */
+  /** API tokens that have expired, and others that end within a week, earliest first. */
   tokensOver?: Found<Token>;
   tokensEnding?: Found<Token>;
   /** Active users with an invitation who never signed in. */

@@ -86,10 +86,7 @@ export function useOverview() {
     month: month.data,
     /** How many addresses of the authlist the user can see. */
     listed: idle.rows.data && idle.total,
-    /**
-     * Whether there was proxy traffic lately. After months without any, the steps to connect appear
-     * again.
-     */
+    /** Whether there was proxy traffic lately. Months later, the steps to connect appear again. */
     isConnected:
       (contract.data?.period.usage ?? 0) > 0 || (lately.rows.data?.[0]?.own?.last_30_days ?? 0) > 0,
     forecast: ahead,
@@ -125,10 +122,7 @@ function useNeeds(counts: ReturnType<typeof countsOf> | undefined, hasOwnLimits:
   };
 }
 
-/**
- * The first rows of the lists that may need attention, by the filters of the pages that their items
- * link to.
- */
+/** The first rows of the lists that may need attention, by the filters of the linked pages. */
 function useLists() {
   const { admin, proxy } = flags.value;
   const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };

@@ -14,8 +14,7 @@ export function InvitePage({ code }: { code: string }) {
   const invite = useQuery({
     queryKey: ['invite', code],
     queryFn: ({ signal }) => call('console_look_at_invite', { body: { code } }, { signal }),
-    // Reading again would remove the text that is being typed. Accepting reports an invitation that
-    // is over.
+    // Reading again would remove the text being typed. Accepting reports an ended invitation.
     refetchInterval: false,
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,

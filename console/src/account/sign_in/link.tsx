@@ -9,8 +9,7 @@ import { Button, Loading, SingleCard } from '../../ui/ui.ts';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {
-  // Any page can hold such a link: a user who is signed in already is asked before that session
-  // ends.
+  // Any page can hold such a link: a user who is signed in is asked before that session ends.
   const before = useRef(session.value).current;
   const [agreed, setAgreed] = useState(!before);
   if (agreed || !before) return <Entering code={code} />;

@@ -12,8 +12,7 @@ interface QrCodeProps {
 }
 
 /**
- * Black on white in both themes: many readers support nothing else. Empty if the encoder cannot be
- * loaded.
+ * Black on white in both themes, as many readers need it. Empty if the encoder cannot be loaded.
  */
 export function QrCode({ text, label }: QrCodeProps) {
   const [modules, setModules] = useState<boolean[][]>();

@@ -1,5 +1,4 @@
-// The user's own second factor: setting it up with an authenticator app, its recovery codes, and
-// removing it.
+// The user's second factor: its setup with an authenticator app, recovery codes, and removal.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';

@@ -26,8 +26,7 @@ const nameIn = (list: Array<[RegExp, string]>, text: string) =>
   list.find(([pattern]) => pattern.test(text))?.[1];
 
 /**
- * The browser and its system, as far as a User-Agent header names them; other programs by their own
- * name.
+ * The browser and its system, as far as a User-Agent header names them, or another program's name.
  */
 export function browserInWords(user_agent: string): string {
   const browser = nameIn(browsers, user_agent);

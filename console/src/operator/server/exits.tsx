@@ -1,5 +1,4 @@
-// The exit IPs of a server: port base, health, and the country in which geo-IP providers place
-// them.
+// The exit IPs of a server: port base, health, and the country by geo-IP providers.
 import type { ResponseOf } from '../../api/api.ts';
 import { change } from '../../api/reading.ts';
 import { country, dateTime } from '../../format.ts';
