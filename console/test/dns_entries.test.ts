@@ -1,6 +1,6 @@
 // The words that people read about a custom DNS entry on its way.
 import { describe, expect, test } from 'vitest';
-import { type DnsEntry, holderOf, newsOf, pendingReason } from '../src/dns/entries.ts';
+import { type DnsEntry, holderOf, newsOf, whyPending } from '../src/dns/entries.ts';
 
 const node = (name: string, state: 'applied' | 'behind' | 'away') => ({
   name,
@@ -25,30 +25,30 @@ function entry(given: Partial<DnsEntry> = {}): DnsEntry {
 
 describe('a pending entry', () => {
   test('waits for the connected nodes that have not applied it', () => {
-    expect(pendingReason(entry())).toBe('1 of 2 nodes; waiting for fra1-b');
+    expect(whyPending(entry())).toBe('1 of 2 nodes; waiting for fra1-b');
     const nodes = [node('fra1-a', 'behind'), node('fra1-b', 'away')];
-    expect(pendingReason(entry({ nodes }))).toBe('waiting for fra1-a');
+    expect(whyPending(entry({ nodes }))).toBe('waiting for fra1-a');
   });
 
   test('of many nodes names the first three', () => {
     const nodes = ['a', 'b', 'c', 'd', 'e'].map((name) => node(name, 'behind'));
-    expect(pendingReason(entry({ nodes }))).toBe('0 of 5 nodes; waiting for a, b, c and 2 more');
+    expect(whyPending(entry({ nodes }))).toBe('0 of 5 nodes; waiting for a, b, c and 2 more');
   });
 
   test('says when nobody is there to apply it', () => {
-    expect(pendingReason(entry({ nodes: [node('fra1-a', 'away')] }))).toBe('no node is connected');
-    expect(pendingReason(entry({ nodes: [] }))).toBe('no node serves fra1');
-    expect(pendingReason(entry({ on_contract: false }))).toBe('fra1 is not on your contract');
+    expect(whyPending(entry({ nodes: [node('fra1-a', 'away')] }))).toBe('no node is connected');
+    expect(whyPending(entry({ nodes: [] }))).toBe('no node serves fra1');
+    expect(whyPending(entry({ on_contract: false }))).toBe('fra1 is not on your contract');
   });
 });
 
 test('an active entry waits for nothing', () => {
-  expect(pendingReason(entry({ status: 'active', nodes: [] }))).toBeUndefined();
+  expect(whyPending(entry({ status: 'active', nodes: [] }))).toBeUndefined();
 });
 
 test('an expiring entry names the nodes that still hold it, an expired one none', () => {
-  expect(pendingReason(entry({ status: 'expiring' }))).toBe('still on fra1-b');
-  expect(pendingReason(entry({ status: 'expired' }))).toBeUndefined();
+  expect(whyPending(entry({ status: 'expiring' }))).toBe('still on fra1-b');
+  expect(whyPending(entry({ status: 'expired' }))).toBeUndefined();
 });
 
 describe('the news', () => {

@@ -93,13 +93,11 @@ export class Person {
     const cookies = response.headers.getSetCookie().map((cookie) => cookie.replace(/;.*/, ''));
     if (cookies.length > 0) this.#cookies = cookies.join('; ');
     const text = await response.text();
-    const responseBody = (
+    const reply = (
       /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : {}
     ) as T & { message?: string };
-    if (response.ok) return responseBody;
-    throw new Failure(
-      responseBody.message ?? `The service responded with status ${response.status}.`,
-    );
+    if (response.ok) return reply;
+    throw new Failure(reply.message ?? `The service responded with status ${response.status}.`);
   }
 
   async #request(method: string, path: string, body?: object): Promise<Response> {

@@ -206,11 +206,9 @@ function urlOf(path: string, { path: names = {}, query = {} }: Parts): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(names[name])),
   );
-  const parameters = Object.entries(query).filter(
-    ([, value]) => value !== undefined && value !== '',
-  );
-  const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]));
-  return parameters.length > 0 ? `${filled}?${search}` : filled;
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const search = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)]));
+  return pairs.length > 0 ? `${filled}?${search}` : filled;
 }
 
 function readJson(text: string): unknown {

@@ -31,9 +31,9 @@ export interface Pages<T> extends ReadSoFar {
 }
 
 /** The number of matches, and the rows that were read. */
-export const foundIn = <T>({ found: matchCount, rows }: Pages<T>) => ({
-  found: matchCount,
-  rows: rows.data ?? [],
+export const foundIn = <T>(pages: Pages<T>) => ({
+  found: pages.found,
+  rows: pages.rows.data ?? [],
 });
 
 interface PagesGiven<K extends Paged> {

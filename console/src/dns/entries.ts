@@ -14,12 +14,7 @@ export function isOver({ status }: Pick<DnsEntry, 'status'>): boolean {
 }
 
 /** The reason why an entry is still pending or expiring; undefined when it is not. */
-export function pendingReason({
-  server,
-  status,
-  on_contract,
-  nodes,
-}: DnsState): string | undefined {
+export function whyPending({ server, status, on_contract, nodes }: DnsState): string | undefined {
   if (status === 'expired' || status === 'active') return undefined;
   if (!on_contract) return `${server} is not on your contract`;
   if (nodes.length === 0) return `no node serves ${server}`;

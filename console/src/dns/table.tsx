@@ -16,7 +16,7 @@ import {
   RowButton,
   Status,
 } from '../ui/ui.ts';
-import { type DnsEntry, isOver, pendingReason } from './entries.ts';
+import { type DnsEntry, isOver, whyPending } from './entries.ts';
 import { keysOf } from './form.tsx';
 
 interface DnsTableProps
@@ -59,8 +59,8 @@ const columns: Column<DnsEntry>[] = [
     heading: 'State',
     long: true,
     cell: (entry) => (
-      <span class="dns-state" title={pendingReason(entry)}>
-        <Status status={entry.status} /> <span class="note">{pendingReason(entry)}</span>
+      <span class="dns-state" title={whyPending(entry)}>
+        <Status status={entry.status} /> <span class="note">{whyPending(entry)}</span>
       </span>
     ),
   },

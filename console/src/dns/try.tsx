@@ -21,7 +21,7 @@ import {
   Unread,
   useHold,
 } from '../ui/ui.ts';
-import { type DnsEntry, pendingReason } from './entries.ts';
+import { type DnsEntry, whyPending } from './entries.ts';
 import { type Way, waysThrough } from './ways.ts';
 
 const tokenLifetime_seconds = 3600;
@@ -58,7 +58,7 @@ function Commands({ entry, ways }: { entry: DnsEntry; ways: Way[] }) {
   const [token, setToken] = useState<Token>();
   const way = ways[Number(at)] ?? (ways[0] as Way);
   const { host, service } = way;
-  const why = pendingReason(entry);
+  const why = whyPending(entry);
   const credentials =
     by === 'token' ? { user: token?.user ?? 'USER', token: token?.token ?? 'TOKEN' } : undefined;
   const through = (port: number): Through => ({

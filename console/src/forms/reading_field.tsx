@@ -13,20 +13,16 @@ interface ReadingFieldProps {
   known: string | undefined;
 }
 
-export function ReadingField({ label, name, what, error, known: currentValue }: ReadingFieldProps) {
+export function ReadingField({ label, name, what, error, known: value }: ReadingFieldProps) {
   const state = error ? `Could not read ${what}.` : `Reading ${what} …`;
   return (
     <SelectField
       label={label}
       name={name}
-      value={currentValue ?? ''}
+      value={value ?? ''}
       required
-      options={[
-        currentValue === undefined
-          ? { value: '', text: state }
-          : { value: currentValue, text: currentValue },
-      ]}
-      hint={error ? `${state} ${explain(error).sentence}` : currentValue !== undefined && state}
+      options={[value === undefined ? { value: '', text: state } : { value, text: value }]}
+      hint={error ? `${state} ${explain(error).sentence}` : value !== undefined && state}
     />
   );
 }

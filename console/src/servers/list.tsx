@@ -82,22 +82,11 @@ const header = [
   ...['server', 'hostname', 'title', 'city', 'country', 'services', 'exit_ips', 'state'],
   ...['bytes_in_period', 'bytes_in_30_days', 'own_limit_bytes', 'added_at'],
 ];
-const cells = ({
-  server,
-  hostname,
-  title,
-  location,
-  own: contractServer,
-  ...row
-}: NetworkServer) => [
+const cells = ({ server, hostname, title, location, own: entry, ...row }: NetworkServer) => [
   ...[server, hostname, title, location.city, location.country, row.services.join(' ')],
-  ...[row.ip_count, contractServer ? summaryOf(contractServer).state : 'not on the contract'],
-  ...[
-    contractServer?.current ?? '',
-    contractServer?.last_30_days ?? '',
-    contractServer?.limit_bytes ?? '',
-  ],
-  timeText(contractServer?.added_at ?? null),
+  ...[row.ip_count, entry ? summaryOf(entry).state : 'not on the contract'],
+  ...[entry?.current ?? '', entry?.last_30_days ?? '', entry?.limit_bytes ?? ''],
+  timeText(entry?.added_at ?? null),
 ];
 
 interface FilterFieldsProps {

@@ -62,20 +62,19 @@ function columnsOf({ isOperator, paths }: Scope, view: View): Array<Column<Netwo
     {
       heading: 'Status',
       sort: 'state',
-      cell: ({ own: contractServer }) =>
-        contractServer ? <ServerStatus of={contractServer} /> : 'not on it',
+      cell: ({ own: entry }) => (entry ? <ServerStatus of={entry} /> : 'not on it'),
     },
     {
       heading: 'This period',
       numeric: true,
       sort: 'current',
-      cell: ({ own: contractServer }) => contractServer && bytes(contractServer.current),
+      cell: ({ own: entry }) => entry && bytes(entry.current),
     },
     {
       heading: '30 days',
       numeric: true,
       sort: 'last_30_days',
-      cell: ({ own: contractServer }) => contractServer && bytes(contractServer.last_30_days),
+      cell: ({ own: entry }) => entry && bytes(entry.last_30_days),
     },
     ...(isOperator ? limitColumns : []),
   ];
@@ -86,22 +85,18 @@ const limitColumns: Array<Column<NetworkServer>> = [
   {
     heading: 'Own limit',
     sort: 'limit_bytes',
-    cell: ({ own: contractServer }) =>
-      contractServer && (
+    cell: ({ own: entry }) =>
+      entry && (
         <span class="badges">
-          {contractServer.limit_bytes === null ? (
-            <span class="note">none</span>
-          ) : (
-            bytes(contractServer.limit_bytes)
-          )}
-          {contractServer.over_limit && <Badge tone="bad">over the limit</Badge>}
+          {entry.limit_bytes === null ? <span class="note">none</span> : bytes(entry.limit_bytes)}
+          {entry.over_limit && <Badge tone="bad">over the limit</Badge>}
         </span>
       ),
   },
   {
     heading: 'Added',
     sort: 'added_at',
-    cell: ({ own: contractServer }) => contractServer && <Since at={contractServer.added_at} />,
+    cell: ({ own: entry }) => entry && <Since at={entry.added_at} />,
   },
 ];
 
@@ -118,7 +113,7 @@ export function ServerStatus({ of }: { of: { nodes: OwnServer['nodes']; exits: E
 }
 
 function Actions({
-  row: { own: contractServer, server, can_add, limit_bytes, ip_count },
+  row: { own: entry, server, can_add, limit_bytes, ip_count },
   open,
 }: {
   row: NetworkServer;
@@ -129,13 +124,13 @@ function Actions({
     open((close) => (
       <LimitDialog
         server={server}
-        limit={contractServer?.limit_bytes}
-        {...(contractServer ? {} : { kept: limit_bytes })}
+        limit={entry?.limit_bytes}
+        {...(entry ? {} : { kept: limit_bytes })}
         onClose={close}
       />
     ));
-  if (contractServer) {
-    const removed = { server, limit_bytes: contractServer.limit_bytes, ip_count };
+  if (entry) {
+    const removed = { server, limit_bytes: entry.limit_bytes, ip_count };
     return (
       <>
         {isOperator && <IconButton icon="edit" label={`Own limit of ${server}`} onClick={limit} />}

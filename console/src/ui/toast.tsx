@@ -56,9 +56,7 @@ function add(toast: Omit<Toast, 'id'>): void {
 }
 
 function isReplaced(older: readonly string[], newer: readonly string[]): boolean {
-  return newer.some((key) =>
-    older.some((olderKey) => olderKey === key || olderKey.startsWith(`${key}/`)),
-  );
+  return newer.some((key) => older.some((old) => old === key || old.startsWith(`${key}/`)));
 }
 
 function drop(id: number): void {

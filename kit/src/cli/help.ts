@@ -45,9 +45,7 @@ const more = (words: string) => `\n"${words} <command> --help" says more.\n`;
 const fitting = (text: string) => wrapped(text, terminalWidth());
 
 const examplesOf = (examples: readonly string[]) =>
-  examples.length === 0
-    ? ''
-    : `\nExamples:\n${examples.map((example) => `  ${example}\n`).join('')}`;
+  examples.length === 0 ? '' : `\nExamples:\n${examples.map((line) => `  ${line}\n`).join('')}`;
 
 export function helpOf<Session>(program: Program<Session>, command: Command<Session>): string {
   const words = Object.entries(command.arguments ?? {}).flatMap(([name, { summary }]): Line[] =>

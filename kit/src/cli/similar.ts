@@ -7,18 +7,14 @@ const least_likeness = 0.4;
 /** A line that names the known words nearest to an unknown one; empty when none is near. */
 export function similar(word: string, knownWords: readonly string[]): string {
   const scored = [...new Set(knownWords)]
-    .map((candidate) => ({ candidate, bare: withoutDashes(candidate) }))
-    .map(({ candidate, bare }) => ({
-      candidate,
-      bare,
-      edits: editsBetween(withoutDashes(word), bare),
-    }))
+    .map((name) => ({ name, bare: withoutDashes(name) }))
+    .map(({ name, bare }) => ({ name, bare, edits: editsBetween(withoutDashes(word), bare) }))
     .filter(({ bare, edits }) => {
       const length = Math.max(withoutDashes(word).length, bare.length);
       return bare.length > 1 && edits <= most_edits && (length - edits) / length > least_likeness;
     });
   const least = Math.min(...scored.map(({ edits }) => edits));
-  const nearest = scored.filter(({ edits }) => edits === least).map(({ candidate }) => candidate);
+  const nearest = scored.filter(({ edits }) => edits === least).map(({ name }) => name);
   if (nearest.length === 0) return '';
   return `\n(Did you mean ${nearest.length > 1 ? 'one of ' : ''}${nearest.sort().join(', ')}?)`;
 }

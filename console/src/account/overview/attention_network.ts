@@ -1,7 +1,7 @@
 // The things that need attention in the network and on the account's lists: servers, exit IPs,
 // authlist and custom DNS.
 import { exitFaults, type Item, mostNamed, named } from '../../attention/items.ts';
-import { pendingReason } from '../../dns/entries.ts';
+import { whyPending } from '../../dns/entries.ts';
 import { count, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { isMisplaced } from '../../servers/rows.ts';
@@ -151,7 +151,7 @@ export function ofOverrides({ pending = none, pendingSince, now }: Known): Item[
     return {
       key: `pending-${id}`,
       tone: 'warn',
-      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${pendingReason(entry) ?? 'its nodes were not heard of yet'}.`,
+      sentence: `The custom DNS entry for ${hostname} on ${server} is still pending: ${whyPending(entry) ?? 'its nodes were not heard of yet'}.`,
       link: dnsBy({ search: hostname, server, state: status }),
     };
   });

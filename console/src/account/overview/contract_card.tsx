@@ -37,11 +37,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
   const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
   const { rows, total } = usePages('console_list_network', { query, limit: shown_servers });
   const top = (rows.data ?? [])
-    .map(({ server, title, own: contractServer }) => ({
-      server,
-      title,
-      bytes: contractServer?.current ?? 0,
-    }))
+    .map(({ server, title, own: entry }) => ({ server, title, bytes: entry?.current ?? 0 }))
     .filter(({ bytes }) => bytes > 0);
   const maxBytes = top[0]?.bytes ?? 0;
   return (
