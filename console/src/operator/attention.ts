@@ -193,7 +193,7 @@ function ofAccounts({ accounts, now }: Network): Item[] {
 }
 
 /**
- * The operator has to replace the file by then. An ACME certificate may live shorter, and is
+ * The operator has to replace the file by then. An ACME certificate may have a shorter life, and is
  * renewed by itself.
  */
 const certificate_seconds = 14 * 86_400;

@@ -121,7 +121,7 @@ function useNetwork(searched: string, go: Go) {
         name,
         note: city,
         icon: 'servers',
-        // Its title and location match, too.
+        // The server may have matched its title or an exit IP.
         words: `${hostname} ${city} ${country} ${text}`,
         choose: go(operator.server(name)),
       }),
