@@ -40,7 +40,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
 interface Right {
   name: string;
   bit: number;
-  /** What happens without it. */
+  /** The consequence if it is missing. */
   then: string;
   isNeeded: boolean;
 }

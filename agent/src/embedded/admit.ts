@@ -18,7 +18,7 @@ import { dial } from './dial.ts';
 import { isDenial, type Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
-/** What every request is handled with. */
+/** The parts that handling a request needs. */
 export interface Context {
   replica: Replica;
   rules: Rules;

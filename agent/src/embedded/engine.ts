@@ -55,7 +55,7 @@ const retry_seconds = 5;
 
 /**
  * Starts the engine with the policy on disk; without one it listens nowhere until `catchUp` finds
- * one. What fails now is tried again by the next call of `catchUp`, which reports it.
+ * one. The next `catchUp` tries failures again, and reports them.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const engine = new EmbeddedEngine(options);

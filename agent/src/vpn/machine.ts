@@ -46,7 +46,7 @@ export function findLack(settings: Pick<VpnSettings, 'charon'>): Lack | undefine
   return [...listLacks(settings)][0];
 }
 
-/** What vpn-l2tp lacks in addition. */
+/** The first thing that only vpn-l2tp lacks; undefined: nothing is missing. */
 export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined {
   if (ipsec === 'userspace') {
     return {

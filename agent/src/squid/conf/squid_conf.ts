@@ -12,7 +12,7 @@ import { pageOf } from './pages.ts';
 
 export interface SquidPaths {
   /**
-   * What Squid reads: the configuration, the pages, the script. Squid's user may not write here.
+   * Holds the configuration, pages and script that Squid reads. Squid's user may not write here.
    */
   dir: string;
   conf: string;
