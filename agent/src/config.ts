@@ -54,10 +54,7 @@ export interface Config {
   /** Undefined: no metrics. */
   metrics_listen: ListenAddress | undefined;
   log_level: string;
-  /**
-   * Device and inode of the journal's stream, as systemd passes them to the programs that it
-   * starts.
-   */
+  /** Device and inode of the journal's stream, as systemd passes them to its programs. */
   journal_stream: string | undefined;
 }
 

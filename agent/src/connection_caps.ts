@@ -108,10 +108,7 @@ export class Tally {
   }
 }
 
-/**
- * The connections with an admitted request, with the address and authority of each; they never
- * exceed the caps.
- */
+/** Connections with an admitted request, by address and authority; never more than the caps. */
 export class CappedConnections {
   caps: ConnectionCaps | undefined;
   readonly #namesOf = new Map<string, readonly string[]>();

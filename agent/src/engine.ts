@@ -11,10 +11,7 @@ import type { Position } from './policy/records.ts';
 
 export type IkeVersion = '1' | '2';
 
-/**
- * The bytes of one client connection, up from the client and down to it, as the client itself
- * counts them.
- */
+/** The bytes of one client connection, up from the client and down to it, as it counts them. */
 export interface Traffic {
   /**
    * Identifies the connection; never reused if its bytes are reported before a request is finished.
@@ -56,10 +53,7 @@ export interface Explanation {
   position: Position;
 }
 
-/**
- * For the metrics, since this engine started. Not exact to the last request, since nothing waits
- * for it.
- */
+/** For the metrics, since the engine started. Not exact, since nothing waits for them. */
 export interface EngineCounts {
   decisions: DecisionCounts;
   /** Connections of clients, by the policy's port. */
@@ -106,10 +100,7 @@ export interface Engine {
    * polled for its last traffic.
    */
   poll(cursor: unknown, stored?: Stored, isExtra?: boolean): Promise<Poll>;
-  /**
-   * The authlist entries that let a connection in since the last call, each at least once, with the
-   * time.
-   */
+  /** Authlist entries that let a connection in since the last call, each at least once. */
   takeLastUsed(): Promise<LastUsed[]>;
   /** The decision on this request or login, by the same policy and code as for real ones. */
   explain(question: Question): Promise<Explanation>;
@@ -120,10 +111,7 @@ export interface Engine {
   /** Whether new connections are refused, as the operator requested. */
   isDrained(): boolean;
   counts(): EngineCounts;
-  /**
-   * The faults now: a port that is taken, a configuration that was rejected, a certificate that
-   * expires.
-   */
+  /** The current faults, such as a taken port, or a rejected configuration. */
   faults(): Fault[];
   /** Stops it; an engine with its own processes may leave them running for the next agent. */
   stop(options: { leave_running: boolean }): Promise<void>;

@@ -148,10 +148,7 @@ export function readIdentity(state_dir: string): Identity {
   throw new Error(`${path} is damaged; join again with a new code and --again.`);
 }
 
-/**
- * The URL in canonical spelling. Errors: one sentence, also for a URL that would send the token
- * unencrypted.
- */
+/** The URL in canonical spelling. Errors: one sentence, also if the token would go unencrypted. */
 export function checkUrl(text: string): string {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash) {

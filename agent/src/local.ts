@@ -22,10 +22,7 @@ export interface Status {
   node: number;
   engine: string;
   state: LinkStatus['state'];
-  /**
-   * The position that is stored, and the one that the engine has put in force; null without a
-   * policy.
-   */
+  /** The stored position, and the one that the engine has put in force; null without a policy. */
   stored: Position | null;
   applied: Position | null;
   /** Epoch seconds, and how long ago; null if the control plane has not been heard from yet. */

@@ -250,10 +250,7 @@ class Agent implements Running {
     return applied;
   }
 
-  /**
-   * Adapts the kernel's rules to the current exits. The engine by itself denies everything that
-   * they reject.
-   */
+  /** Adapts the kernel's rules to the exits. The engine also denies what they reject. */
   async #applyFirewall(engine: Engine): Promise<void> {
     if (this.#config.guard === 'off') return;
     const options = firewallOptions(this.#config, engine.listeners());

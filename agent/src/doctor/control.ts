@@ -72,10 +72,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return [...new Set(entries.map(({ address }) => address))];
 }
 
-/**
- * Undefined if a connection is accepted, else why not. `from` is the local address that it leaves
- * from.
- */
+/** Undefined if a connection is accepted, else why not. `from`: its local address. */
 export function canConnect(host: string, port: number, from?: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });

@@ -7,10 +7,7 @@ import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 
-/**
- * The major version in Debian 12. Older ones send no reason in a denial's header, and have other
- * setting names.
- */
+/** As in Debian 12. Older ones name no reason in a denial's header, and differ in settings. */
 const least_squid = 5;
 const squidPackage = 'apt-get install squid-openssl';
 

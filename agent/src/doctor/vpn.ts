@@ -106,10 +106,7 @@ async function firewallLack(): Promise<Lack | undefined> {
   };
 }
 
-/**
- * Whether packets can be encrypted. The kernel's part is tried in a namespace that ends with the
- * command.
- */
+/** Whether packets can be encrypted. The kernel is tried in a short-lived namespace. */
 async function sealingLack({ config }: Subject): Promise<Lack | undefined> {
   if (config.vpn.ipsec === 'userspace') {
     if (existsSync('/dev/net/tun')) return undefined;

@@ -123,10 +123,7 @@ export class Connection {
     begin(this.#current);
   }
 
-  /**
-   * Over TLS these are the decrypted bytes. Bytes that the system has not accepted yet are not
-   * transferred.
-   */
+  /** Decrypted bytes, over TLS. Bytes that the system has not accepted do not count yet. */
   #transferred() {
     const { bytesRead, bytesWritten, writableLength } = this.socket;
     return { up: bytesRead, down: bytesWritten - writableLength };
@@ -197,10 +194,7 @@ export class Connections {
     this.#byName.get(name)?.socket.destroy();
   }
 
-  /**
-   * Every finished exchange is returned until a poll comes with the cursor that was returned
-   * together with it.
-   */
+  /** A finished exchange is returned until the cursor that came with it comes back. */
   poll(cursor: unknown): Poll {
     const { boot, n } = (cursor ?? {}) as Partial<Cursor>;
     if (boot === this.#boot && n !== undefined) {

@@ -46,10 +46,7 @@ export interface EmbeddedOptions {
 
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
-/**
- * How often expiries are checked, failed ports are tried again, and the machine's own addresses are
- * read.
- */
+/** How often expiries, failed ports, and the machine's own addresses are checked. */
 const evaluate_seconds = 1;
 const retry_seconds = 5;
 

@@ -210,16 +210,10 @@ function requestHeaders(request: IncomingMessage, authority: string): string[] {
 const hopByHop =
   /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-(authenticate|authentication-info|authorization|connection))$/i;
 
-/**
- * Without these headers the message would change its meaning, so they stay, whatever `Connection`
- * says.
- */
+/** These headers determine the message's meaning, so they stay, whatever `Connection` says. */
 const framing = /^(host|content-length)$/i;
 
-/**
- * Removes the headers that are only for the next hop, by their name or because `Connection` lists
- * them.
- */
+/** Removes headers that are only for the next hop, by name or because `Connection` lists them. */
 function endToEnd(rawHeaders: string[], others?: RegExp): string[] {
   const pairs: Array<[name: string, value: string]> = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -42,10 +42,7 @@ export async function tunnel(
   relay(connection.own, target, client);
 }
 
-/**
- * Passes an end on as an end, which leaves the other direction open; a broken connection breaks the
- * other one.
- */
+/** An end is passed on, and leaves the other direction open; a broken connection breaks both. */
 function relay(own: Own, from: Socket, to: Socket): void {
   from.on('error', ignore);
   from.once(

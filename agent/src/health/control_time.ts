@@ -29,10 +29,7 @@ export class ControlTime {
     };
   }
 
-  /**
-   * The response was written at `dateSeconds` or up to a second later, at some time within this
-   * round trip.
-   */
+  /** The response was written within this round trip, less than a second after `dateSeconds`. */
   #note(dateSeconds: number, round_trip: number): void {
     const now = this.#clock.now();
     const greatest = now + precision_seconds - dateSeconds;

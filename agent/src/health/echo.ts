@@ -19,10 +19,7 @@ export interface ProxyPort {
 
 const mostBytes = 4096;
 
-/**
- * The echo's destination, as a decision compares it: the only one that the node's own checks may
- * reach.
- */
+/** The echo's destination, as decisions compare it: the only one for the node's own checks. */
 export function destinationOf(url: URL): { host: string; port: number } {
   const bare = url.hostname.replace(/^\[(.*)\]$|\.$/, '$1');
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);

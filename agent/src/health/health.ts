@@ -55,10 +55,7 @@ const patience_seconds = 3;
 const mostAtOnce = 4;
 const report_seconds = 300;
 
-/**
- * The outcome of a check on request: the address that the echo saw and how long it took, or why
- * there was none.
- */
+/** The outcome of a check on request: the address that the echo saw, or why there was none. */
 export type ExitCheck = { address: string; milliseconds: number } | { fault: string };
 
 /** The outcome of a check, and the reason if it failed. */
@@ -133,19 +130,13 @@ export class HealthChecks {
     return this.#exits.size === 0 && !this.vpn();
   }
 
-  /**
-   * One round: every exit once, spread over half the time until the next round, and the VPN in
-   * parallel.
-   */
+  /** One round: every exit once, over half the interval, with the VPN in parallel. */
   async checkAll(signal: AbortSignal): Promise<void> {
     const [isNews] = await Promise.all([this.#vpn.check(signal), this.#checkExits(signal)]);
     this.#isNews ||= isNews;
   }
 
-  /**
-   * Sends a request through an exit on request. It does not affect the exit's health, which the
-   * rounds measure.
-   */
+  /** Checks an exit on request; this does not affect its health, which the rounds measure. */
   async checkNow(ip: string): Promise<ExitCheck> {
     const proxy = this.#proxies().get(ip);
     if (!proxy) return { fault: 'no proxy is served at this exit' };

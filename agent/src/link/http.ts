@@ -7,10 +7,7 @@ import { ControlError } from '../control_error.ts';
 import { version } from '../version.ts';
 
 const mostResponseBytes = 1024 * 1024;
-/**
- * The longest wait that a control plane may ask for. More would be the mistake of something in
- * between.
- */
+/** The longest wait that is accepted; more would be a mistake of something in between. */
 const most_retry_seconds = 30;
 
 interface Sending {
@@ -32,10 +29,7 @@ function isHttps(url: string): boolean {
   return URL.parse(url)?.protocol === 'https:';
 }
 
-/**
- * Sends a request; resolves with the head of a successful response. Errors: ControlError for any
- * other.
- */
+/** Sends a request; resolves with the head of a successful response. Errors: ControlError. */
 export async function send(sending: Sending): Promise<IncomingMessage> {
   const { url, method, headers, body, signal, response_seconds, agent } = sending;
   try {

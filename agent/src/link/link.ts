@@ -52,10 +52,7 @@ interface Question {
   value: QuestionValue | LoginQuestion;
 }
 
-/**
- * Without this pause, hundreds of nodes that follow many changes would keep the control plane too
- * busy.
- */
+/** Without this pause, hundreds of nodes with many changes would overload the control plane. */
 const acknowledging_pause_seconds = 0.1;
 const shortest_delay_seconds = 0.2;
 const longest_delay_seconds = 30;
@@ -238,10 +235,7 @@ export class Link {
     return Math.max(retry_after_seconds * (1 + Math.random()), delayAfter(failures));
   }
 
-  /**
-   * Leaves an empty policy: it lets no connection in, and with it the control plane would ask for a
-   * new start.
-   */
+  /** Leaves an empty policy, which lets no connection in and makes the node start over. */
   async #stopAuthorising(): Promise<void> {
     try {
       await this.#forget();

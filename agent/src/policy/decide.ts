@@ -39,10 +39,7 @@ export interface VpnLogin {
   password?: string | undefined;
 }
 
-/**
- * Credentials of a client, or of a question from the control plane, which has already read the
- * token.
- */
+/** Credentials of a client; or of the control plane's question, with the token already read. */
 export type Credentials =
   | { user: string; password: string; claims?: never }
   | { user: string; claims: TokenClaims; password?: never };
@@ -203,10 +200,7 @@ export function mayReach(
   );
 }
 
-/**
- * Why an open connection is no longer allowed; undefined while it is. Its listener is not checked
- * again.
- */
+/** Why an open connection is not allowed any more, if so. Its listener is not checked again. */
 export function revocationOf(
   policy: Policy,
   rules: Rules,
@@ -230,10 +224,7 @@ export function revocationOf(
   return faultOf(principal.account, principal.user, contract.port_scheme, now);
 }
 
-/**
- * Reads the value of a Proxy-Authorization header: undefined if there is none, null if it cannot be
- * used.
- */
+/** Reads a Proxy-Authorization header: undefined if missing, null if it cannot be used. */
 export function readCredentials(header: string | undefined): Credentials | null | undefined {
   if (header === undefined) return undefined;
   const [, encoded] = /^basic +([\w+/=-]+) *$/i.exec(header) ?? [];

@@ -47,10 +47,7 @@ export class DecisionTally {
     this.#isNew = true;
   }
 
-  /**
-   * Adds the counts of another tally. They may come from any process, so impossible values are left
-   * out.
-   */
+  /** Adds another tally's counts. Any process may send them, so impossible ones are left out. */
   add(counts: DecisionCounts): void {
     for (const outcome of outcomes) {
       const count = counts.outcomes?.[outcome];

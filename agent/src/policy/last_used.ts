@@ -12,10 +12,7 @@ export interface LastUsed {
 /** When this many entries are held, no further ones are noted until some have been taken. */
 const defaultMaxEntries = 250_000;
 
-/**
- * Costs at most one map write per decision. It grows no larger than the authlist, or than
- * `maxEntries`.
- */
+/** At most one map write per decision. No larger than the authlist, or than `maxEntries`. */
 export class LastUsedTimes {
   readonly #byAccount = new Map<number, Map<number, number>>();
   readonly #maxEntries: number;

@@ -87,15 +87,9 @@ export class Policy {
   readonly #accountsByName = new Map<string, Set<Account>>();
   /** Epoch seconds when the control plane was last heard from; 0: never. */
   heard_at = 0;
-  /**
-   * By port: where to listen. The map is replaced as a whole, so that it can be compared by
-   * identity.
-   */
+  /** By port: where to listen. Replaced as a whole, so that it can be compared by identity. */
   listeners: ReadonlyMap<number, Listener> = new Map();
-  /**
-   * Port scheme -> address -> the entry that claims it; of several entries, the one that outlasts
-   * the others.
-   */
+  /** Port scheme -> address -> the entry that claims it, or that outlasts the others. */
   readonly #addresses = new Map<string, Map<string, AuthlistEntry>>();
   /**
    * The other entries, by scheme and address. The control plane grants an address only once, but a
@@ -149,10 +143,7 @@ export class Policy {
     }
   }
 
-  /**
-   * The accounts whose contract has this name. There may be two while a name moves to another
-   * account.
-   */
+  /** The accounts whose contract has this name; two while a name moves to another account. */
   accountsNamed(name: string): Iterable<Account> {
     return this.#accountsByName.get(name) ?? [];
   }

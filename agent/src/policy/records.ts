@@ -81,10 +81,7 @@ export interface QuestionValue {
   user?: string;
   /** Only from this machine. */
   token?: string;
-  /**
-   * Sent by the control plane, which has read the token, in its place; null: the token is not
-   * genuine.
-   */
+  /** In place of the token, which the control plane has read; null: it is not genuine. */
   claims?: TokenClaims | null;
   /** Send a request through the exit as well, if the connection is let through. */
   check_exit?: boolean;
@@ -112,15 +109,9 @@ export type NodeRecord =
   | { kind: 'authlist_cleared'; account: number; value: null }
   | { kind: 'override'; account: number; id: number; value: OverrideValue | null }
   | { kind: 'overrides_cleared'; account: number; value: null }
-  /**
-   * Local to this node: by its own count the account has no bytes left until this time (epoch
-   * seconds).
-   */
+  /** Local: by the node's own count the account is out of bytes until then (epoch seconds). */
   | { kind: 'limit_reached'; account: number; value: { until: number } | null }
-  /**
-   * Local to this node: why a record, or a part of it, was left out. The record's next state ends
-   * it.
-   */
+  /** Local: why a record, or a part of it, was left out. The record's next state ends it. */
   | { kind: 'unreadable'; name: string; value: { message: string } }
   | { kind: 'explain' | 'explain_token'; id: number; value: QuestionValue | null }
   | { kind: 'explain_login'; id: number; value: LoginQuestion | null };

@@ -3,10 +3,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { PublicKey, TokenClaims } from './records.ts';
 
 const mostRemembered = 10_000;
-/**
- * The last character of 64 bytes carries only two bits: other characters would spell the same
- * signature.
- */
+/** The last character of 64 bytes has only two bits: others would spell the same signature. */
 const format = /^ewt_([\w-]{1,400})\.([\w-]{85}[AQgw])$/;
 
 export class TokenReader {

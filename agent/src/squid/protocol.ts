@@ -42,10 +42,7 @@ export interface Questions {
    * list, or had a new request.
    */
   take_list: { question: ListChange; response: Opened };
-  /**
-   * When authlist entries last let a connection in, up to this many: meanwhile no request is
-   * decided.
-   */
+  /** When entries last let a connection in, up to this many: nothing is decided meanwhile. */
   take_uses: { question: number; response: LastUsed[] };
   explain: { question: Question; response: { verdict: Decision; position?: Position } };
 }
@@ -55,10 +52,7 @@ export type Inquiry = {
   [Name in keyof Questions]: { id: number; ask: Name; question: Questions[Name]['question'] };
 }[keyof Questions];
 
-/**
- * `opened`: connections that an earlier decider of this Squid let in. `unstored`: changes that are
- * on no disk.
- */
+/** `opened`: connections of an earlier decider of this Squid. `unstored`: changes on no disk. */
 export type ToDecider = Inquiry | { opened: Opened } | { unstored: UnstoredChange[] };
 
 /**
@@ -97,10 +91,7 @@ const of_agent: Bounds = {
   bytes_a_second: Number.POSITIVE_INFINITY,
 };
 
-/**
- * Passes on the lines that arrive over a socket; a peer that sends anything else, or too much, is
- * disconnected.
- */
+/** Passes on a socket's lines; a peer that sends anything else, or too much, is disconnected. */
 export function readLines(
   socket: Socket,
   take: (line: string) => void,

@@ -25,10 +25,7 @@ const most_output_bytes = 256 * 1024 * 1024;
 /** How many connections one call closes: the filter is an argument, and its length is limited. */
 const killed_at_once = 200;
 
-/**
- * Client connections that can still carry data. Those of Squid that wait for their end are left
- * out.
- */
+/** Client connections that can still carry data, not those where Squid waits for the end. */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
 
 /** The name of a client connection, as lines, sockets and decisions use it. */
@@ -45,10 +42,7 @@ export function sourceOf(connection: string): string {
   return connection.slice(0, connection.lastIndexOf(':'));
 }
 
-/**
- * Lists the client connections of these ports; only those of `host`, if it listens on a single
- * address.
- */
+/** Lists the client connections of these ports, and of `host` if it listens only there. */
 export async function listSockets(ports: readonly number[], host?: string): Promise<Socket[]> {
   if (ports.length === 0) return [];
   const { stdout } = await run('ss', ['-tinHOe', ...states, socketFilter(ports, host)], {

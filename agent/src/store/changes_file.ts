@@ -70,10 +70,7 @@ export class ChangesReader {
     this.#fd = openSync(path, 'r');
   }
 
-  /**
-   * The next line. Undefined if there is none yet, or if it is torn or damaged: it is read again
-   * later.
-   */
+  /** The next line. Undefined if there is none yet, or it is damaged: it is read again. */
   next(): Change | Next | undefined {
     for (let from = this.#at; ; ) {
       const end = this.#buffer.subarray(0, this.#end).indexOf(newline, from);
@@ -139,10 +136,7 @@ export class ChangesWriter {
   readonly #syncs = new SerialQueue();
   /** Length of all whole lines, in bytes. */
   size: number;
-  /**
-   * Why lines may not survive a power cut. The disk may have lost them even if a later sync
-   * succeeds.
-   */
+  /** Why lines may not survive a power cut. A later sync may succeed although they are lost. */
   unsynced: Error | undefined;
 
   /** `onUnsynced` is called with the error of a failed sync. */
@@ -152,10 +146,7 @@ export class ChangesWriter {
     this.#onUnsynced = onUnsynced;
   }
 
-  /**
-   * A line that was written in part does not count: the next one overwrites it. Errors: those of
-   * the disk.
-   */
+  /** A partly written line does not count: the next overwrites it. Errors: of the disk. */
   write(line: Buffer): void {
     for (let done = 0; done < line.length; ) {
       done += writeSync(this.#fd, line, done, line.length - done, this.size + done);

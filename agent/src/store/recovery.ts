@@ -28,10 +28,7 @@ export interface Recovered {
   offset: number;
 }
 
-/**
- * Undefined: there is no policy. Errors: BadSnapshot; only half-written files have been touched
- * then.
- */
+/** Undefined: there is no policy. Errors: BadSnapshot; only half-written files were touched. */
 export async function recover(
   dir: string,
   group: number | undefined,
@@ -114,10 +111,7 @@ function noteUnreadable(unreadable: Unreadable, json: string): void {
   for (const record of JSON.parse(json) as NodeRecord[]) unreadable.note(record);
 }
 
-/**
- * Replaces the file by a shorter one. Replicas that have read farther find theirs removed, and load
- * again.
- */
+/** Replaces the file by a shorter one. Replicas that read farther find theirs gone, and reload. */
 async function shorten(
   dir: string,
   group: number | undefined,

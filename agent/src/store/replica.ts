@@ -57,10 +57,7 @@ export class Replica {
     this.#without_lists = without_lists;
   }
 
-  /**
-   * The policy to decide by; empty until there is one. A reload replaces the object, so do not hold
-   * on to it.
-   */
+  /** The policy to decide by; empty until there is one. Do not hold it: a reload replaces it. */
   get policy(): Policy {
     return this.#state?.policy ?? this.#none;
   }
@@ -154,10 +151,7 @@ export class Replica {
   }
 }
 
-/**
- * The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT if the generation no longer
- * exists.
- */
+/** The policy of a snapshot. Errors: BadSnapshot; BadRecord; ENOENT if it is gone. */
 export async function openState(
   dir: string,
   generation: number,
@@ -253,10 +247,7 @@ function appliedOf(changes: readonly Change[], ahead: readonly Change[]): number
   return applied;
 }
 
-/**
- * Whether a line was already applied from memory. Removes that change, and those that will not come
- * any more.
- */
+/** Whether a line was applied from memory. Removes that change, and those that will not come. */
 function passes(ahead: UnstoredChange[], { revision, heard_at, json }: Change): boolean {
   while (ahead[0] && ahead[0].revision < revision) ahead.shift();
   for (const [at, change] of ahead.entries()) {
@@ -308,10 +299,7 @@ function openChanges(path: string): ChangesReader | undefined {
   }
 }
 
-/**
- * A policy with only the server, from the first lines of the snapshot on disk; undefined if there
- * is none.
- */
+/** A policy with only the server, from the start of the snapshot; undefined if there is none. */
 export async function readServer(dir: string): Promise<Policy | undefined> {
   const generation = newestGeneration(dir);
   if (generation === undefined) return undefined;

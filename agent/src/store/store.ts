@@ -27,10 +27,7 @@ export interface StoreOptions {
    * Called for failures in the background. The policy still exists, but the disk needs attention.
    */
   onFault?: (error: Error) => void;
-  /**
-   * Changes are folded into a new snapshot when they have more bytes than this, and more than the
-   * snapshot.
-   */
+  /** Changes are folded into a new snapshot when they outgrow both this and the snapshot. */
   compact_bytes?: number;
 }
 
@@ -102,10 +99,7 @@ export class Store {
     return last ? { epoch: last.epoch, revision: last.revision } : this.#position;
   }
 
-  /**
-   * Whether the disk accepts all changes and keeps them. While it does not, no change may be
-   * acknowledged.
-   */
+  /** Whether the disk stores all changes. If not, no change may be acknowledged. */
   get isSound(): boolean {
     return this.unstored.size === 0 && this.#unsynced === undefined;
   }

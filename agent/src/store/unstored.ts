@@ -9,10 +9,7 @@ export interface UnstoredChange extends Change {
   after: number;
 }
 
-/**
- * Bytes of their records as JSON. Beyond this the node stops following, so that they do not crowd
- * out its work.
- */
+/** Bytes of their records as JSON. Beyond this the node stops following, to protect its work. */
 const most_bytes = 64 * 1024 * 1024;
 
 export class Unstored {
@@ -48,10 +45,7 @@ export class Unstored {
     return this.#changes.slice(change ? this.#changes.indexOf(change) + 1 : 0);
   }
 
-  /**
-   * The changes that follow this position without a gap; a revision can have several, so its own
-   * are included.
-   */
+  /** The changes after this position without a gap, including others of its revision. */
   following({ epoch, revision }: Position): UnstoredChange[] {
     const changes: UnstoredChange[] = [];
     let reached = revision;

@@ -137,10 +137,7 @@ export class Journal {
     });
   }
 
-  /**
-   * The batch to send: the same one until it is acknowledged. Undefined if there is nothing to
-   * send.
-   */
+  /** The batch to send: the same one until it is acknowledged. Undefined if there is none. */
   next(): Promise<Batch | undefined> {
     return this.#queue.run(async () => {
       const { batch, rows, seq } = this.#state;

@@ -41,10 +41,7 @@ export class LastUsedReporter {
     this.#waiting.add(await this.#options.engine.takeLastUsed());
   }
 
-  /**
-   * Sends everything collected. A failed report is sent with the next one, unless it was rejected
-   * for good.
-   */
+  /** Sends everything collected. A failed report goes with the next, unless rejected for good. */
   async send(): Promise<void> {
     const { control, log } = this.#options;
     for (;;) {

@@ -113,10 +113,7 @@ export class Limits {
     for (const [account, bytes] of bytesLeft) this.#follow(account, bytes);
   }
 
-  /**
-   * The contract has changed, or, without an account, everything: the limit received is no longer
-   * valid.
-   */
+  /** The contract has changed, or, without an account, all: limits received are outdated. */
   forget(account?: number): void {
     for (const id of account === undefined ? [...this.#limits.keys()] : [account]) {
       this.#limits.delete(id);

@@ -30,10 +30,7 @@ export class Meter {
   #goneSince = new Map<string, number>();
   /** The last poll at the usual interval, in steady seconds. */
   #usual_at = Number.NEGATIVE_INFINITY;
-  /**
-   * Reported by polls but not stored by the journal. It goes into the next tick, and is not
-   * requested again.
-   */
+  /** Reported by polls but not in the journal: goes into the next tick, never polled again. */
   #unstored: Pick<Poll, 'finished' | 'cursor'> | undefined;
   #fault: string | undefined;
   /** The bytes of all rows so far. */
@@ -179,10 +176,7 @@ export function settle(before: Counted, poll: Poll, gone: string[], at: number):
     counted.delete(connection);
     if (before.counted.has(connection)) settled.add(connection);
   };
-  /**
-   * The count of this user's request. Another user's count on the same connection was a wrong
-   * guess.
-   */
+  /** The count of this user's request. Another user's on the connection was a wrong guess. */
   const takeBack = (traffic: Traffic) => {
     const previous = countedOf(traffic.connection);
     if (!previous || identityOf(previous) === identityOf(traffic)) return previous;

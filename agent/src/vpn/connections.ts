@@ -21,10 +21,7 @@ export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));
 }
 
-/**
- * The pool from which charon assigns IPv6 addresses, which are not routed anywhere; RADIUS assigns
- * the rest.
- */
+/** The pool of charon's IPv6 addresses, which are not routed; RADIUS assigns the rest. */
 export const ipv6Pool = 'exitward';
 
 /**

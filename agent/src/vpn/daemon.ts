@@ -11,10 +11,7 @@ export interface DaemonOptions {
   /** Its working folder. */
   dir: string;
   pid_file: string;
-  /**
-   * A variable with its configuration: a process that has it is ours, whatever process had its
-   * number before.
-   */
+  /** A variable with its configuration: only a process that has it is ours, whatever its number. */
   mark: readonly [name: string, value: string];
   clock: Clock;
 }

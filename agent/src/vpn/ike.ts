@@ -7,10 +7,7 @@ import type { IkeVersion } from '../engine.ts';
 export interface IkeResponse {
   /** The responder's SPI; zeros: it keeps no state. */
   spi: Buffer;
-  /**
-   * The type of its error (RFC 7296, section 3.10.1; RFC 2408, section 3.14.1); undefined: it
-   * continues.
-   */
+  /** The error's type (RFC 7296, 3.10.1; RFC 2408, 3.14.1); undefined: it continues. */
   error: number | undefined;
 }
 

@@ -100,10 +100,7 @@ export class L2tp {
     return links;
   }
 
-  /**
-   * Ends the links of a dead daemon: they lead nowhere, and hold addresses that the next daemon
-   * assigns again.
-   */
+  /** Ends a dead daemon's links: they lead nowhere, and the next one reuses the addresses. */
   #endLinks(exit: string): void {
     for (const pid of readdirSync('/proc').map(Number)) {
       if (pid > 0 && this.findLink(pid)?.exit_ip === exit) endIfThere(pid, 'SIGKILL');

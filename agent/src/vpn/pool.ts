@@ -13,10 +13,7 @@ export interface AddressRange {
 const longest_slot = 1024;
 const slots = 128;
 
-/**
- * The lower half of an IPv4 network without its first address, which a client may mistake for the
- * network's.
- */
+/** The lower half without its first address, which a client may mistake for the network's. */
 export function rangeOf(pool: Network): AddressRange {
   const { first, size } = halfOf(pool);
   return { first: first + 1, size: size - 1 };

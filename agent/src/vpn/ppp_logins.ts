@@ -131,10 +131,7 @@ function fieldsOf(text: string): Map<string, string> {
   );
 }
 
-/**
- * Small, since it runs for each login. It waits for a starting agent, and refuses a login simply by
- * ending.
- */
+/** Small, since it runs for each login. It waits for a starting agent, and refuses by ending. */
 function helperProgram(reach: string): string {
   return `# Written by exitward-agent. pppd asks through it about a login; the agent responds.
 pid=$PPID

@@ -38,10 +38,7 @@ const header = 20;
 const longest = 4096;
 const longest_value = 253;
 
-/**
- * Reads a datagram as a request. Undefined: it is malformed, or its sender does not have the
- * secret.
- */
+/** Reads a request. Undefined: it is malformed, or its sender does not have the secret. */
 export function readRequest(datagram: Buffer, secret: string): RadiusPacket | undefined {
   if (datagram.length < header) return undefined;
   const length = datagram.readUInt16BE(2);
@@ -160,10 +157,7 @@ export function keyAttribute(
 const altiga = 3076;
 const primary_dns = 5;
 
-/**
- * IPv4 name servers for the client, in the form that charon understands: an attribute of the Cisco
- * VPN 3000.
- */
+/** IPv4 name servers for the client, as charon understands them: in a Cisco attribute. */
 export function nameServerAttributes(addresses: readonly string[]): RadiusPacket['attributes'] {
   return addresses.map((address) => {
     const head = Buffer.alloc(6);

@@ -70,10 +70,7 @@ interface Exchange {
   since: number;
 }
 
-/**
- * How long a client may take for an exchange, and for how long a response is repeated to a repeated
- * request.
- */
+/** How long a client may take for an exchange, and how long responses are repeated. */
 const remembered_seconds = 30;
 const mostExchanges = 10_000;
 
@@ -89,10 +86,7 @@ export class RadiusServer {
     this.#options = options;
   }
 
-  /**
-   * Listens on a loopback port, on any one if that is taken; returns the port. Errors: none is
-   * free.
-   */
+  /** Listens on a loopback port, or another if it is taken; returns it. Errors: none is free. */
   async listen(wanted: number): Promise<number> {
     const own = ownedByLog(this.#options.log);
     for (const port of [wanted, 0]) {
@@ -252,10 +246,7 @@ function stationOf(request: RadiusPacket, attribute: number): string[] {
   return textOf(request, attribute)?.split(/[[\]]/) ?? [];
 }
 
-/**
- * The spellings of a password that is shown in groups: people type it with or without the
- * separators.
- */
+/** The spellings of a grouped password: people type it with or without the separators. */
 export function spellings(password: string): string[] {
   return [password, password.replaceAll('-', '')];
 }

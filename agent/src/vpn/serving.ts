@@ -98,10 +98,7 @@ export class Serving {
     return tunnels;
   }
 
-  /**
-   * Ends a tunnel, which informs its client; it may be gone already. Errors: charon does not
-   * respond.
-   */
+  /** Ends a tunnel, which informs its client; it may be gone. Errors: charon is silent. */
   async end(tunnel: Tunnel): Promise<void> {
     try {
       if ('pppd' in tunnel) process.kill(tunnel.pppd, 'SIGTERM');
@@ -128,10 +125,7 @@ export class Serving {
     l2tp.close();
   }
 
-  /**
-   * Gives charon the certificates, secrets and connections that it lacks, and removes outdated
-   * ones.
-   */
+  /** Gives charon missing certificates, secrets and connections, and removes old ones. */
   async #load({ server, services, exits }: Offer): Promise<void> {
     const { charon, certificate, vpn, note } = this.#options;
     await certificate.renew();

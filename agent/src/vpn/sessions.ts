@@ -98,10 +98,7 @@ export class VpnSessions {
   readonly #building = new Map<string, number>();
   /** Sessions of an earlier agent, until the first poll. */
   #inherited: VpnSession[] = [];
-  /**
-   * Where the search for a free address continues, so that an address stays unused as long as
-   * possible.
-   */
+  /** Where the search for a free address continues, so that each stays unused for long. */
   #next: number;
   #isShut = false;
 
@@ -228,10 +225,7 @@ export class VpnSessions {
     if (session) this.#building.delete(session.connection);
   }
 
-  /**
-   * `tunnels`: all current ones, by the address inside. Returns those without a session, which
-   * should be ended.
-   */
+  /** `tunnels`: the current ones by inner address. Returns those without a session, to end. */
   noteTunnels(tunnels: Map<string, Tunnel>): Tunnel[] {
     this.#tunnels = tunnels;
     this.#looked_at = this.#options.clock.now();

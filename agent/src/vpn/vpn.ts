@@ -255,10 +255,7 @@ export class Vpn {
     return offerOf(this.#replica.policy.server, this.#options.config);
   }
 
-  /**
-   * The sessions that the kernel has from an earlier agent. Errors: the kernel's; the next call
-   * tries again.
-   */
+  /** The kernel's sessions of an earlier agent. Errors: the kernel's; then call it again. */
   async #takeOver(): Promise<VpnSessions> {
     this.#takingOver ??= this.#recover();
     try {

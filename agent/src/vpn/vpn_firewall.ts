@@ -79,10 +79,7 @@ function doorsOf({ pool, ipsec, has_ppp }: VpnFirewallOptions): [Door, ...Door[]
   return has_ppp ? [ike, device('ppp*', upper)] : [ike];
 }
 
-/**
- * The table, for `nft -f`. Its sessions stay when it is applied again, and so do those of an older
- * one.
- */
+/** The table, for `nft -f`. Applying it again keeps its sessions, and those of an older one. */
 export function vpnFirewallRules(options: VpnFirewallOptions): string {
   const { pool, pool6, has_ppp, allowed, refused_ports, l2tp_exits } = options;
   const pool4 = networkText(pool);

@@ -4,17 +4,11 @@
 import { readFileSync } from 'node:fs';
 import type { Bytes } from './connection.ts';
 
-/**
- * The line of an ended connection comes at most this late, see `longest_wait_seconds` of
- * connections.ts.
- */
+/** An ended connection's line comes at most this late, see `longest_wait_seconds`. */
 const window_seconds = 660;
 /** The interval between samples of the machine's count. */
 const sample_seconds = 10;
-/**
- * A request that reached an origin takes at least a few packets. This also bounds lines of a few
- * bytes.
- */
+/** A request that reached an origin takes a few packets. So lines of few bytes are bounded too. */
 const least_charge_bytes = 256;
 /** Assumed for the time before a reboot, whose count is lost: 100 Gbit/s. */
 const plausible_bytes_per_second = 12.5e9;

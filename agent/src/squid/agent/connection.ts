@@ -45,10 +45,7 @@ export type State =
   | 'open'
   /** Revoked: the kernel was asked to close it, and still lists it. */
   | 'closing'
-  /**
-   * Gone, after bytes were counted ahead. Its line in the log is still to come, and has the exact
-   * number.
-   */
+  /** Gone, with bytes counted ahead. Its line in the log will have the exact number. */
   | 'ended';
 
 export interface Connection {
@@ -63,15 +60,9 @@ export interface Connection {
   socket: Socket | undefined;
   /** Bytes of its finished requests, billed or not. */
   base: Bytes;
-  /**
-   * `base` was transferred before the journal began: its next line contains bytes that must not be
-   * reported.
-   */
+  /** `base` came before the journal: its next line contains bytes that must not be reported. */
   isLeft: boolean;
-  /**
-   * The bytes of its unfinished request, as the last poll reported them, under a name that is never
-   * used again.
-   */
+  /** The last reported bytes of its unfinished request, under a name that is never reused. */
   ahead: Traffic | undefined;
   /** The cookie of the previous connection of this name, which is over. */
   over: string | undefined;

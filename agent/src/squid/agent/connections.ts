@@ -31,10 +31,7 @@ const longest_wait_seconds = 600;
  * older than the death.
  */
 const searched_lists = 2;
-/**
- * A decider may report the owner of a suspect within this many lists: the next decider responds
- * within one.
- */
+/** How many lists a suspect gets until an owner is reported: a new decider needs one. */
 const most_lists_of_suspect = 3;
 
 export class Connections {
@@ -50,15 +47,9 @@ export class Connections {
   #begun: { logs: Cursor['logs']; sockets: Socket[] } = { logs: {}, sockets: [] };
   /** The cursor of the last poll: everything here continues from it. */
   #lastCursor: Cursor | undefined;
-  /**
-   * From the last polls, newest first: by name, the bytes of lines for connections that were not
-   * listed.
-   */
+  /** From the last polls, newest first: by name, bytes of lines without a listed connection. */
   #lately: Map<string, Bytes & { squid: number }>[] = [];
-  /**
-   * From the last lists, newest first: by name, connections that vanished with nothing counted
-   * ahead.
-   */
+  /** From the last lists, newest first: by name, vanished connections with no bytes ahead. */
   #gone: Map<string, Connection>[] = [];
   readonly #claims: Claims;
   #isImplausible = false;
@@ -88,10 +79,7 @@ export class Connections {
     return (this.#live.get(name) ?? this.#ended.get(name))?.state;
   }
 
-  /**
-   * Whether lines claimed more than is possible, and were left out; it stays so until the agent
-   * restarts.
-   */
+  /** Whether lines with impossible claims were left out; it stays so until a restart. */
   get isImplausible(): boolean {
     return this.#isImplausible;
   }
@@ -114,10 +102,7 @@ export class Connections {
     );
   }
 
-  /**
-   * Has the next lists searched for suspects: a decider died without reporting the owners that it
-   * knew.
-   */
+  /** Searches the next lists for suspects: a decider died without reporting its owners. */
   search(squid: number): void {
     this.#searches.set(squid, searched_lists);
   }
@@ -182,10 +167,7 @@ export class Connections {
 
   // ---- Traffic ----------------------------------------------------------------------------
 
-  /**
-   * Call it once, when the engine starts, before anything that these Squids transfer can have been
-   * reported.
-   */
+  /** Call it once, at the engine's start, before any traffic can have been reported. */
   async begin(squids: readonly TrackedSquid[], now?: number): Promise<void> {
     const sockets = await this.#listSockets(squids.flatMap(({ ports }) => ports ?? []));
     const logs: Cursor['logs'] = {};
@@ -268,10 +250,7 @@ export class Connections {
     return { finished, open, cursor: this.#lastCursor };
   }
 
-  /**
-   * Counts the connections of a dead Squid to their end. Call it after a poll that began after the
-   * death.
-   */
+  /** Counts a dead Squid's connections to their end. Call it after a poll since the death. */
   died(squid: TrackedSquid, destroyed: ReadonlyMap<string, Socket>, now: number): Finished[] {
     const finished = this.#finish(squid, destroyed, now);
     for (const [name, { squid: number }] of this.#live) {
@@ -356,10 +335,7 @@ export class Connections {
     }
   }
 
-  /**
-   * Applies a line; returns whether it belongs to a listed connection, or to an ended one that
-   * waited for it.
-   */
+  /** Applies a line; returns whether its connection is listed, or ended and waited for it. */
   #takeLine(
     { connection: name, owner, up, down, at }: MeterLine,
     finished: Finished[],
@@ -432,10 +408,7 @@ export class Connections {
     }
   }
 
-  /**
-   * The connection is gone. If bytes of it were reported, or left out, its line in the log is still
-   * to come.
-   */
+  /** The connection is gone. If bytes were reported or left out, it waits for its line. */
   #end(name: string, connection: Connection, now: number): void {
     if (!connection.ahead && !connection.isLeft) this.#gone[0]?.set(name, connection);
     else this.#ended.set(name, { ...connection, state: 'ended', ended_at: now });

@@ -5,10 +5,7 @@ import { DecisionTally } from '../../policy/decision_tally.ts';
 import type { Socket } from '../sockets.ts';
 import type { Worker } from './worker.ts';
 
-/**
- * `sockets`: the last list of client connections. `starts`: by Squid, how often this agent started
- * it.
- */
+/** `sockets`: the last list of connections. `starts`: by Squid, this agent's starts of it. */
 export function countsOf(
   workers: readonly Worker[],
   sockets: readonly Socket[],

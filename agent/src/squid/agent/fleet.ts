@@ -16,10 +16,7 @@ import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 const watch_seconds = 1;
 const look_seconds = 10;
-/**
- * To try its ports again Squid is reconfigured and gets a new decider, so failed attempts become
- * rarer.
- */
+/** Trying ports again gives Squid a new decider, so repeated attempts become rarer. */
 const longest_retry_seconds = 600;
 /** A Squid may leave this many requests in a row unanswered before it is ended. */
 const most_unanswered = 6;
@@ -57,10 +54,7 @@ export class Fleet {
     return this.workers.filter(({ listeners }) => listeners?.length !== 0);
   }
 
-  /**
-   * Takes over what an earlier agent left, and starts watching. Errors: a path that Squid's user
-   * cannot read.
-   */
+  /** Takes over from an earlier agent, and starts watching. Errors: an unreadable path. */
   async start(): Promise<void> {
     const { state_dir } = this.#options.config;
     mkdirSync(this.#folder, { recursive: true, mode: 0o750 });

@@ -175,10 +175,7 @@ export class SquidInstance {
     }
   }
 
-  /**
-   * Notes in its log that the previous Squid is dead. If the disk is full, this agent's memory has
-   * to do.
-   */
+  /** Notes in its log that the previous Squid is dead; with a full disk, only in memory. */
   #noteStart(): void {
     this.#onStart?.(this.number);
     this.start_id = randomUUID();
@@ -307,10 +304,7 @@ export class SquidInstance {
     return true;
   }
 
-  /**
-   * Waits until it listens on all its ports, with other sockets than `before`; notes the ports that
-   * failed.
-   */
+  /** Waits until it listens everywhere, by other sockets than `before`; notes failed ports. */
   async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
     let looked = await this.#lookAtPorts(pid, before);
     // Squid opens all ports at once: when one is open, the ports that are taken will not follow.

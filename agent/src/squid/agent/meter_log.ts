@@ -115,10 +115,7 @@ export function readSealKey(path: string): string {
 /** The position of a start in a log, as its seal includes it. */
 type Place = Pick<LogPosition, 'inode' | 'offset'>;
 
-/**
- * Only agents have the key: Squid's user can neither invent a start, nor repeat one at another
- * position.
- */
+/** Only agents have the key: Squid's user can neither invent a start nor move one elsewhere. */
 function sealOf(key: string, { start, at }: StartLine, { inode, offset }: Place): string {
   const text = [start, at, inode, offset].join(' ');
   return createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
@@ -134,10 +131,7 @@ function parseStart(line: string, key: string, place: Place): StartLine | 'forge
   return seal === sealOf(key, entry, place) ? entry : 'forged';
 }
 
-/**
- * Notes in a log that a Squid is about to start; creates the log for the user as whom Squid writes
- * it.
- */
+/** Notes in a log that a Squid is about to start; creates the log for the user that writes it. */
 export function noteStart(
   path: string,
   line: StartLine,
@@ -155,10 +149,7 @@ export function noteStart(
   }
 }
 
-/**
- * Opens the log for appending; a file that is not Squid's is moved out of the way. Errors: those of
- * the disk.
- */
+/** Opens the log for appending, and moves foreign files away. Errors: those of the disk. */
 function openLog(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT } = constants;
   const flags = O_WRONLY | O_APPEND | O_CREAT;
@@ -209,10 +200,7 @@ export class MeterLog {
     return this.#fault;
   }
 
-  /**
-   * Whether it contained something that neither Squid nor the agent writes; it stays until the
-   * agent restarts.
-   */
+  /** Whether it had lines of neither Squid nor the agent; stays so until the agent restarts. */
   get isForged(): boolean {
     return this.#isForged;
   }
@@ -271,10 +259,7 @@ export class MeterLog {
     });
   }
 
-  /**
-   * Whether the log is large enough to be rotated, and the older one is fully read, as `stored`
-   * shows.
-   */
+  /** Whether the log is large enough to rotate, and the older one is read, by `stored`. */
   mayRotate(most_bytes: number, stored: Pick<LogPosition, 'inode'> | undefined): boolean {
     const file = lstatSync(this.path, { throwIfNoEntry: false });
     return file !== undefined && file.size > most_bytes && stored?.inode === file.ino;
@@ -290,10 +275,7 @@ export class MeterLog {
     this.#fault = `${this.path} is not the log that was read until now: it was shortened or replaced. Lines that are newer than all that were counted are counted, no other.`;
   }
 
-  /**
-   * A file that Squid did not create is not a log, and must not keep the logs of other Squids from
-   * being read.
-   */
+  /** A file that Squid did not create is no log, and must not block other Squids' logs. */
   #open(path: string): LogFile | undefined {
     try {
       return LogFile.open(path);

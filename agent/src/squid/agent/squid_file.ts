@@ -3,10 +3,7 @@
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { isMissing } from '../../store/generations.ts';
 
-/**
- * Raised for files that Squid does not create: a link, a pipe, a folder, a second name of another
- * file.
- */
+/** Raised for files that Squid never creates: a link, a pipe, a folder, a second name of a file. */
 export class NotSquidsFile extends Error {}
 
 /**

@@ -65,10 +65,7 @@ export interface Worker {
 
 const longest_socket_path = 107;
 
-/**
- * Creates its folder and files, and listens for its decider. Errors: those of the disk and the
- * socket.
- */
+/** Creates its folder and files, and listens for its decider. Errors: of disk and socket. */
 export async function createWorker(
   number: number,
   dir: string,

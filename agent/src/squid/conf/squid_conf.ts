@@ -67,10 +67,7 @@ export interface ConfOptions {
   own: ReadonlySet<string>;
 }
 
-/**
- * Addresses that no machine has: binding to one fails, so nothing leaves from an address of the
- * wrong family.
- */
+/** Addresses that no machine has: binding fails, so nothing leaves from the wrong family. */
 const unusable = ['100::1', '240.0.0.1'];
 
 /** The configuration. Errors: a value that Squid's syntax cannot express, by name. */
@@ -188,10 +185,7 @@ function capLines({ caps, idle_seconds }: ConfOptions['config']): string[] {
   ];
 }
 
-/**
- * Denies destinations without an address of the exit's family. Forbidden destinations have been
- * denied before.
- */
+/** Denies destinations that have no address of the exit's family, and are not yet denied. */
 function familyLines(
   exits: ReadonlyArray<readonly [exit_ip: string, Listener[]]>,
   allowed: Config['allowed'],

@@ -5,18 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts';
 import type { Authority } from '../../policy/decide.ts';
 
-/**
- * The pause between two lists, as a multiple of the last one's duration, since a list keeps a core
- * busy.
- */
+/** The pause between lists, in durations of the last one, since a list keeps a core busy. */
 const rests_per_list = 10;
 const shortest_rest_milliseconds = 100;
 /** The longest pause: a client that waits for the next list must still be there. */
 const longest_rest_milliseconds = 2000;
-/**
- * Requests that may wait for a list, per account and in all: Squid waits patiently for this many
- * responses.
- */
+/** Requests that may wait for a list, per account and in all. Squid waits for this many. */
 const most_of_account = 20;
 const most_waiting = 500;
 
@@ -58,10 +52,7 @@ export class Census {
     return this.#counted.isFullFor(source, authority);
   }
 
-  /**
-   * Resolves with the next list, for a request that the last one refused; undefined if too many
-   * wait already.
-   */
+  /** Resolves with the next list, for a refused request; undefined if too many wait. */
   wait(authority: Authority): Promise<void> | undefined {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const count = this.#waiting.get(account) ?? 0;

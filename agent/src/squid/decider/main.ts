@@ -78,10 +78,7 @@ function readRules(): Omit<RulesFile, 'rules' | 'allowed'> & { rules: Rules } {
 
 // ---- Squid --------------------------------------------------------------------------------
 
-/**
- * Responds to the lines on standard input; lines that arrive in one piece get their responses in
- * one piece.
- */
+/** Responds to the lines on standard input; lines of one piece get one piece in return. */
 function serveSquid(): void {
   let rest = '';
   const squid = new Socket({
@@ -261,10 +258,7 @@ async function catchUp(): Promise<Questions['catch_up']['response']> {
   return caughtUp;
 }
 
-/**
- * The connections that are no longer allowed, reported until the kernel no longer lists them:
- * closing may fail.
- */
+/** Connections no longer allowed, reported until the kernel has closed them: that may fail. */
 function revoke(touched: Touched): Revoked[] {
   const accounts = touched === 'all' ? undefined : touched;
   const revoked = [...sessions.revoked(replica.policy, evaluator.rules, now(), accounts)];
