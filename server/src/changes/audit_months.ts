@@ -42,14 +42,14 @@ async function monthsOf(db: Database): Promise<Month[]> {
  */
 export async function makeAuditMonths(db: Database, now: number): Promise<number> {
   if (db.engine === 'sqlite') return 0;
-  const there = await monthsOf(db);
+  const months = await monthsOf(db);
   let made = 0;
   for (let ahead = 0; ahead <= monthsAhead; ahead++) {
     const start = startOfMonth(now, ahead);
     const [from, until] = [secondsOf(start), secondsOf(startOfMonth(now, ahead + 1))];
     const name = nameOf(start);
-    const before = there.find((month) => month.name === 'audit_before')?.until ?? 0;
-    if (from < before || there.some((month) => month.name === name)) continue;
+    const before = months.find((month) => month.name === 'audit_before')?.until ?? 0;
+    if (from < before || months.some((month) => month.name === name)) continue;
     const done = await change(db, [
       `create table ${name} (like audit including all)`,
       `with moved as (delete from audit_rest where at >= ${from} and at < ${until} returning *)

@@ -33,13 +33,13 @@ export interface VersionReader {
 }
 
 /**
- * The versions of the accounts that `which` selects, of the network, and (as account -1)
+ * The versions of the accounts that `condition` selects, of the network, and (as account -1)
  * maintenance and epoch.
  */
 const sqlFor = (
-  which: string,
+  condition: string,
 ) => `select account_id, revision, contract_revision, usage_revision, '' as epoch from versions
-  where ${which} or account_id = ${networkVersion}
+  where ${condition} or account_id = ${networkVersion}
   union all select -1, maintenance, revision, 0, epoch from network`;
 const sqlForOne = sqlFor('account_id = $1');
 const sqlForMany = sqlFor('account_id = any($1::bigint[])');
@@ -120,16 +120,16 @@ class BatchedReader implements VersionReader {
     this.#db = db;
   }
   current(account_id: number): Promise<CurrentVersions> {
-    const mine = Promise.withResolvers<CurrentVersions>();
+    const pending = Promise.withResolvers<CurrentVersions>();
     const others = this.#waiting.get(account_id);
-    if (others) others.push(mine);
-    else this.#waiting.set(account_id, [mine]);
+    if (others) others.push(pending);
+    else this.#waiting.set(account_id, [pending]);
     if (!this.#asking) {
       this.#asking = true;
       const settle = () => void this.#ask();
       setImmediate(settle);
     }
-    return mine.promise;
+    return pending.promise;
   }
   async #ask(): Promise<void> {
     while (this.#waiting.size > 0) {

@@ -10,12 +10,12 @@ const maxRows = 200;
  * Asks a running server, within a second. A server that is offline or slow (`onAway`), or a missing
  * token, completes nothing.
  */
-export function asking(env: Environment, onAway: () => void): Ask {
-  return async (listName, given, begun) => {
+export function namesFromServer(env: Environment, onAway: () => void): Ask {
+  return async (listName, given, prefix) => {
     const list = lists[listName];
     if (!list) return [];
     try {
-      return await list(new AdminApi(env, patienceMs), given, begun);
+      return await list(new AdminApi(env, patienceMs), given, prefix);
     } catch {
       onAway();
       return [];
@@ -32,12 +32,12 @@ export function recordsOf(name: string, noun?: string): string | undefined {
   return listName in lists ? listName : undefined;
 }
 
-type List = (api: AdminApi, given: readonly string[], begun: string) => Promise<string[]>;
+type List = (api: AdminApi, given: readonly string[], prefix: string) => Promise<string[]>;
 
 const named =
-  (path: (given: readonly string[], begun: string) => string, field: string): List =>
-  async (api, given, begun) => {
-    const rows = await api.list(path(given, begun), maxRows);
+  (path: (given: readonly string[], prefix: string) => string, field: string): List =>
+  async (api, given, prefix) => {
+    const rows = await api.list(path(given, prefix), maxRows);
     return rows.map((row) => String(row[field]));
   };
 
@@ -46,8 +46,8 @@ const ofAccount = (list: string) => (given: readonly string[]) =>
 
 // Accounts are fetched by name, from the typed prefix on: there may be many.
 const accounts: List = named(
-  (_given, begun) =>
-    `/accounts?limit=${maxRows}${begun ? `&after=${encodeURIComponent(begun)}` : ''}`,
+  (_given, prefix) =>
+    `/accounts?limit=${maxRows}${prefix ? `&after=${encodeURIComponent(prefix)}` : ''}`,
   'name',
 );
 const servers: List = async (api) =>

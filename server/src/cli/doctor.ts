@@ -60,7 +60,7 @@ interface Running {
 async function askServer(env: Environment): Promise<[isRunning: boolean, findings: Finding[]]> {
   try {
     const report = await new AdminApi(env).get<Running>('/doctor');
-    return [true, [...report.findings, ...behind(report.version)]];
+    return [true, [...report.findings, ...unrestartedUpgrade(report.version)]];
   } catch (error) {
     const { message } = error as Error;
     const isRunning = !(error instanceof NoServer) && (await answers(env));
@@ -85,7 +85,7 @@ function answers(env: Environment): Promise<boolean> {
 }
 
 /** An upgrade without a restart. */
-function behind(running: string): Finding[] {
+function unrestartedUpgrade(running: string): Finding[] {
   if (running === version) return [];
   const sentence = `The server that runs is of version ${running}, and this program of ${version}.`;
   return [{ name: 'server', ...warning(sentence, 'systemctl restart exitward') }];

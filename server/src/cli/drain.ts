@@ -71,17 +71,17 @@ async function waitUntilEmpty(
     const isEmpty = node?.live && node.lag === 0 && node.connections === 0;
     first_at = isEmpty ? (first_at ?? node.seen_at) : undefined;
     if (node && first_at !== undefined && node.seen_at > first_at) return node;
-    const stands = howItStands(node);
+    const state = stateOf(node);
     if (systemClock.steady() >= until) {
-      throw new Failure(`Node ${drained.id} is drained, but not empty after the wait: ${stands}.`);
+      throw new Failure(`Node ${drained.id} is drained, but not empty after the wait: ${state}.`);
     }
-    if (stands !== lastNotice) notify(`Waiting: ${stands}.`);
-    lastNotice = stands;
+    if (state !== lastNotice) notify(`Waiting: ${state}.`);
+    lastNotice = state;
     await sleep(pauseMs);
   }
 }
 
-function howItStands(node: DrainedNode | undefined): string {
+function stateOf(node: DrainedNode | undefined): string {
   if (!node) return 'the server does not answer';
   const { live, lag, connections } = node;
   if (!live) return 'the node is lost, and tells nothing';

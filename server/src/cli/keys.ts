@@ -181,11 +181,11 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
       `The signing key ${prepared.kid} is prepared already; run "exitward keys rotate --activate", or where the keys file has lost it "exitward keys revoke ${prepared.kid}".`,
     );
   }
-  const gone = signingKeys.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
+  const removedKids = signingKeys.filter(({ gone_at }) => gone_at !== null).map(({ kid }) => kid);
   const all = signingKeys.map(({ kid }) => kid);
   // The private key is on the disk before anything refers to it: a process that ends here leaves a
   // key that the next call takes.
-  const { secrets, kid } = addSigningKey(keys_file, all, gone, mounted_secrets);
+  const { secrets, kid } = addSigningKey(keys_file, all, removedKids, mounted_secrets);
   const key = secrets.publicKeys().find((publicKey) => publicKey.kid === kid);
   if (!key) throw new Failure('The new key is not in the keys file.');
   await db.write(operator, (tx) => prepareKey(tx, key));
@@ -195,12 +195,12 @@ async function prepare(db: Database, config: Config): Promise<{ kid: string }> {
 async function activate(tx: Transaction, force: boolean): Promise<string> {
   const prepared = await findPrepared(tx);
   const { listNodes } = await import('../nodes/nodes.ts');
-  const behind = (await listNodes(tx)).filter(
+  const laggingNodes = (await listNodes(tx)).filter(
     ({ revoked_at, applied_revision }) =>
       prepared && revoked_at === null && applied_revision < prepared.prepared_revision,
   );
-  if (behind.length > 0 && !force) {
-    const names = behind.map(({ name, server }) => `${name} (${server})`).join(', ');
+  if (laggingNodes.length > 0 && !force) {
+    const names = laggingNodes.map(({ name, server }) => `${name} (${server})`).join(', ');
     throw conflict(
       `these nodes do not know the signing key ${prepared?.kid} yet and would refuse its tokens: ${names}. Wait for them, revoke those that are gone for good, or add --force.`,
     );

@@ -107,7 +107,7 @@ const authlistColumns: Column[] = [
 ];
 
 /** The operator decides whether an address belongs to the account. */
-function sayWhether(proven: boolean, verb: string, summary: string): Verb {
+function judgeProof(proven: boolean, verb: string, summary: string): Verb {
   return {
     usage: `${verb} <account> <id>`,
     summary,
@@ -172,8 +172,8 @@ export const authlistNoun = nounOf('authlist', 'addresses that accounts have lis
   find,
   add,
   importLines,
-  sayWhether(true, 'prove', 'say that the address belongs to the account of this entry'),
-  sayWhether(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
+  judgeProof(true, 'prove', 'say that the address belongs to the account of this entry'),
+  judgeProof(false, 'unprove', 'say that the entry is unproven: it gives way to a proven one'),
 ]);
 
 const overrideColumns: Column[] = [
@@ -201,11 +201,11 @@ export function progressOf({ server, status, on_contract, nodes }: EntryOnNodes)
   if (nodes.length === 0) return `no node has joined for ${server}`;
   if (!on_contract) return `on no node: ${server} is not on the contract`;
   const live = nodes.filter((node) => node.live);
-  const counted = live.length > 0 ? live : nodes;
+  const countedNodes = live.length > 0 ? live : nodes;
   const names = (listedNodes: typeof nodes) => listedNodes.map(({ name }) => name).join(', ');
-  const waiting = names(counted.filter((node) => !node.applied));
+  const waiting = names(countedNodes.filter((node) => !node.applied));
   const lost = live.length > 0 ? names(nodes.filter((node) => !node.live)) : '';
-  const [done, all] = [counted.filter((node) => node.applied).length, counted.length];
+  const [done, all] = [countedNodes.filter((node) => node.applied).length, countedNodes.length];
   return [
     `${status === 'pending' || status === 'active' ? 'active' : 'ended'} on ${done} of ${all}`,
     ...(waiting ? [`, waiting for ${waiting}`] : []),

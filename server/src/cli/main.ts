@@ -10,7 +10,7 @@ import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { applyVerb } from './apply.ts';
 import { commandOf } from './command.ts';
-import { asking } from './completion.ts';
+import { namesFromServer } from './completion.ts';
 import { contractNoun, portSchemeNoun } from './contracts.ts';
 import { doctor } from './doctor.ts';
 import { explainVerb } from './explain.ts';
@@ -85,7 +85,7 @@ export function exitward(env: Environment): Program<Environment> {
     ],
     notes,
     open: () => env,
-    ask: (_words, onAway) => asking(env, onAway),
+    ask: (_words, onAway) => namesFromServer(env, onAway),
     linesOf: (message, error) => (error instanceof SettingsFault ? message.split('\n') : [message]),
   };
 }

@@ -102,10 +102,10 @@ function printed(files: ProfileFile[], wanted: string): Shown {
 function written(files: ProfileFile[], output: string, isFolder: boolean): Shown {
   if (files.length === 0) throw new UsageFault('--output: there is no file for these servers');
   const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
-  const into = isFolder || files.length > 1 || isThere;
-  const paths = files.map((file) => (into ? join(output, file.name) : output));
+  const isIntoFolder = isFolder || files.length > 1 || isThere;
+  const paths = files.map((file) => (isIntoFolder ? join(output, file.name) : output));
   try {
-    if (into) mkdirSync(output, { recursive: true, mode: 0o700 });
+    if (isIntoFolder) mkdirSync(output, { recursive: true, mode: 0o700 });
     for (const [at, file] of files.entries()) replaceDurably(paths[at] as string, bytesOf(file));
   } catch (error) {
     const { path, code } = error as NodeJS.ErrnoException;

@@ -10,7 +10,7 @@ const nodes = (more = '') =>
   `from nodes n where n.server_id = s.id and n.revoked_at is null ${more}`;
 /** A health report that is too old says nothing about now. */
 const isFresh = 'e.status_time > t.fresh_after';
-const exits = (which = '') => `from exit_ips e where e.server_id = s.id ${which}`;
+const exits = (condition = '') => `from exit_ips e where e.server_id = s.id ${condition}`;
 const exitsThatAre = {
   ok: exits(`and ${isFresh} and e.status = 'ok'`),
   warn: exits(`and ${isFresh} and e.status = 'warn'`),
@@ -209,9 +209,9 @@ function isIn(state: (typeof serverStates)[number]): string {
       where e.server_id = s.id and g.status = 'crit')`;
   }
   if (state === 'over_limit') return 'c.over_limit = 1';
-  const stands = `${standing} = '${state}'`;
-  if (state !== 'crit' && state !== 'warn' && state !== 'unknown') return stands;
-  return `(${stands} or (${isThere(nodes())} and ${isThere(exitsThatAre[state])}))`;
+  const isOfState = `${standing} = '${state}'`;
+  if (state !== 'crit' && state !== 'warn' && state !== 'unknown') return isOfState;
+  return `(${isOfState} or (${isThere(nodes())} and ${isThere(exitsThatAre[state])}))`;
 }
 
 /**

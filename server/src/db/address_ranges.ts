@@ -55,8 +55,8 @@ export function textRanges([base, bits]: Network): TextRange[] {
  * Where a range continues after a row, if each address has one row: no address text sorts in
  * between.
  */
-export const startOf = ({ from }: TextRange, behind: { ip: string } | undefined) =>
-  behind ? `${behind.ip}!` : from;
+export const startOf = ({ from }: TextRange, lastRow: { ip: string } | undefined) =>
+  lastRow ? `${lastRow.ip}!` : from;
 
 /**
  * The rows whose address is in the network, at most `maxRows`, in no order. `read` returns up to
@@ -66,16 +66,16 @@ export const startOf = ({ from }: TextRange, behind: { ip: string } | undefined)
 export async function findWithin<R extends { ip: string }>(
   network: Network,
   maxRows: number,
-  read: (range: TextRange, behind: R | undefined, slice: number) => Promise<R[]>,
+  read: (range: TextRange, lastRow: R | undefined, slice: number) => Promise<R[]>,
 ): Promise<R[]> {
   const matches: R[] = [];
   for (const range of textRanges(network)) {
-    for (let behind: R | undefined; ; ) {
-      const rows: R[] = await read(range, behind, slice);
+    for (let lastRow: R | undefined; ; ) {
+      const rows: R[] = await read(range, lastRow, slice);
       matches.push(...rows.filter(({ ip }) => addressInNetworks(ip, [network])));
       if (matches.length >= maxRows) return matches.slice(0, maxRows);
       if (rows.length < slice) break;
-      behind = rows.at(-1);
+      lastRow = rows.at(-1);
       await turn();
     }
   }

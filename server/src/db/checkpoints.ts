@@ -74,10 +74,10 @@ export class Checkpoints {
     this.#isBusy = true;
     const worker = this.#worker;
     if (!worker) return;
-    const gone = new Promise((resolve) => worker.once('exit', resolve));
+    const exited = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
     worker.postMessage('close');
-    await gone;
+    await exited;
   }
 }
 

@@ -53,14 +53,14 @@ async function checkNotify(
   seconds: number,
 ): Promise<void> {
   const token = randomUUID();
-  const heard = Promise.withResolvers<boolean>();
-  const hear = ({ payload }: pg.Notification) => payload === token && heard.resolve(true);
+  const notified = Promise.withResolvers<boolean>();
+  const hear = ({ payload }: pg.Notification) => payload === token && notified.resolve(true);
   client.on('notification', hear);
-  const timer = setTimeout(() => heard.resolve(false), seconds * 1000);
+  const timer = setTimeout(() => notified.resolve(false), seconds * 1000);
   try {
     await client.query(`listen ${channel}`);
     await other.query(`select pg_notify('${channel}', '${token}')`);
-    if (await heard.promise) return;
+    if (await notified.promise) return;
   } finally {
     clearTimeout(timer);
     client.off('notification', hear);

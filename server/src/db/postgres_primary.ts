@@ -62,8 +62,10 @@ function nameOf({ system, timeline, database }: Place): string {
   return `${system}/${timeline}/${database}`;
 }
 
-function fault(is: string): unknown {
+function fault(kind: string): unknown {
   return markStorageFault(
-    new Unfit(`The PostgreSQL server is a ${is}; EXITWARD_DATABASE_URL must lead to the primary.`),
+    new Unfit(
+      `The PostgreSQL server is a ${kind}; EXITWARD_DATABASE_URL must lead to the primary.`,
+    ),
   );
 }

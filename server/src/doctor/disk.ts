@@ -17,9 +17,9 @@ export function diskChecks(config: Config, clock: Clock): Check[] {
   const folders = [config.data_dir];
   const file = sqliteFile(config);
   if (file && dirname(file) !== config.data_dir) folders.push(dirname(file));
-  const there = folders.map(nearestFolder);
+  const existingFolders = folders.map(nearestFolder);
   const look = (check: (folder: string) => Outcome | Promise<Outcome>) => () =>
-    Promise.all(there.map(check));
+    Promise.all(existingFolders.map(check));
   return [
     { name: 'disk_space', run: look((folder) => judgeFolder(folder, file)) },
     { name: 'disk_speed', run: look((folder) => judgeSpeed(folder, clock)) },

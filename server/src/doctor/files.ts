@@ -43,7 +43,7 @@ async function dataFolder({ data_dir }: Config): Promise<Outcome> {
 
 function keys({ keys_file, mounted_secrets }: Config, mustExist: boolean): Outcome {
   const restore = `put the copy of ${keys_file} back that you keep elsewhere`;
-  const text = readOrSay(keys_file, mounted_secrets);
+  const text = readOrOutcome(keys_file, mounted_secrets);
   if (typeof text === 'object') return text;
   if (text === undefined) {
     return mustExist
@@ -63,7 +63,7 @@ function keys({ keys_file, mounted_secrets }: Config, mustExist: boolean): Outco
 
 function operatorToken(config: Config, isRunning: boolean): Outcome {
   const { admin_token_file, mounted_secrets } = config;
-  const text = readOrSay(admin_token_file, mounted_secrets);
+  const text = readOrOutcome(admin_token_file, mounted_secrets);
   if (typeof text === 'object') return text;
   if (text === undefined) {
     return ok(
@@ -79,7 +79,7 @@ function operatorToken(config: Config, isRunning: boolean): Outcome {
  * The text of a private file; undefined: it does not exist. An outcome: others may read it, or this
  * user may not.
  */
-function readOrSay(path: string, mounted: string | undefined): string | undefined | Outcome {
+function readOrOutcome(path: string, mounted: string | undefined): string | undefined | Outcome {
   try {
     return readPrivate(path, { anyOwner: true, mounted });
   } catch (error) {

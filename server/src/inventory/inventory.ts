@@ -214,10 +214,10 @@ export function summaryOf({ added, changed, removed, unchanged }: Plan) {
   for (const { exit_ips } of added) counts.exit_ips_added += exit_ips.length;
   for (const { exit_ips } of removed) counts.exit_ips_removed += exit_ips.length;
   for (const { before, after } of changed) {
-    const had = new Set(before.exit_ips.map(({ ip }) => ip));
-    const stayingExits = after.exit_ips.filter(({ ip }) => had.has(ip)).length;
+    const earlierIps = new Set(before.exit_ips.map(({ ip }) => ip));
+    const stayingExits = after.exit_ips.filter(({ ip }) => earlierIps.has(ip)).length;
     counts.exit_ips_added += after.exit_ips.length - stayingExits;
-    counts.exit_ips_removed += had.size - stayingExits;
+    counts.exit_ips_removed += earlierIps.size - stayingExits;
   }
   return {
     added: added.map(({ name }) => name),

@@ -123,9 +123,9 @@ export class Secrets {
    * this order.
    */
   useHashKeys(ids: readonly string[]): boolean {
-    const has = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
-    if (!has()) this.#readAnew();
-    if (!has()) return false;
+    const hasIds = () => ids.every((id, at) => this.hashKeyIds()[at] === id);
+    if (!hasIds()) this.#readAnew();
+    if (!hasIds()) return false;
     this.#hashKeysInUse = ids.length + 1;
     return true;
   }
@@ -278,18 +278,18 @@ function newSigningKey(): KeysFile['signing'][number] {
 
 /**
  * Adds a signing key to the file, before the others: programs without rotation sign with the last
- * one. Removes the keys in `gone`. If an interrupted call has added a key that is not in
+ * one. Removes the keys in `removedKids`. If an interrupted call has added a key that is not in
  * `knownKids`, that one is used. Returns the keys as they are in the file then. Errors: as
  * `loadSecrets`, and when the file cannot be written.
  */
 export function addSigningKey(
   path: string,
   knownKids: readonly string[],
-  gone: readonly string[],
+  removedKids: readonly string[],
   mounted?: string,
 ): { secrets: Secrets; kid: string } {
   const file = JSON.parse(readPrivate(path, { mounted })) as KeysFile;
-  const staying = file.signing.filter(({ kid }) => !gone.includes(kid));
+  const staying = file.signing.filter(({ kid }) => !removedKids.includes(kid));
   const added = staying.find(({ kid }) => !knownKids.includes(kid));
   const next = added ?? newSigningKey();
   const signing = added ? staying : [next, ...staying];

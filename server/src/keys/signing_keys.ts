@@ -185,7 +185,7 @@ async function holders(db: Reader): Promise<Holder[]> {
   return rows.map(({ kids, ...row }) => ({ ...row, kids: kids.split(',') }));
 }
 
-const ours = `${hostname()}:${process.pid}`;
+const thisProcess = `${hostname()}:${process.pid}`;
 
 /**
  * Reports which keys this process holds. Reads the file again when the database knows a key that it
@@ -200,12 +200,12 @@ export async function reportHeldKeys(
   secrets.rereadFor([...wanted.map(({ kid }) => kid), ...hash_keys.map(({ id }) => id)]);
   const kids = secrets.heldKeys();
   const all = await holders(tx);
-  const reported = all.find((holder) => holder.process === ours);
+  const reported = all.find((holder) => holder.process === thisProcess);
   const isSaid = reported?.kids.join() === kids.join();
   if (isSaid && reported && reported.seen_at > tx.now - reportAgainSeconds) return 0;
   await tx.insertMany(
     'key_holders',
-    [{ process: ours, kids: kids.join(), seen_at: tx.now }],
+    [{ process: thisProcess, kids: kids.join(), seen_at: tx.now }],
     'on conflict (process) do update set kids = excluded.kids, seen_at = excluded.seen_at',
   );
   await tx.run('delete from key_holders where seen_at < $1', [tx.now - 86_400]);
@@ -214,5 +214,5 @@ export async function reportHeldKeys(
 
 /** A process that stops is not waited for. */
 export async function forgetHolder(tx: Transaction): Promise<void> {
-  await tx.run('delete from key_holders where process = $1', [ours]);
+  await tx.run('delete from key_holders where process = $1', [thisProcess]);
 }

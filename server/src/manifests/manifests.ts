@@ -193,8 +193,9 @@ class Planner {
       const declaredExits = new Set(exit_ips.map(inWords));
       for (const exit of exits)
         if (!declaredExits.has(inWords(exit))) await removeExitIp(tx, server, exit.ip);
-      const there = new Set(exits.map(inWords));
-      for (const exit of exit_ips) if (!there.has(inWords(exit))) await setExitIp(tx, server, exit);
+      const existingExits = new Set(exits.map(inWords));
+      for (const exit of exit_ips)
+        if (!existingExits.has(inWords(exit))) await setExitIp(tx, server, exit);
     };
     await this.#declare({ kind: 'server', name, where, fields, run });
   }
@@ -314,15 +315,15 @@ function spelled(
 ) {
   const place = { kind: 'server', name: declared.name } as const;
   const addressOf = exitAddressOf(exits);
-  const seen = new Set<string>();
+  const ips = new Set<string>();
   return {
     ...declared,
     hostname: at({ ...place, where: `${where}/hostname` }, () => serverHostname(hostname, before)),
     exit_ips: exit_ips?.map((exit, index) =>
       at({ ...place, where: `${where}/exit_ips/${index}` }, () => {
         const ip = addressOf(exit.ip);
-        if (seen.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
-        seen.add(ip);
+        if (ips.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
+        ips.add(ip);
         return { ...exit, ip };
       }),
     ),

@@ -293,7 +293,7 @@ export class Feed {
     rows: CurrentRows,
   ): Promise<void> {
     // Users and addresses are the same for every server, so they are read once.
-    const same =
+    const sharedKind =
       change.kind === 'user' || change.kind === 'authlist' || change.kind === 'authlist_cleared';
     let shared: NodeRecord[] | undefined;
     for (const { server_id, has_left } of servers) {
@@ -308,7 +308,7 @@ export class Feed {
           ? [goneRecord(change.account_id)]
           : (shared ?? (await this.#records(change, server_id, rows)));
       // That the account has left meanwhile concerns only that server.
-      if (same && records[0]?.kind === change.kind) shared = records;
+      if (sharedKind && records[0]?.kind === change.kind) shared = records;
       for (const stream of streams) {
         if (stream.catchingUp) {
           stream.missed = true;

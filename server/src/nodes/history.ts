@@ -70,14 +70,14 @@ export async function addRejected(
   boot: string,
   counts: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const counted = await store.reportedCounts(tx, node_id, boot);
+  const reported = await store.reportedCounts(tx, node_id, boot);
   const more = Object.entries(counts).flatMap(([reason, all]) => {
-    const count = all - (counted[reason] ?? 0);
+    const count = all - (reported[reason] ?? 0);
     return count > 0 ? inSteps([node_id, 0], tx.now, { reason, count }) : [];
   });
   if (more.length === 0) return;
   await store.addRejections(tx, more);
-  await store.setReportedCounts(tx, node_id, boot, { ...counted, ...counts });
+  await store.setReportedCounts(tx, node_id, boot, { ...reported, ...counts });
 }
 
 /**
@@ -86,8 +86,8 @@ export async function addRejected(
  */
 export async function sampleNodes(tx: Transaction): Promise<number> {
   if (!(await store.claimSample(tx, sampleSeconds - earlySeconds))) return 0;
-  const seen = await store.looks(tx);
-  const amounts = seen.map(({ id, connections, faults, waiting_since }) => ({
+  const nodes = await store.liveNodes(tx);
+  const amounts = nodes.map(({ id, connections, faults, waiting_since }) => ({
     id,
     connections,
     faults_peak: faults,
@@ -154,7 +154,7 @@ function widthOf(from: number, to: number, now: number): number {
 /** The steps in from <= at < to, in order, without empty ones; `step`: their width in seconds. */
 export async function history(
   db: Reader,
-  whose: store.Whose,
+  scope: store.Whose,
   from: number,
   to: number,
   now: number,
@@ -162,13 +162,13 @@ export async function history(
   const step = widthOf(from, to, now);
   const span = { step: Math.min(step, hourSeconds), from: from - (from % step), to, width: step };
   const [points, rejections] = await Promise.all([
-    store.pointsOf(db, whose, span),
-    store.rejectionsOf(db, whose, span),
+    store.pointsOf(db, scope, span),
+    store.rejectionsOf(db, scope, span),
   ]);
   const byTime = new Map<number, HistoryPoint>();
   for (const { at, up, down, samples, connections, ...peaks } of points) {
     const { connections_peak, lag_peak, faults_peak } = peaks;
-    const seen =
+    const sampled =
       samples > 0
         ? {
             connections: Math.round(connections / samples),
@@ -177,7 +177,7 @@ export async function history(
             faults_peak,
           }
         : unseen;
-    byTime.set(at, { at, up, down, ...seen, rejected: {} });
+    byTime.set(at, { at, up, down, ...sampled, rejected: {} });
   }
   for (const { at, reason, count } of rejections) {
     const point = byTime.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };

@@ -102,7 +102,7 @@ const searched = 10_000;
  * Live nodes with their connections and faults, and the time since when a change waits for them;
  * null: no change does.
  */
-export function looks(
+export function liveNodes(
   db: Reader,
 ): Promise<
   Array<{ id: number; connections: number; faults: number; waiting_since: number | null }>
@@ -145,23 +145,23 @@ interface Span {
 }
 
 /** In order; empty steps are left out. */
-export function pointsOf(db: Reader, whose: Whose, { step, from, to, width }: Span) {
+export function pointsOf(db: Reader, scope: Whose, { step, from, to, width }: Span) {
   const sum = (column: string) => `sum(cast(${column} as double precision)) as ${column}`;
   return db.all<Point>(
     `select at - at % ${width} as at, ${[...summed.map(sum), ...peaks.map((column) => `max(${column}) as ${column}`)]}
-     from node_points where node_id ${nodesOf(whose)} and step = $2 and at >= $3 and at < $4
+     from node_points where node_id ${nodesOf(scope)} and step = $2 and at >= $3 and at < $4
      group by at - at % ${width} order by 1`,
-    placed(whose, step, from, to),
+    placed(scope, step, from, to),
   );
 }
 
 /** As `pointsOf`. */
-export function rejectionsOf(db: Reader, whose: Whose, { step, from, to, width }: Span) {
+export function rejectionsOf(db: Reader, scope: Whose, { step, from, to, width }: Span) {
   return db.all<Rejections>(
     `select at - at % ${width} as at, reason, sum(cast(count as double precision)) as count
-     from node_rejections where node_id ${nodesOf(whose)} and step = $2 and at >= $3 and at < $4
+     from node_rejections where node_id ${nodesOf(scope)} and step = $2 and at >= $3 and at < $4
      group by at - at % ${width}, reason order by 1, 2`,
-    placed(whose, step, from, to),
+    placed(scope, step, from, to),
   );
 }
 
@@ -173,11 +173,11 @@ export async function removeOld(
   before: number,
   maxRows: number,
 ): Promise<number> {
-  const whose = ofNetwork ? 'node_id = 0' : 'node_id > 0';
+  const scopeCondition = ofNetwork ? 'node_id = 0' : 'node_id > 0';
   const remove = (table: string, key: string) =>
     tx.run(
       `delete from ${table} where (${key}) in (select ${key} from ${table}
-         where step = $1 and at < $2 and ${whose} order by step, at limit $3)`,
+         where step = $1 and at < $2 and ${scopeCondition} order by step, at limit $3)`,
       [step, before, maxRows],
     );
   const points = await remove('node_points', 'node_id, step, at');

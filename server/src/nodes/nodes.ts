@@ -241,8 +241,8 @@ export async function acknowledge(
   const node = await requireNode(tx, node_id);
   await requireHistory(tx, epoch, revision);
   const { version = node.version, connections = null } = reported;
-  const heard = { live: 1, seen_at: tx.now, applied_revision: revision };
-  await store.update(tx, { ...node, ...heard, version, connections });
+  const acknowledged = { live: 1, seen_at: tx.now, applied_revision: revision };
+  await store.update(tx, { ...node, ...acknowledged, version, connections });
   // While a node is being drained, people wait for its last connection; otherwise the count is no
   // news.
   const isDraining = node.drained_at !== null && node.connections !== connections;
@@ -294,9 +294,9 @@ async function refreshApplied(tx: Transaction, server_id: number): Promise<void>
   if (!server) return;
   const nodes = await store.nodesOfServer(tx, server_id);
   const live = nodes.filter((node) => node.live === 1);
-  const counted = live.length > 0 ? live : nodes;
+  const countedNodes = live.length > 0 ? live : nodes;
   const applied =
-    counted.length > 0 ? Math.min(...counted.map((node) => node.applied_revision)) : 0;
+    countedNodes.length > 0 ? Math.min(...countedNodes.map((node) => node.applied_revision)) : 0;
   if (applied === server.applied_revision) return;
   await setAppliedRevision(tx, server_id, applied);
   const from = Math.min(applied, server.applied_revision);

@@ -72,10 +72,10 @@ export async function vpnHealth(
  */
 function shownOf(rows: readonly ReportOfNode[]): VpnReport[] {
   const live = rows.filter((row) => row.live === 1);
-  const counted = live.length > 0 ? live : rows;
-  const open = counted.filter(({ drained_at }) => drained_at === null);
+  const countedRows = live.length > 0 ? live : rows;
+  const open = countedRows.filter(({ drained_at }) => drained_at === null);
   const isClosed = live.length > 0 && open.length === 0;
-  const reports = (isClosed ? counted : open).filter((row) => row.ip !== null);
+  const reports = (isClosed ? countedRows : open).filter((row) => row.ip !== null);
   return Array.from(Map.groupBy(reports, nameOf).values(), (ofExit) => {
     const [worst] = ofExit.toSorted(
       (a, b) => severity.indexOf(b.status) - severity.indexOf(a.status),

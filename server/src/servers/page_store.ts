@@ -84,19 +84,19 @@ export interface ServerFilter {
 }
 
 const exitStatus = `case when e.status_time > cast($8 as bigint) then e.status else 'unknown' end`;
-const someExit = (is: string) =>
-  `exists (select 1 from exit_ips e where e.server_id = s.id and ${is})`;
+const hasExit = (condition: string) =>
+  `exists (select 1 from exit_ips e where e.server_id = s.id and ${condition})`;
 const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
     or lower(s.hostname) like $3 escape '\\' or lower(s.title) like $3 escape '\\'
     or lower(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
-    or ${someExit("e.ip like $3 escape '\\'")})
+    or ${hasExit("e.ip like $3 escape '\\'")})
   and ($4 = '' or s.country = $4) and ($5 = '' or s.services like $5)
   and ($6 = '' or exists (select 1 from server_port_schemes t join port_schemes p on p.id = t.port_scheme_id
     where t.server_id = s.id and p.name = $6))
-  and ($7 = '' or ($7 = 'ok' and ${someExit('1 = 1')} and not ${someExit(`${exitStatus} <> 'ok'`)})
+  and ($7 = '' or ($7 = 'ok' and ${hasExit('1 = 1')} and not ${hasExit(`${exitStatus} <> 'ok'`)})
     or ($7 = 'misplaced' and exists (select 1 from exit_ips e join geo_statuses g on g.ip = e.ip
       where e.server_id = s.id and g.status = 'crit'))
-    or ($7 <> 'ok' and ${someExit(`${exitStatus} = $7`)}))
+    or ($7 <> 'ok' and ${hasExit(`${exitStatus} = $7`)}))
   ${more}`;
 
 /** A health report from `fresh_after` or earlier says nothing about now. */

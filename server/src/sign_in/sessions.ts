@@ -100,8 +100,8 @@ export async function createSession(
 ): Promise<NewSession> {
   const { address, browser, earlier } = visitor;
   if (earlier !== undefined) {
-    const whose = await store.removeSessionByHash(tx, secrets.hashesOf(earlier));
-    if (whose !== undefined) await bumpVersion(tx, whose, 'users');
+    const endedAccountId = await store.removeSessionByHash(tx, secrets.hashesOf(earlier));
+    if (endedAccountId !== undefined) await bumpVersion(tx, endedAccountId, 'users');
   }
   const id = await nextId(tx, account_id, 'sessions');
   const token = randomBytes(32).toString('base64url');

@@ -77,11 +77,11 @@ export async function signIn(
   const subjects = subjectsOf(secrets, given.account, given.user, visitor, knownBy);
   const wrong = () =>
     unauthorized('account, user or password is not right.', 'Cookie', { code: 'wrong_password' });
-  const tried = await tryPassword(ctx, visitor, subjects.all, given, knownBy);
-  if (!tried) throw wrong();
-  return db.write(actorOf(tried, visitor), async (tx) => {
-    const row = await store.signInById(tx, tried);
-    if (!row || row.password !== tried.password) throw wrong();
+  const signInRow = await tryPassword(ctx, visitor, subjects.all, given, knownBy);
+  if (!signInRow) throw wrong();
+  return db.write(actorOf(signInRow, visitor), async (tx) => {
+    const row = await store.signInById(tx, signInRow);
+    if (!row || row.password !== signInRow.password) throw wrong();
     if (row.totp_sealed !== null) {
       if (given.code === undefined) {
         // Wrong codes stay counted: knowing the password allows no extra guesses.
@@ -128,8 +128,8 @@ export async function enterByLink(
   visitor: Visitor,
   code: string,
 ): Promise<NewSession> {
-  const seen = await requireCode(db, secrets, 'sign_in', code, clock.now());
-  return db.write(actorOf(seen, visitor), async (tx) => {
+  const openCode = await requireCode(db, secrets, 'sign_in', code, clock.now());
+  return db.write(actorOf(openCode, visitor), async (tx) => {
     const row = await requireCode(tx, secrets, 'sign_in', code, tx.now);
     await useCode(tx, secrets, code);
     return startSession(tx, secrets, row, visitor, 'link');
@@ -147,16 +147,16 @@ export async function acceptInvite(
   given: { code: string; password: string; second_factor_code?: string | undefined },
 ): Promise<SignedIn> {
   const { db, secrets, clock } = ctx;
-  const seen = await requireCode(db, secrets, 'invite', given.code, clock.now());
-  checkPassword(given.password, { name: seen.user_name, account: seen.account_name });
-  const subjects = subjectsOf(secrets, seen.account_name, seen.user_name, visitor);
+  const openCode = await requireCode(db, secrets, 'invite', given.code, clock.now());
+  checkPassword(given.password, { name: openCode.user_name, account: openCode.account_name });
+  const subjects = subjectsOf(secrets, openCode.account_name, openCode.user_name, visitor);
   const factor = given.second_factor_code;
-  if (seen.totp_sealed !== null) {
+  if (openCode.totp_sealed !== null) {
     if (factor === undefined) throw factorMissing();
     await db.write(anonymous(visitor), (tx) => countAttempt(tx, subjects.all));
   }
-  const password = await hashInQueue(visitor, seen.account_name, given.password);
-  return db.write(actorOf(seen, visitor), async (tx) => {
+  const password = await hashInQueue(visitor, openCode.account_name, given.password);
+  return db.write(actorOf(openCode, visitor), async (tx) => {
     const row = await requireCode(tx, secrets, 'invite', given.code, tx.now);
     if (row.totp_sealed !== null) {
       if (factor === undefined) throw factorMissing();
@@ -179,20 +179,20 @@ const factorMissing = () =>
 
 /** Ends everything that lets a user in without a password: sessions, invitations, links. */
 export async function revokeSessions(tx: Transaction, user: User): Promise<void> {
-  const whose = { account_id: user.account_id, user_id: user.id };
-  await store.removeCodesOf(tx, whose);
-  await endSessions(tx, whose);
+  const ids = { account_id: user.account_id, user_id: user.id };
+  await store.removeCodesOf(tx, ids);
+  await endSessions(tx, ids);
 }
 
 /**
  * Removes everything that a user signs in with, including open codes, and ends the user's sessions.
  */
 export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
-  const whose = { account_id: user.account_id, user_id: user.id };
-  await store.changeSignIn(tx, whose, { password: null, totp_sealed: null, totp_pending: null });
-  await store.replaceRecoveryCodes(tx, whose, []);
-  await store.removeCodesOf(tx, whose);
-  const sessions = await endSessions(tx, whose);
+  const ids = { account_id: user.account_id, user_id: user.id };
+  await store.changeSignIn(tx, ids, { password: null, totp_sealed: null, totp_pending: null });
+  await store.replaceRecoveryCodes(tx, ids, []);
+  await store.removeCodesOf(tx, ids);
+  const sessions = await endSessions(tx, ids);
   await bumpVersion(tx, user.account_id, 'users');
   await audit(tx, {
     account_id: user.account_id,
@@ -204,10 +204,10 @@ export async function resetSignIn(tx: Transaction, user: User): Promise<void> {
 
 /** Deletes everything that a user signs in with, and that the user ever signed in. */
 export async function forgetSignIn(tx: Transaction, user: User): Promise<void> {
-  const whose = { account_id: user.account_id, user_id: user.id };
-  await store.replaceRecoveryCodes(tx, whose, []);
+  const ids = { account_id: user.account_id, user_id: user.id };
+  await store.replaceRecoveryCodes(tx, ids, []);
   await revokeSessions(tx, user);
-  await store.removeSignIn(tx, whose);
+  await store.removeSignIn(tx, ids);
 }
 
 /** Ends all sessions of a user. */

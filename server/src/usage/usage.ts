@@ -37,8 +37,8 @@ export async function recordUsage(
   const hourly = new Map<string, store.UsageBucket & { period_start: number }>();
   for (const bucket of buckets) {
     const { start } = periodAt(contractStart(bucket.account_id), bucket.hour);
-    const begun = hourOf(bucket.hour);
-    const hour = start <= bucket.hour ? Math.max(begun, start) : begun;
+    const hourStart = hourOf(bucket.hour);
+    const hour = start <= bucket.hour ? Math.max(hourStart, start) : hourStart;
     const key = `${bucket.account_id} ${bucket.server_id} ${bucket.user_id} ${hour}`;
     const sum = hourly.get(key);
     if (sum) {

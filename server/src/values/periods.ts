@@ -12,8 +12,8 @@ const hourSeconds = 3_600;
  */
 export function periodAt(start: number, now: number): { start: number; end: number } {
   const months = monthNumber(now) - monthNumber(start);
-  const begun = monthsAfter(start, months) <= now ? months : months - 1;
-  const period = Math.max(0, begun);
+  const periodsBegun = monthsAfter(start, months) <= now ? months : months - 1;
+  const period = Math.max(0, periodsBegun);
   return { start: monthsAfter(start, period), end: monthsAfter(start, period + 1) };
 }
 

@@ -100,13 +100,13 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
     return [{ id, server: short, services, hostname, ...exit }];
   });
   if (vpns.length === 0) {
-    const whose = name === undefined ? 'No server of the contract' : JSON.stringify(name);
-    throw conflict(`${whose} has ${name === undefined ? 'a' : 'no'} VPN.`, { field: 'server' });
+    const subject = name === undefined ? 'No server of the contract' : JSON.stringify(name);
+    throw conflict(`${subject} has ${name === undefined ? 'a' : 'no'} VPN.`, { field: 'server' });
   }
-  const odd = vpns.find((vpn) => !vpn.exit_ips.includes(vpn.exit_ip));
-  if (!odd) return vpns;
+  const mismatch = vpns.find((vpn) => !vpn.exit_ips.includes(vpn.exit_ip));
+  if (!mismatch) return vpns;
   throw conflict(
-    `${odd.exit_ip} is no exit of the VPN of ${odd.server}; expected ${odd.exit_ips.join(' or ')}.`,
+    `${mismatch.exit_ip} is no exit of the VPN of ${mismatch.server}; expected ${mismatch.exit_ips.join(' or ')}.`,
     { field: 'exit_ip' },
   );
 }
