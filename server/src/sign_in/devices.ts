@@ -1,5 +1,6 @@
 // Known devices: a browser in which a user has signed in is recognised by a cookie, which grants no
 // access.
+//
 // Its token is not stored: a keyed hash binds it to the user and to the stored password and second
 // factor. So a new password or second factor, and a reset of the sign-in, end all devices of the
 // user. There are no records whose number would need a limit: someone who knew the password may

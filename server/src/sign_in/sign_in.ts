@@ -1,5 +1,6 @@
 // Signing in: people of an account with a browser, by password and second factor, by invitation, or
 // by a link.
+//
 // A sign-in is a user's password hash and second factor; each success begins a session. Functions
 // here: sign in, enter by link, accept an invitation, revoke sessions, reset a sign-in. Those of a
 // signed-in person are in own_sign_in.ts, those of one session in sessions.ts. This file is the

@@ -1,4 +1,5 @@
 // Users of a contract: their flags, their token_version, and the proxy access tokens made for them.
+//
 // A user is { id, name, display_name, active, proxy, billing, admin, token_version }, and is never
 // deleted, only made inactive, or erased: then a pseudonym replaces the name. Verbs: list, find,
 // require, create, change, raise token_version (ends all earlier proxy tokens), disable and rename
