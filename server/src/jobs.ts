@@ -41,8 +41,8 @@ interface Job {
    * first.
    */
   after_seconds?: (config: Config) => number;
-  /** Processes one batch of `maxRecords` records; returns how many there were. */
-  run: (tx: Transaction, maxRecords: number, ctx: Context) => Promise<number>;
+  /** Processes one batch of `limit` records; returns how many there were. */
+  run: (tx: Transaction, limit: number, ctx: Context) => Promise<number>;
 }
 
 /** Small batches, so that a sweep never delays other writers for long. */
@@ -57,7 +57,7 @@ export const jobs: readonly Job[] = [
     purges: false,
     // A node could not acknowledge while no server was running.
     after_seconds: (config) => config.node_lost_seconds,
-    run: (tx, maxRecords, { config }) => sweepLostNodes(tx, config.node_lost_seconds, maxRecords),
+    run: (tx, limit, { config }) => sweepLostNodes(tx, config.node_lost_seconds, limit),
   },
   { name: 'sample nodes', every_seconds: 60, purges: false, run: sampleNodes },
   { name: 'purge history', every_seconds: 600, purges: true, run: purgeHistory },
@@ -68,7 +68,7 @@ export const jobs: readonly Job[] = [
     name: 'authlist proofs',
     every_seconds: 60,
     purges: false,
-    run: (tx, maxRecords, { config }) => sweepProofs(tx, maxRecords, config.authlist_proof),
+    run: (tx, limit, { config }) => sweepProofs(tx, limit, config.authlist_proof),
   },
   { name: 'purge overrides', every_seconds: 60, purges: true, run: purgeOverrides },
   { name: 'purge invitations', every_seconds: 3600, purges: true, run: purgeInvites },
@@ -87,8 +87,7 @@ export const jobs: readonly Job[] = [
     name: 'renew hashes',
     every_seconds: 15,
     purges: false,
-    run: (tx, maxRecords, { secrets, config }) =>
-      renewHashes(tx, maxRecords, secrets, config.keys_file),
+    run: (tx, limit, { secrets, config }) => renewHashes(tx, limit, secrets, config.keys_file),
   },
   { name: 'end removals', every_seconds: 600, purges: true, run: purgeRemoved },
   { name: 'purge removed entries', every_seconds: 600, purges: true, run: purgeRemovedEntries },
@@ -98,21 +97,20 @@ export const jobs: readonly Job[] = [
     name: 'purge usage journals',
     every_seconds: 600,
     purges: true,
-    run: (tx, maxRecords) => removeOldJournals(tx, tx.now - usageJournalsKeptSeconds, maxRecords),
+    run: (tx, limit) => removeOldJournals(tx, tx.now - usageJournalsKeptSeconds, limit),
   },
   {
     name: 'prune changes',
     every_seconds: 60,
     purges: true,
-    run: (tx, maxRecords, { config }) =>
-      pruneChanges(tx, tx.now - config.changes_kept_seconds, maxRecords),
+    run: (tx, limit, { config }) => pruneChanges(tx, tx.now - config.changes_kept_seconds, limit),
   },
   {
     name: 'purge audit',
     every_seconds: 3600,
     purges: true,
-    run: (tx, maxRecords, { config, db }) =>
-      removeOldAudit(tx, db.engine, tx.now - config.audit_kept_seconds, maxRecords),
+    run: (tx, limit, { config, db }) =>
+      removeOldAudit(tx, db.engine, tx.now - config.audit_kept_seconds, limit),
   },
 ];
 

@@ -11,13 +11,13 @@ interface Piece extends Waiter {
  * pieces delays no other.
  */
 export class Pace {
-  readonly #maxPerTurn: number;
+  readonly #perTurn: number;
   readonly #waiting = new Turns<Piece>();
   /** How many pieces may still begin in this turn. */
   #remaining: number;
 
   constructor(piecesPerTurn: number) {
-    this.#maxPerTurn = piecesPerTurn;
+    this.#perTurn = piecesPerTurn;
     this.#remaining = piecesPerTurn;
   }
 
@@ -25,8 +25,7 @@ export class Pace {
    * Begins a piece, which must not throw: at once if this turn has had few, else in a later turn.
    */
   run(key: string, begin: () => void): void {
-    if (this.#remaining === this.#maxPerTurn && this.#waiting.size === 0)
-      setImmediate(this.#nextTurn);
+    if (this.#remaining === this.#perTurn && this.#waiting.size === 0) setImmediate(this.#nextTurn);
     this.#waiting.push({ key, begin });
     this.#beginSome();
   }
@@ -46,7 +45,7 @@ export class Pace {
   }
 
   readonly #nextTurn = () => {
-    this.#remaining = this.#maxPerTurn;
+    this.#remaining = this.#perTurn;
     // Node polls for input between two immediates, not between the pieces of one.
     if (this.#waiting.size > 0) setImmediate(this.#nextTurn);
     this.#beginSome();

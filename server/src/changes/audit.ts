@@ -102,12 +102,12 @@ const system: Actor = { kind: 'system', name: 'audit', address: '', request_id: 
  * enough for it to exceed the bound, so accounts far below it cost nothing.
  */
 export class AuditBound {
-  readonly #maxRecords: number;
+  readonly #limit: number;
   /** By account: the log id from which it can exceed the bound. */
   readonly #lookAt = new Map<number, number>();
 
   constructor(maxRecords: number) {
-    this.#maxRecords = maxRecords;
+    this.#limit = maxRecords;
   }
 
   /**
@@ -117,7 +117,7 @@ export class AuditBound {
   async look(db: Log, stopped = () => false): Promise<number> {
     const newest = await lastId(db, 0, 'audit');
     const first = await db.one<{ id: number | null }>('select min(id) as id from audit');
-    const unknown = (first?.id ?? newest) + this.#maxRecords;
+    const unknown = (first?.id ?? newest) + this.#limit;
     if (newest < unknown) return 0;
     let all = 0;
     for (let account_id = 0; ; ) {
@@ -129,17 +129,16 @@ export class AuditBound {
       account_id = next.account_id;
       if (newest < (this.#lookAt.get(account_id) ?? unknown)) continue;
       const { oldest, count } = await this.#newestOf(db, account_id, newest);
-      this.#lookAt.set(account_id, newest + this.#maxRecords - count + 1);
-      if (count === this.#maxRecords)
-        all += await this.#removeBefore(db, account_id, oldest, stopped);
+      this.#lookAt.set(account_id, newest + this.#limit - count + 1);
+      if (count === this.#limit) all += await this.#removeBefore(db, account_id, oldest, stopped);
     }
   }
 
   /** Up to `maxRecords` of an account's newest records: their number, and the oldest of them. */
   async #newestOf(db: Log, account_id: number, newest: number) {
     let oldest = newest + 1;
-    for (let count = 0; count < this.#maxRecords; ) {
-      const slice = Math.min(walked, this.#maxRecords - count);
+    for (let count = 0; count < this.#limit; ) {
+      const slice = Math.min(walked, this.#limit - count);
       const row = await db.one<{ oldest: number | null; count: number }>(
         `select min(id) as oldest, count(*) as count
          from (select id from audit where account_id = $1 and id < $2 order by id desc limit $3) a`,
@@ -150,7 +149,7 @@ export class AuditBound {
       if (!row || row.count < slice) return { oldest, count };
       await turn();
     }
-    return { oldest, count: this.#maxRecords };
+    return { oldest, count: this.#limit };
   }
 
   async #removeBefore(db: Log, account_id: number, oldest: number, stopped: () => boolean) {

@@ -242,9 +242,8 @@ export class GroupWriter {
     const group = new SharedGroup();
     const results: Array<[Waiting, unknown]> = [];
     const rejections: Array<[Waiting, ApiError]> = [];
-    const committerTransaction = () =>
-      new GroupTransaction(connection, group, committer, clock.now());
-    await connection.prepare?.(committerTransaction());
+    const committerTx = () => new GroupTransaction(connection, group, committer, clock.now());
+    await connection.prepare?.(committerTx());
     let turned = clock.steady();
     for (const waiting of next) {
       actions.push(waiting);
@@ -271,7 +270,7 @@ export class GroupWriter {
       for (const [waiting, result] of results) waiting.resolve(result);
       await sleep(earlyMs);
     }
-    const last = committerTransaction();
+    const last = committerTx();
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
     for (const [waiting, result] of results) waiting.resolve(result);

@@ -44,10 +44,10 @@ export function distanceInKm(start: Place, end: Place): number {
  */
 export function comparePlaces(
   server: Place & { country: string },
-  location: GeoipRecord,
+  record: GeoipRecord,
 ): { status: (typeof geoStatuses)[number]; distance_km: number | null } {
-  const distance_km = location.place ? distanceInKm(server, location.place) : null;
-  if (location.country !== server.country) return { status: 'crit', distance_km };
+  const distance_km = record.place ? distanceInKm(server, record.place) : null;
+  if (record.country !== server.country) return { status: 'crit', distance_km };
   return { status: (distance_km ?? 0) > nearKm ? 'warn' : 'ok', distance_km };
 }
 
@@ -107,26 +107,20 @@ async function plan(
     for (const exit of exits) {
       const key = `${exit.ip} ${provider}`;
       const before = statusOf.get(key);
-      const location = geoip.find(provider, exit.ip);
-      if (location === undefined) {
+      const record = geoip.find(provider, exit.ip);
+      if (record === undefined) {
         count.no_record += 1;
         continue;
       }
       // Statuses that are left in `statusOf` at the end are gone.
       statusOf.delete(key);
-      if (location === 'unreadable') {
+      if (record === 'unreadable') {
         count.unreadable += 1;
         continue;
       }
-      const compared = comparePlaces(exit, location);
+      const compared = comparePlaces(exit, record);
       count[compared.status] += 1;
-      const row = {
-        ip: exit.ip,
-        provider,
-        ...compared,
-        country: location.country,
-        status_time: now,
-      };
+      const row = { ip: exit.ip, provider, ...compared, country: record.country, status_time: now };
       if (!before || isOutdated(before, row)) put.push(row);
     }
     return count;

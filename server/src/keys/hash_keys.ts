@@ -45,10 +45,9 @@ export async function prepareHashKey(
   tx: Transaction,
   { number, id }: { number: number; id: string },
 ): Promise<void> {
-  const sameNumber = (await listHashKeys(tx)).find((key) => key.number === number);
-  if (sameNumber?.id === id) return;
-  if (sameNumber && isInUse(sameNumber))
-    throw conflict('another hashing key came into use meanwhile.');
+  const earlier = (await listHashKeys(tx)).find((key) => key.number === number);
+  if (earlier?.id === id) return;
+  if (earlier && isInUse(earlier)) throw conflict('another hashing key came into use meanwhile.');
   await requireRenewed(tx, number - 1);
   await tx.run('delete from hash_keys where number = $1', [number]);
   await tx.insertMany('hash_keys', [{ number, id, prepared_at: tx.now, activated_at: null }]);

@@ -62,14 +62,12 @@ export async function ensureSigningKeys(
   secrets: Secrets,
   isUsed: boolean,
 ): Promise<void> {
-  const knownKeys = await listSigningKeys(tx);
-  const fresh = secrets
-    .publicKeys()
-    .filter(({ kid }) => knownKeys.every((knownKey) => knownKey.kid !== kid));
+  const stored = await listSigningKeys(tx);
+  const fresh = secrets.publicKeys().filter(({ kid }) => stored.every((key) => key.kid !== kid));
   for (const key of fresh) await insert(tx, key, isUsed);
   // In a new network the last key of the file signs.
   const newest = secrets.publicKeys().at(-1)?.kid;
-  if (knownKeys.length === 0 && newest !== undefined) {
+  if (stored.length === 0 && newest !== undefined) {
     await tx.run('update signing_keys set activated_at = $1 where kid = $2', [tx.now, newest]);
     await tx.run('update signing_keys set activated_at = $1, superseded_at = $1 where kid <> $2', [
       tx.now,

@@ -42,10 +42,8 @@ export async function knownRows(
     users.set(`${account} ${user}`, { account_id: account, user_id: user });
   }
   const existing = await existingUsers(db, Array.from(users.values()));
-  const existingKeys = new Set(
-    existing.map(({ account_id, user_id }) => `${account_id} ${user_id}`),
-  );
-  return ({ account, user }) => existingKeys.has(`${account} ${user}`);
+  const keys = new Set(existing.map(({ account_id, user_id }) => `${account_id} ${user_id}`));
+  return ({ account, user }) => keys.has(`${account} ${user}`);
 }
 
 /** Counts rows of users that exist, and applies the limits. Returns the accounts. */

@@ -121,15 +121,11 @@ export function serversOfAccounts(
   );
 }
 
-export function pruneChanges(
-  tx: Transaction,
-  older_than: number,
-  maxChanges: number,
-): Promise<number> {
+export function pruneChanges(tx: Transaction, older_than: number, limit: number): Promise<number> {
   return tx.run(
     `delete from changes where revision in
        (select revision from (select revision, at from changes order by revision limit $2) c where at < $1)`,
-    [older_than, maxChanges],
+    [older_than, limit],
   );
 }
 

@@ -86,14 +86,10 @@ export async function removeInvite(tx: Transaction, id: string): Promise<boolean
   return removed.length > 0;
 }
 
-export function purgeInvites(
-  tx: Transaction,
-  over_since: number,
-  maxInvites: number,
-): Promise<number> {
+export function purgeInvites(tx: Transaction, over_since: number, limit: number): Promise<number> {
   return tx.run(
     'delete from node_invites where hash in (select hash from node_invites where expiry < $1 limit $2)',
-    [over_since, maxInvites],
+    [over_since, limit],
   );
 }
 

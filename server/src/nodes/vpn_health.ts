@@ -6,10 +6,10 @@ import { exitIpsOfServer } from '../servers/servers.ts';
 import { severity } from './health.ts';
 import * as store from './store.ts';
 import {
+  type NodeReport,
+  nodeReports,
   type OfServers,
-  type ReportOfNode,
   replaceVpnHealth,
-  reportsOfNodes,
   type VpnHealthRow,
 } from './vpn_health_store.ts';
 
@@ -53,7 +53,7 @@ export async function vpnHealth(
   stale_seconds: number,
   now: number,
 ): Promise<VpnHealth> {
-  const rows = await reportsOfNodes(db, of, now - stale_seconds);
+  const rows = await nodeReports(db, of, now - stale_seconds);
   const byServer = Map.groupBy(rows, ({ server_id }) => server_id);
   const ends = rows.flatMap(({ certificate_expiry }) => certificate_expiry ?? []);
   const shown = new Map(
@@ -70,7 +70,7 @@ export async function vpnHealth(
  * nodes are drained, new logins are refused and it is `crit`. If none is live, their last reports
  * count until they are too old.
  */
-function shownOf(rows: readonly ReportOfNode[]): VpnReport[] {
+function shownOf(rows: readonly NodeReport[]): VpnReport[] {
   const live = rows.filter((row) => row.live === 1);
   const countedRows = live.length > 0 ? live : rows;
   const open = countedRows.filter(({ drained_at }) => drained_at === null);

@@ -27,7 +27,7 @@ export async function replaceVpnHealth(
 }
 
 /** A node and one of its reports; or only the node. */
-export type ReportOfNode = {
+export type NodeReport = {
   server_id: number;
   live: number;
   drained_at: number | null;
@@ -38,11 +38,7 @@ export type ReportOfNode = {
 export type OfServers = { server_id: number } | OfContract;
 
 /** The nodes of servers that are not revoked, with their reports after `fresh_after`. */
-export function reportsOfNodes(
-  db: Reader,
-  of: OfServers,
-  fresh_after: number,
-): Promise<ReportOfNode[]> {
+export function nodeReports(db: Reader, of: OfServers, fresh_after: number): Promise<NodeReport[]> {
   const { sql, ids } = idCondition(
     'n.server_id',
     'server_id' in of ? [of.server_id] : of.server_ids,

@@ -40,9 +40,7 @@ export function deviceOf(
   const [, id = '', expiry = '', hash = ''] = tokenFormat.exec(token) ?? [];
   if (owner.password === null || !(now < Number(expiry))) return undefined;
   const expected = secrets.hashesOf(boundText(owner, id, Number(expiry))).map(signature);
-  const isKnown = expected.some((candidate) =>
-    timingSafeEqual(Buffer.from(hash), Buffer.from(candidate)),
-  );
+  const isKnown = expected.some((other) => timingSafeEqual(Buffer.from(hash), Buffer.from(other)));
   return isKnown ? id : undefined;
 }
 

@@ -154,16 +154,11 @@ export function removeOldestSessions(
 }
 
 /** Removes sessions that are over, were not used since `used_after`, or whose user is inactive. */
-export function sweepSessions(
-  tx: Transaction,
-  now: number,
-  used_after: number,
-  maxSessions: number,
-) {
+export function sweepSessions(tx: Transaction, now: number, used_after: number, limit: number) {
   return tx.run(
     `delete from sessions where hash in (select s.hash from sessions s
        join users u on u.account_id = s.account_id and u.id = s.user_id
        where s.expiry <= $1 or s.seen_at <= $2 or u.active = 0 limit $3)`,
-    [now, used_after, maxSessions],
+    [now, used_after, limit],
   );
 }

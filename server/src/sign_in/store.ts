@@ -232,14 +232,10 @@ export function removeAttempts(tx: Transaction, subject: string): Promise<number
   return tx.run('delete from sign_in_attempts where subject = $1', [subject]);
 }
 
-export function purgeAttempts(
-  tx: Transaction,
-  older_than: number,
-  maxAttempts: number,
-): Promise<number> {
+export function purgeAttempts(tx: Transaction, older_than: number, limit: number): Promise<number> {
   return tx.run(
     `delete from sign_in_attempts where subject in
        (select subject from sign_in_attempts where at <= $1 limit $2)`,
-    [older_than, maxAttempts],
+    [older_than, limit],
   );
 }
