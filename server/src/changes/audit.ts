@@ -134,7 +134,7 @@ export class AuditBound {
     }
   }
 
-  /** Up to `maxRecords` of an account's newest records: their number, and the oldest of them. */
+  /** Up to `#limit` of an account's newest records: their number, and the oldest of them. */
   async #newestOf(db: Log, account_id: number, newest: number) {
     let oldest = newest + 1;
     for (let count = 0; count < this.#limit; ) {
