@@ -11,11 +11,11 @@ export const diskChecks: NodeCheck[] = [
       judgeSpace(nearestFolder(state_dir), {
         // A snapshot of the policy is written while the old one exists; with less, not even a small
         // one is sure to fit.
-        least: 64 * mib,
+        least_bytes: 64 * mib,
         below_least: 'no snapshot of the policy fits',
         // Squid's usage log is rotated at 1 GiB, and the next one is written while the old one is
         // read.
-        expected: engine === 'squid' ? 2048 * mib : 512 * mib,
+        expected_bytes: engine === 'squid' ? 2048 * mib : 512 * mib,
         below_expected: ', for the policy and the log of usage',
         in_memory:
           "the node's token, and usage that was not reported, are gone when the machine restarts",
@@ -28,10 +28,10 @@ export const diskChecks: NodeCheck[] = [
       judgeFlushes(nearestFolder(state_dir), clock, {
         // A change is in force once it is flushed. This is the disk's share of the 50 ms that it
         // may take.
-        slow: 20,
+        slow_ms: 20,
         when_slow: 'changes, revocations too, take effect that much later; expected 20 ms at most',
         // Usage is flushed once a second.
-        too_slow: 1000,
+        too_slow_ms: 1000,
         when_too_slow: 'usage is flushed each second, and does not keep up',
         remedy: 'iostat -x 1 5, then another disk for EXITWARD_AGENT_STATE_DIR',
       }),

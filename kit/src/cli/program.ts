@@ -20,7 +20,7 @@ export async function runProgram<Session>(
     if (error.code !== 'EPIPE') throw error;
   });
   const [first = '', ...others] = words;
-  if (['--version', '-V'].includes(first)) return write(`${program.version}\n`);
+  if (['--version', '-V'].includes(first)) return succeedWith(`${program.version}\n`);
   if (first === 'complete') return complete(program, others);
   if (['help', '--help', '-h'].includes(first)) return helpWith(program, others);
   try {
@@ -40,7 +40,7 @@ async function complete<Session>(program: Program<Session>, words: string[]): Pr
     isAway = true;
   });
   const completions = await candidates(program, words, ask ?? (async () => []));
-  // A normal exit would wait for a name server that does not answer.
+  // A normal exit would wait for a DNS lookup or connection that hangs.
   const end = () => void (isAway && process.kill(process.pid, 'SIGKILL'));
   process.stdout.write(completions.map((word) => `${word}\n`).join(''), end);
   return 0;
@@ -52,7 +52,7 @@ async function runCommand<Session>(
   rest: string[],
 ): Promise<number> {
   const parsed = parse(command, optionsOf(program, command), rest);
-  if (!parsed) return write(helpOf(program, command));
+  if (!parsed) return succeedWith(helpOf(program, command));
   const { given, common } = parsed;
   const session = program.open(common);
   const question = common.yes ? undefined : command.question?.(given);
@@ -93,11 +93,11 @@ function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): n
   return 1;
 }
 
-/** `exw help authlist add`, `exw help authlist`, `exw help`. */
+/** `PROGRAM help authlist add`, `PROGRAM help authlist`, `PROGRAM help`. */
 function helpWith<Session>(program: Program<Session>, words: string[]): number {
   const match = findCommand(commandsOf(program), words);
-  if (match) return write(helpOf(program, match.command));
-  return write(overview(program, nounOf(program, words[0])));
+  if (match) return succeedWith(helpOf(program, match.command));
+  return succeedWith(overview(program, nounOf(program, words[0])));
 }
 
 /** Nothing, a noun without its verb, or a word that is no command. Errors: a usage fault. */
@@ -107,19 +107,21 @@ function withoutCommand<Session>(
   verb: string | undefined,
 ): number {
   const noun = nounOf(program, first);
-  if (noun && ['--help', '-h'].includes(verb ?? '')) return write(overview(program, noun));
+  if (noun && ['--help', '-h'].includes(verb ?? '')) return succeedWith(overview(program, noun));
   const unknown = noun ? verb : first || verb;
   if (unknown !== undefined && unknown !== '') {
     const what = unknown.startsWith('-') ? 'option' : 'command';
     const possibleWords = nextWords(commandsOf(program), noun ? [noun.noun] : []);
     const suggestion = what === 'command' ? similar(unknown, possibleWords) : '';
-    throw new UsageFault(`unknown ${what} '${unknown.replace(/(^-.*?)=.*/s, '$1')}'${suggestion}`);
+    // The value of an unknown option may be a secret.
+    const shown = unknown.replace(/(^-.*?)=.*/s, '$1');
+    throw new UsageFault(`unknown ${what} '${shown}'${suggestion}`);
   }
   process.stderr.write(overview(program, noun));
   return 2;
 }
 
-/** The commands that begin with a word, by the noun of the table, or without one. */
+/** The noun of this name; one is made where commands begin with the word without a noun. */
 function nounOf<Session>(
   program: Program<Session>,
   word: string | undefined,
@@ -133,7 +135,7 @@ function nounOf<Session>(
     : undefined;
 }
 
-function write(text: string): number {
+function succeedWith(text: string): number {
   process.stdout.write(text);
   return 0;
 }

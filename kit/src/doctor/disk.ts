@@ -13,11 +13,11 @@ export function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(dirname(folder));
 }
 
-/** The space that a program needs, in bytes; the texts end the sentence of a finding. */
+/** The space that a program needs; the texts end the sentence of a finding. */
 export interface SpaceNeeds {
-  least: number;
+  least_bytes: number;
   below_least: string;
-  expected: number;
+  expected_bytes: number;
   below_expected: string;
   /** For a folder in memory, which is lost when the machine restarts. */
   in_memory: string;
@@ -34,12 +34,15 @@ export function judgeSpace(folder: string, needs: SpaceNeeds): Outcome {
   if (files > 0 && ffree === 0) {
     return fault(`${folder} has no inode left: no file can be made.`, `df -i ${folder}`);
   }
-  if (bytes < needs.least) return fault(`${free}: ${needs.below_least}.`, look);
+  if (bytes < needs.least_bytes) return fault(`${free}: ${needs.below_least}.`, look);
   if (inMemory.has(type)) {
     return warning(`${folder} is in memory: ${needs.in_memory}.`, needs.remedy);
   }
-  if (bytes < needs.expected) {
-    return warning(`${free}; expected ${inWords(needs.expected)}${needs.below_expected}.`, look);
+  if (bytes < needs.expected_bytes) {
+    return warning(
+      `${free}; expected ${inWords(needs.expected_bytes)}${needs.below_expected}.`,
+      look,
+    );
   }
   return ok(`${free}.`);
 }
@@ -50,11 +53,11 @@ function inWords(bytes: number): string {
     : `${Math.floor(bytes / mib)} MiB`;
 }
 
-/** How long a flush may take, in milliseconds; the texts end the sentence of a finding. */
+/** How long a flush may take; the texts end the sentence of a finding. */
 export interface FlushNeeds {
-  slow: number;
+  slow_ms: number;
   when_slow: string;
-  too_slow: number;
+  too_slow_ms: number;
   when_too_slow: string;
   remedy: string;
 }
@@ -76,8 +79,8 @@ export async function judgeFlushes(
 ): Promise<Outcome> {
   const medianMs = await medianFlush(folder, clock);
   const takes = `A flush to the disk of ${folder} takes ${medianMs.toFixed(1)} ms, ${Math.floor(1000 / medianMs)} a second`;
-  if (medianMs > needs.too_slow) return fault(`${takes}: ${needs.when_too_slow}.`, needs.remedy);
-  if (medianMs > needs.slow) return warning(`${takes}: ${needs.when_slow}.`, needs.remedy);
+  if (medianMs > needs.too_slow_ms) return fault(`${takes}: ${needs.when_too_slow}.`, needs.remedy);
+  if (medianMs > needs.slow_ms) return warning(`${takes}: ${needs.when_slow}.`, needs.remedy);
   return ok(`${takes}.`);
 }
 

@@ -10,8 +10,8 @@ import { checkExpiry } from '../values/expiry.ts';
 import * as store from './store.ts';
 
 /**
- * A token of an account: `ewa_…`, stored as a keyed hash and, if the operator's setting keeps tokens
- * viewable, also sealed. It may be read-only, and may expire.
+ * A token of an account: `ewa_…`, stored as a keyed hash; also sealed, if the operator's setting
+ * keeps tokens viewable. It may be read-only, and may expire.
  */
 export type ApiToken = store.ApiTokenRow;
 export { tokenPageSlices, tokenSorts, tokenStates } from './page_store.ts';

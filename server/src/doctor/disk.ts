@@ -43,9 +43,9 @@ function judgeFolder(folder: string, database: string | undefined): Outcome {
   const isLarge = database_bytes > expectedBytes;
   return judgeSpace(folder, {
     // SQLite's log and the writes of a start surely fit into this much.
-    least: 256 * mib,
+    least_bytes: 256 * mib,
     below_least: 'soon nothing can be written',
-    expected: isLarge ? database_bytes : expectedBytes,
+    expected_bytes: isLarge ? database_bytes : expectedBytes,
     below_expected: isLarge ? ', for a copy of the database' : '',
     in_memory: 'all of it is gone when the machine restarts',
     remedy: 'set EXITWARD_DATA_DIR to a folder on a disk',
@@ -56,11 +56,11 @@ function judgeSpeed(folder: string, clock: Clock): Promise<Outcome> {
   return judgeFlushes(folder, clock, {
     // Writes wait for a flush, and all that came meanwhile share the next one: a revocation must
     // take at most 200 ms, even during a flood.
-    slow: 20,
+    slow_ms: 20,
     when_slow: 'each change waits for one; expected 20 ms at most',
     // The slowest disk on which reads were measured to continue while a writer works
     // (bench/slow_disk.ts).
-    too_slow: 500,
+    too_slow_ms: 500,
     when_too_slow: 'each change waits for one; expected 20 ms at most',
     remedy: `iostat -x 1 5, then another disk for ${folder}`,
   });
