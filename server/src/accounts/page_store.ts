@@ -1,7 +1,7 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /**
@@ -49,7 +49,7 @@ export interface AccountFilter {
 export function accountPageSlices(
   db: Reader,
   { search = '', state, ends_before = 0 }: AccountFilter,
-  page: PageAsked<AccountSort>,
+  page: PageRequest<AccountSort>,
   now: number,
 ): AsyncGenerator<PageSlice<AccountRow>, void, void> {
   const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
@@ -63,7 +63,7 @@ export function accountPageSlices(
     joins: '',
     // Every account is listed; the time is needed for states and usage.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
-    asked: isFiltered
+    filter: isFiltered
       ? {
           sql: state ? `${matches} and ${states[state]}` : matches,
           values: [containing(search), ends_before],

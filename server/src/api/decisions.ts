@@ -17,7 +17,7 @@ export const ExitCheck = Strict(
 export const noNodeAnswers = 'No node of the server is live, or none answered in time.';
 
 /** A connection, as a client asks a proxy for it. */
-export const asked = {
+export const requestFields = {
   port: Integer('Port of the proxy that it comes in on.', 1, 65_535),
   host: Type.String({
     pattern: '^[^\\s/@?#]{1,255}$',
@@ -37,7 +37,7 @@ export const asked = {
   ),
 };
 /** A node's decision, as its client is told of it. */
-export const decided = {
+export const decisionFields = {
   verdict: OneOf(
     ['allow', 'challenge', 'deny'],
     'Let through, asked for credentials, or turned away.',

@@ -6,7 +6,7 @@ import { Digits, OneOf, Text } from '../http/fields.ts';
 import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
 import {
   type ListPage,
-  type PageAsked,
+  type PageRequest,
   type PageSlice,
   type Place,
   pageFrom,
@@ -54,11 +54,11 @@ interface ListQuery<S> {
 }
 
 /** The page that a query asks for; undefined: the whole list. Errors: 400. */
-export function pageAsked<S extends string>(
+export function pageIn<S extends string>(
   query: ListQuery<S> & { limit: string },
-): PageAsked<S | 'id'>;
-export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 'id'> | undefined;
-export function pageAsked<S extends string>(query: ListQuery<S>): PageAsked<S | 'id'> | undefined {
+): PageRequest<S | 'id'>;
+export function pageIn<S extends string>(query: ListQuery<S>): PageRequest<S | 'id'> | undefined;
+export function pageIn<S extends string>(query: ListQuery<S>): PageRequest<S | 'id'> | undefined {
   if (query.limit === undefined) {
     const [field] = Object.keys(query);
     if (field === undefined) return undefined;
@@ -95,12 +95,12 @@ export async function readPage<R>(
   { longReads }: { longReads: LongReads },
   reply: FastifyReply,
   account_id: number,
-  asked: PageAsked,
+  request: PageRequest,
   read: Parameters<typeof longReads.collect<PageSlice<R>, ListPage<R>>>[1],
 ): Promise<Sorted<R>[]> {
-  const page = await longReads.collect(account_id, read, (slices) => pageFrom(slices, asked));
-  if (!asked.after) {
+  const page = await longReads.collect(account_id, read, (slices) => pageFrom(slices, request));
+  if (!request.after) {
     reply.headers({ 'exitward-total': page.total, 'exitward-found': page.found });
   }
-  return pageOf(reply, page.rows, asked.limit, (last) => ({ after: placeText(last) }));
+  return pageOf(reply, page.rows, request.limit, (last) => ({ after: placeText(last) }));
 }

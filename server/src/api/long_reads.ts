@@ -9,7 +9,7 @@ import { unavailable } from '../errors.ts';
 const pace = new Pace(1);
 
 /** As many as one address has connections: a client that asks and leaves again and again queues no more. */
-const mostWaitingOfAccount = 256;
+const maxWaitingOfAccount = 256;
 
 interface WaitingRead extends Waiter {
   begin: () => void;
@@ -41,7 +41,7 @@ export class LongReads {
       break;
     }
     const key = String(account_id);
-    if (this.#waiting.sizeOf(key) >= mostWaitingOfAccount) {
+    if (this.#waiting.sizeOf(key) >= maxWaitingOfAccount) {
       throw unavailable('Too many long lists of the account are waited for; try again.', 1);
     }
     await new Promise<void>((begin) => {

@@ -1,7 +1,7 @@
 // The SQL of pages of an account's API tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
 /** The sort orders of a page. A token without an expiry sorts after all others. */
@@ -40,7 +40,7 @@ export function tokenPageSlices(
   db: Reader,
   account_id: number,
   { search = '', state, ends_before = 0 }: TokenFilter,
-  page: PageAsked<TokenSort>,
+  page: PageRequest<TokenSort>,
   now: number,
 ): AsyncGenerator<PageSlice<ApiTokenRow>, void, void> {
   const matches = `($5 = '' or lower(t.name) like $5 escape '\\')
@@ -56,7 +56,7 @@ export function tokenPageSlices(
       sql: 't.account_id = $3 and cast($4 as bigint) is not null',
       values: [account_id, now],
     },
-    asked: isFiltered
+    filter: isFiltered
       ? {
           sql: state ? `${matches} and ${states[state]}` : matches,
           values: [containing(search), ends_before],

@@ -28,20 +28,20 @@ const statement = `select p.name as port_scheme, c.name as account, a.id, a.ip, 
 export async function findClaims(
   db: Reader,
   network: Network,
-  most: number,
+  maxClaims: number,
   now: number,
 ): Promise<NamedClaim[]> {
-  const found: NamedClaim[] = [];
+  const namedClaims: NamedClaim[] = [];
   const schemes = await db.all<{ id: number }>('select id from port_schemes order by name');
   for (const { id } of schemes) {
-    if (found.length >= most) break;
+    if (namedClaims.length >= maxClaims) break;
     const claims = await findWithin<NamedClaim>(
       network,
-      most - found.length,
+      maxClaims - namedClaims.length,
       (range, behind, slice) =>
         db.all(statement, [id, startOf(range, behind), range.to, now, slice]),
     );
-    found.push(...claims);
+    namedClaims.push(...claims);
   }
-  return found;
+  return namedClaims;
 }

@@ -5,5 +5,5 @@ import { HourlyCap } from '../bounds/hourly.ts';
  * Counts conflicts, with own entries and foreign ones alike: the answer must not tell which. It is asked before an
  * address is looked at, so that past the cap a free one and a claimed one get the same answer.
  */
-export const conflictCap = (most: number) =>
-  new HourlyCap(most, 'too many addresses were on the authlist already', { field: 'ip' });
+export const conflictCap = (maxConflicts: number) =>
+  new HourlyCap(maxConflicts, 'too many addresses were on the authlist already', { field: 'ip' });

@@ -85,15 +85,15 @@ export function entrySlices(
 
 /** The whole list at once, for callers off the event loop. */
 export async function listEntries(
-  ...asked: Parameters<typeof entrySlices>
+  ...args: Parameters<typeof entrySlices>
 ): Promise<store.AuthlistEntry[]> {
   const all: store.AuthlistEntry[] = [];
-  for await (const { entries } of entrySlices(...asked)) all.push(...entries);
+  for await (const { entries } of entrySlices(...args)) all.push(...entries);
   return all;
 }
 
 /**
- * Lists an address for a user, as asked from the address `asked_from`: where it is that very one, or an
+ * Lists an address for a user, as asked from the address `callerIp`: where it is that very one, or an
  * operator asks, the entry is proven, and takes an unproven claim of another account. Errors: 403 for a contract that takes no changes; 400 for an address
  * that is none, and an expiry that cannot be; 409 when the address is listed already (by anyone, on this port scheme), the user is
  * not part of the account, or the account's list is full.
@@ -103,16 +103,16 @@ export async function createEntry(
   account_id: number,
   body: NewEntry,
   rules: AuthlistRules,
-  asked_from?: string,
+  callerIp?: string,
 ): Promise<ChangedEntry> {
   checkExpiry(body.expiry, tx.now);
   const ip = parseAddress('ip', body.ip, rules);
   rules.conflicts?.rejectTooMany(account_id, tx.now);
-  const most = rules.max_authlist_entries;
-  if ((await heldCount(tx, account_id, 'authlist')) >= most) {
+  const maxEntries = rules.max_authlist_entries;
+  if ((await heldCount(tx, account_id, 'authlist')) >= maxEntries) {
     await sweepOwnExpired(tx, account_id);
     const held = await heldCount(tx, account_id, 'authlist');
-    if (held >= most) {
+    if (held >= maxEntries) {
       throw conflict(
         `The list holds ${held} entries, as many as an account may have; remove some first.`,
         { code: 'list_full' },
@@ -120,7 +120,7 @@ export async function createEntry(
     }
   }
   const id = await nextId(tx, account_id, 'authlist');
-  const proof = newProof(isVouched(ip, rules, asked_from), rules.authlist_proof, tx.now);
+  const proof = newProof(isVouched(ip, rules, callerIp), rules.authlist_proof, tx.now);
   const noted = newNote(tx, body.note);
   const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof, ...noted };
   const { any_contract } = rules;
@@ -131,8 +131,8 @@ export async function createEntry(
   return entry;
 }
 
-const isVouched = (ip: string, { vouches }: AuthlistRules, asked_from: string | undefined) =>
-  vouches === true || asked_from === ip;
+const isVouched = (ip: string, { vouches }: AuthlistRules, callerIp: string | undefined) =>
+  vouches === true || callerIp === ip;
 
 export const expiredAtOnce = 500;
 
@@ -255,7 +255,7 @@ export async function changeEntry(
   changes: EntryChanges,
   rules: AuthlistRules,
   requireMatch: (before: store.AuthlistEntry) => void,
-  asked_from?: string,
+  callerIp?: string,
 ): Promise<ChangedEntry> {
   if (changes.expiry !== undefined) checkExpiry(changes.expiry, tx.now);
   const before = await requireEntry(tx, account_id, id, tx.now);
@@ -272,7 +272,7 @@ export async function changeEntry(
   const isMoved = ip !== before.ip;
   const isProven =
     changes.proven ??
-    (isMoved ? isVouched(ip, rules, asked_from) : before.proven_at !== null || asked_from === ip);
+    (isMoved ? isVouched(ip, rules, callerIp) : before.proven_at !== null || callerIp === ip);
   const isKept = !isMoved && isProven === (before.proven_at !== null);
   const { proven_at, waits } = isKept ? before : newProof(isProven, rules.authlist_proof, tx.now);
   if (isMoved) await freeClaim(tx, account, ip, rules, { proven_at });
@@ -282,22 +282,22 @@ export async function changeEntry(
   await store.update(tx, row);
   const { active, proxy } = user;
   const changed = { ...row, user: user.name, active, proxy };
-  const isTold = !isOfNote(changes) || waits !== before.waits;
-  const entry = isTold
+  const isForNodes = !isOfNote(changes) || waits !== before.waits;
+  const entry = isForNodes
     ? await entryChanged(tx, changed)
     : { ...changed, revision: await bumpVersion(tx, account_id, 'authlist') };
   await audit(tx, {
     account_id,
     action: 'authlist.change',
     target: `authlist/${before.id}`,
-    before: { ip: before.ip, user: before.user, expiry: before.expiry, ...told(changes, before) },
-    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry, ...told(changes, entry) },
+    before: { ip: before.ip, user: before.user, expiry: before.expiry, ...extras(changes, before) },
+    after: { ip: entry.ip, user: entry.user, expiry: entry.expiry, ...extras(changes, entry) },
   });
   return entry;
 }
 
 /** Whether an entry is proven, where the operator's word was about that; its note, where that changes. */
-const told = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
+const extras = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
   ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
   ...(note === undefined ? {} : { note: entry.note }),
 });
@@ -342,8 +342,8 @@ export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promi
 }
 
 /** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
-export async function sweepEntries(tx: Transaction, most: number): Promise<number> {
-  const rows = await store.expired(tx, tx.now, most);
+export async function sweepEntries(tx: Transaction, maxRows: number): Promise<number> {
+  const rows = await store.expired(tx, tx.now, maxRows);
   for (const row of rows) await removeRow(tx, row);
   return rows.length;
 }

@@ -1,7 +1,7 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { AuthlistEntry } from './store.ts';
 
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
@@ -39,7 +39,7 @@ export interface PagedEntry extends AuthlistEntry {
 /** Users are few: they are looked for once, not with each row. */
 const ofUsers = (condition: string) =>
   `a.user_id in (select id from users where account_id = $3 and ${condition})`;
-const asked = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
+const filterSql = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
     or ${ofUsers("lower(name) like $6 escape '\\'")})
   and ($7 = '' or ${ofUsers('name = $7')})
   and ($8 = '' or ($8 = 'idle' and ${ofUsers('(active = 0 or proxy = 0)')})
@@ -53,10 +53,10 @@ export function entryPageSlices(
   account_id: number,
   only_user_id: number,
   { search = '', user = '', state, ends_before = 0 }: EntryFilter,
-  page: PageAsked<EntrySort>,
+  page: PageRequest<EntrySort>,
   now: number,
 ): AsyncGenerator<PageSlice<PagedEntry>, void, void> {
-  const isAsked = search !== '' || user !== '' || state !== undefined || ends_before > 0;
+  const isFiltered = search !== '' || user !== '' || state !== undefined || ends_before > 0;
   const [sort, join] = sorts[page.sort];
   const sql = {
     slices: (rows: number) => liveSlices(db, 'authlist', account_id, rows),
@@ -68,8 +68,8 @@ export function entryPageSlices(
       sql: 'a.account_id = $3 and a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
       values: [account_id, now, only_user_id],
     },
-    asked: isAsked
-      ? { sql: asked, values: [containing(search), user, state ?? '', ends_before] }
+    filter: isFiltered
+      ? { sql: filterSql, values: [containing(search), user, state ?? '', ends_before] }
       : undefined,
     sort,
   };

@@ -54,7 +54,7 @@ interface BadLine {
 export type LineOutcome = GoodLine | BadLine;
 
 /** As many addresses are added at once. */
-const mostAtOnce = 1000;
+const maxAtOnce = 1000;
 const longestNote = 200;
 
 /** Errors: 400 for no line at all, and for more than may be added at once. */
@@ -65,10 +65,10 @@ export function pastedLines(text: string): PastedLine[] {
     return line.text === '' ? [] : [line];
   });
   if (lines.length === 0) throw invalidField('addresses', 'expected addresses, one on each line.');
-  if (lines.length > mostAtOnce) {
+  if (lines.length > maxAtOnce) {
     throw invalidField(
       'addresses',
-      `holds ${lines.length} addresses; expected at most ${mostAtOnce} at once.`,
+      `holds ${lines.length} addresses; expected at most ${maxAtOnce} at once.`,
     );
   }
   return lines;
@@ -147,14 +147,14 @@ export async function addPasted(
   rules: AuthlistRules,
 ): Promise<LineOutcome[]> {
   const outcomes = await examinePasted(tx, account, pasted, rules);
-  const faults = outcomes.filter((one) => one.outcome === 'fault');
+  const faults = outcomes.filter((line) => line.outcome === 'fault');
   if (faults.length > 0) throw faultsOf(faults);
   const { id: account_id, port_scheme_id } = account;
   const user = await findUserNamed(tx, account_id, pasted.user);
   if (!user) throw unknownUser(pasted.user);
   const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
   await sweepOwnExpired(tx, account_id);
-  const added = outcomes.filter((one): one is GoodLine => one.outcome === 'new');
+  const added = outcomes.filter((line): line is GoodLine => line.outcome === 'new');
   const ips = added.map(({ ip }) => ip);
   for (const { ip } of await store.claimsOnAny(tx, port_scheme_id, ips)) {
     await freeClaim(tx, account, ip, rules, proof);

@@ -45,11 +45,11 @@ export async function proveEntries(
 /** Has unproven entries wait, or act, as the setting says: it may have been another one when they were listed. */
 export async function sweepProofs(
   tx: Transaction,
-  most: number,
+  maxEntries: number,
   setting: ProofSetting,
 ): Promise<number> {
   const { proven_at, waits } = newProof(false, setting, tx.now);
-  const rows = await store.unprovenThat(tx, 1 - waits, most);
+  const rows = await store.unprovenThat(tx, 1 - waits, maxEntries);
   for (const row of rows) {
     const changed = { proven_at, waits };
     // Of an entry that is removed nobody is told; it is to be right when it comes back.

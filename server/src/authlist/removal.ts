@@ -51,15 +51,15 @@ export async function restoreEntries(
   const { id: account_id, port_scheme_id } = account;
   rules.restored?.rejectTooMany(account_id, tx.now);
   const removal = await requireRemoval<store.RemovedRow>(tx, account_id, 'authlist', removal_id);
-  const { batches, chosen, kept, lost } = removal;
-  const isOwn = chosen === 1 && kept.every(({ user_id }) => user_id === only_user_id);
+  const { batches, chosen, kept: keptEntries, lost } = removal;
+  const isOwn = chosen === 1 && keptEntries.every(({ user_id }) => user_id === only_user_id);
   if (only_user_id !== undefined && !isOwn) throw removalGone('authlist');
   // The number alone is told of these, and they stay lost: however many they are, they end no undo for good.
   if (lost > 0) rules.conflicts?.rejectTooMany(account_id, tx.now);
   // The account may have another port scheme since, on which none of them has its address.
   const moved = await store.rowsOnOtherScheme(tx, batches, port_scheme_id);
   const counted = await countIn(tx, 'authlist', moved.length > 0 ? [] : batches, tx.now);
-  const wanted = [...kept, ...moved].filter(({ expiry }) => tx.now < expiry);
+  const wanted = [...keptEntries, ...moved].filter(({ expiry }) => tx.now < expiry);
   const back: store.RemovedRow[] = [];
   const inTheWay: store.StoredRow[] = [];
   for (let at = 0; at < wanted.length; at += slice) {
@@ -86,7 +86,7 @@ export async function restoreEntries(
       tx,
       moved.map(({ id }) => [account_id, id]),
     );
-    for (let told = 0; told < lost; told += 1) rules.conflicts?.count(account_id, tx.now);
+    for (let at = 0; at < lost; at += 1) rules.conflicts?.count(account_id, tx.now);
   };
   return restore(tx, account_id, removal, {
     ...{ counted, back, makeRoom, putBack: store.putBack, restored: rules.restored },
@@ -114,6 +114,6 @@ export async function forgetEntriesOf(
 }
 
 /** Deletes the rows of removals that are final, so many at most. */
-export function purgeRemovedEntries(tx: Transaction, most: number): Promise<number> {
-  return purgeBatches(tx, 'authlist', most, store.removeMany);
+export function purgeRemovedEntries(tx: Transaction, maxRows: number): Promise<number> {
+  return purgeBatches(tx, 'authlist', maxRows, store.removeMany);
 }

@@ -124,8 +124,8 @@ export async function findMany(
   const find = await findByKeys<AuthlistEntry>(
     keys,
     (row) => [row.account_id, row.id],
-    (some) => {
-      const { list, values } = listOfKeys(some);
+    (part) => {
+      const { list, values } = listOfKeys(part);
       const isOn = `a.expiry > $${values.length + 1} and not ${removed}`;
       return db.all(`${select} where (a.account_id, a.id) in ${list} and ${isOn}`, [
         ...values,
@@ -275,8 +275,8 @@ export async function rowsOnOtherScheme(
   return all;
 }
 
-export function expired(db: Reader, now: number, most: number): Promise<StoredRow[]> {
-  return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, most]);
+export function expired(db: Reader, now: number, maxRows: number): Promise<StoredRow[]> {
+  return db.all(`${selectStored} where a.expiry <= $1 order by a.expiry limit $2`, [now, maxRows]);
 }
 const expiredStatement =
   'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5';
@@ -286,14 +286,14 @@ export async function expiredOfAccount(
   db: Reader,
   account_id: number,
   now: number,
-  most: number,
+  maxRows: number,
 ): Promise<AuthlistRow[]> {
-  const found: AuthlistRow[] = [];
+  const rows: AuthlistRow[] = [];
   for (const { after_id, up_to } of await openBatches(db, account_id, 'authlist')) {
-    const values = [account_id, after_id, up_to, now, most - found.length];
-    found.push(...(await db.all<AuthlistRow>(expiredStatement, values)));
+    const values = [account_id, after_id, up_to, now, maxRows - rows.length];
+    rows.push(...(await db.all<AuthlistRow>(expiredStatement, values)));
   }
-  return found;
+  return rows;
 }
 
 /** The entries of an account as the nodes need them, in the order of their ids, a slice at a time. */
@@ -337,21 +337,21 @@ const unprovenStatement = `select a.* from (values ${Array.from(
 
 /** The unproven entries of these accounts for the addresses that they called from; each through the claim's index. */
 export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
-  const found: AuthlistRow[] = [];
+  const unproven: AuthlistRow[] = [];
   for (let at = 0; at < callers.length; at += callersOfStatement) {
-    const some = callers.slice(at, at + callersOfStatement);
-    const rows = [...some, ...Array<Caller>(callersOfStatement - some.length).fill(noCaller)];
+    const part = callers.slice(at, at + callersOfStatement);
+    const rows = [...part, ...Array<Caller>(callersOfStatement - part.length).fill(noCaller)];
     const values = rows.flatMap(({ account_id, ip }) => [account_id, ip]);
-    found.push(...(await db.all<AuthlistRow>(unprovenStatement, values)));
+    unproven.push(...(await db.all<AuthlistRow>(unprovenStatement, values)));
   }
-  return found;
+  return unproven;
 }
 
 /** Unproven entries that wait, or that do not. */
-export function unprovenThat(db: Reader, waits: number, most: number): Promise<StoredRow[]> {
+export function unprovenThat(db: Reader, waits: number, maxRows: number): Promise<StoredRow[]> {
   return db.all(`${selectStored} where a.proven_at is null and a.waits = $1 limit $2`, [
     waits,
-    most,
+    maxRows,
   ]);
 }
 

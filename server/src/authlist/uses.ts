@@ -17,8 +17,8 @@ export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<
 /** Those of the uses whose entry there is: a node may tell of entries that never were. */
 export async function usesOfEntries(db: Reader, uses: readonly Use[]): Promise<Use[]> {
   const nameOf = ({ account_id, id }: Pick<Use, 'account_id' | 'id'>) => `${account_id} ${id}`;
-  const found = new Set((await store.existing(db, uses)).map(nameOf));
-  return uses.filter((use) => found.has(nameOf(use)));
+  const existingNames = new Set((await store.existing(db, uses)).map(nameOf));
+  return uses.filter((use) => existingNames.has(nameOf(use)));
 }
 
 /** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of these entries of the account. */

@@ -26,16 +26,16 @@ export async function existing(
   db: Reader,
   named: ReadonlyArray<Pick<AuthlistRow, 'account_id' | 'id'>>,
 ): Promise<Array<Pick<AuthlistRow, 'account_id' | 'id'>>> {
-  const found: Array<Pick<AuthlistRow, 'account_id' | 'id'>> = [];
+  const entries: Array<Pick<AuthlistRow, 'account_id' | 'id'>> = [];
   for (let at = 0; at < named.length; at += rowsOfStatement) {
     const values = named
       .slice(at, at + rowsOfStatement)
       .flatMap(({ account_id, id }) => [account_id, id]);
     const rest = Array<number>(2 * rowsOfStatement - values.length).fill(0);
-    found.push(...(await db.all<AuthlistRow>(existingStatement, [...values, ...rest])));
+    entries.push(...(await db.all<AuthlistRow>(existingStatement, [...values, ...rest])));
     await turn();
   }
-  return found;
+  return entries;
 }
 const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, used_at)
   select v.column1, v.column2, v.column3 from (values ${Array.from(
@@ -48,8 +48,8 @@ const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, u
 /** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
 export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
   for (let at = 0; at < entries.length; at += rowsOfStatement) {
-    const some = entries.slice(at, at + rowsOfStatement);
-    const rows = [...some, ...Array<LastUsed>(rowsOfStatement - some.length).fill(noEntry)];
+    const part = entries.slice(at, at + rowsOfStatement);
+    const rows = [...part, ...Array<LastUsed>(rowsOfStatement - part.length).fill(noEntry)];
     await tx.run(
       putLastUsedStatement,
       rows.flatMap(({ account_id, entry_id, used_at }) => [account_id, entry_id, used_at]),

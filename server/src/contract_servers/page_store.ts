@@ -3,7 +3,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>
@@ -159,7 +159,7 @@ export function serverPageSlices(
   of: ServersAsSeen,
   view: ServerView,
   filter: ServerFilter,
-  page: PageAsked<ServerSort>,
+  page: PageRequest<ServerSort>,
 ): AsyncGenerator<PageSlice<PagedServer>, void, void> {
   const [sort, join] = sorts[page.sort];
   const values = valuesOf(of);
@@ -170,7 +170,7 @@ export function serverPageSlices(
     joins: `cross join ${asSeen} left join ${contract}`,
     columns,
     shown: { sql: views[view], values },
-    asked: conditionsOf(filter, 3 + values.length),
+    filter: conditionsOf(filter, 3 + values.length),
     sort,
   };
   return pageSlices(db, list, page);

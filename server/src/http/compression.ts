@@ -10,7 +10,7 @@ export type Encoding = 'br' | 'gzip';
 /** A response that is smaller goes out as it is: it is one packet either way. */
 export const leastCompressedBytes = 1000;
 /** Of all bodies that wait to be compressed: what comes then goes out as it is. */
-const mostWaitingBytes = 64 * 1024 * 1024;
+const maxWaitingBytes = 64 * 1024 * 1024;
 
 /** From this size on a hundredth of the bytes is not worth four times the work. */
 const quickBytes = 1024 * 1024;
@@ -53,11 +53,11 @@ interface Job extends Waiter {
 /** Jobs, so many at a time, by turns between clients. */
 class Lane {
   readonly #waiting = new Turns<Job>();
-  readonly #most: number;
+  readonly #maxRunning: number;
   #running = 0;
 
-  constructor(most_at_a_time: number) {
-    this.#most = most_at_a_time;
+  constructor(maxRunning: number) {
+    this.#maxRunning = maxRunning;
   }
 
   add(job: Job): void {
@@ -66,7 +66,7 @@ class Lane {
   }
 
   async #next(): Promise<void> {
-    if (this.#running >= this.#most) return;
+    if (this.#running >= this.#maxRunning) return;
     const job = this.#waiting.take();
     if (!job) return;
     this.#running += 1;
@@ -93,13 +93,13 @@ export async function compressed(
   encoding: Encoding,
   client: string,
 ): Promise<Buffer | undefined> {
-  const known = made.get(body) ?? new Map<Encoding, Promise<Buffer>>();
-  let making = known.get(encoding);
+  const copies = made.get(body) ?? new Map<Encoding, Promise<Buffer>>();
+  let making = copies.get(encoding);
   if (!making) {
-    if (waitingBytes > 0 && waitingBytes + body.length > mostWaitingBytes) return undefined;
+    if (waitingBytes > 0 && waitingBytes + body.length > maxWaitingBytes) return undefined;
     making = inLane(body, encoding, client);
-    made.set(body, known.set(encoding, making));
-    making.catch(() => known.delete(encoding));
+    made.set(body, copies.set(encoding, making));
+    making.catch(() => copies.delete(encoding));
   }
   const encoded = await making;
   return encoded.length < body.length ? encoded : undefined;

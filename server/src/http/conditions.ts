@@ -35,9 +35,9 @@ export function etagMatches(
   let matches = false;
   element.lastIndex = 0;
   while (element.lastIndex < header.length) {
-    const found = element.exec(header);
-    if (!found) return false;
-    const [, weak, tag] = found;
+    const match = element.exec(header);
+    if (!match) return false;
+    const [, weak, tag] = match;
     if (tag && contentTag(tag) === wanted && (strength === 'weak' || !weak)) matches = true;
   }
   return matches;

@@ -11,15 +11,15 @@ interface Request {
 }
 
 /** So many requests may wait on one connection. One read can bring more: then it is cut. */
-const mostWaiting = 1000;
+const maxWaiting = 1000;
 /** From so many on, nothing more is read until the last of them has its turn: the rest of its body may be on its way. */
 const fewWaiting = 16;
 /** On all connections together; past it those with more than a few are cut. */
-const mostWaitingInAll = 8192;
+const maxWaitingInAll = 8192;
 /** A request may be on its way for so long after the connection, or its handshake, was complete. */
-const begin_milliseconds = 1000;
+const beginMs = 1000;
 /** How long a refused client may take to read why. */
-const linger_milliseconds = 1000;
+const lingerMs = 1000;
 
 export class Connection {
   readonly server: Server;
@@ -39,8 +39,8 @@ export class Connection {
   /** Whether bytes on it were no request: nothing behind them is read as one. */
   isRefused = false;
   /** Bytes that the client has taken, and since when it has taken no more. */
-  #taken = 0;
-  #takenAt = 0;
+  #deliveredBytes = 0;
+  #deliveredAt = 0;
   #isPaused = false;
   readonly #all: { waiting: number };
   readonly #own: Own;
@@ -71,7 +71,7 @@ export class Connection {
   get isUnused(): boolean {
     const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
     const isSilent = isInHandshake || this.socket.bytesRead === 0;
-    return this.isIdle && isSilent && performance.now() - this.#openSince > begin_milliseconds;
+    return this.isIdle && isSilent && performance.now() - this.#openSince > beginMs;
   }
 
   /** Whether bytes that were written for the client are still in this process. */
@@ -89,7 +89,7 @@ export class Connection {
       return;
     }
     this.#all.waiting += 1;
-    if (waiting > mostWaiting || (waiting > fewWaiting && this.#all.waiting > mostWaitingInAll)) {
+    if (waiting > maxWaiting || (waiting > fewWaiting && this.#all.waiting > maxWaitingInAll)) {
       this.cut();
     } else if (waiting >= fewWaiting && !this.#isPaused) {
       this.#isPaused = true;
@@ -101,7 +101,7 @@ export class Connection {
   #startFirst(): void {
     const first = this.#requests[0];
     if (!first) return;
-    this.#takenAt = performance.now();
+    this.#deliveredAt = performance.now();
     first.response.once(
       'close',
       this.#own(() => this.#finish(first)),
@@ -109,8 +109,8 @@ export class Connection {
     first.start();
   }
 
-  #finish(one: Request): void {
-    if (this.#requests[0] !== one) return;
+  #finish(request: Request): void {
+    if (this.#requests[0] !== request) return;
     this.#requests.shift();
     this.isServed = true;
     if (this.#requests.length <= 1) this.#readOn();
@@ -152,7 +152,7 @@ export class Connection {
 
   #end(bytes: string): void {
     const cut = this.#own(() => this.cut());
-    const late = setTimeout(cut, linger_milliseconds);
+    const late = setTimeout(cut, lingerMs);
     this.socket.once('end', cut);
     this.raw.once('close', () => clearTimeout(late));
     this.socket.end(bytes);
@@ -161,12 +161,12 @@ export class Connection {
   /** Since how many seconds the client has taken nothing of what was written for it. */
   unreadSeconds(now: number): number {
     const { bytesWritten, writableLength } = this.socket;
-    const taken = bytesWritten - writableLength;
-    if (writableLength === 0 || taken !== this.#taken) {
-      this.#taken = taken;
-      this.#takenAt = now;
+    const deliveredBytes = bytesWritten - writableLength;
+    if (writableLength === 0 || deliveredBytes !== this.#deliveredBytes) {
+      this.#deliveredBytes = deliveredBytes;
+      this.#deliveredAt = now;
     }
-    return (now - this.#takenAt) / 1000;
+    return (now - this.#deliveredAt) / 1000;
   }
 
   /** Ends it at once. The requests that wait are never started. */

@@ -22,7 +22,7 @@ export interface ConnectionLimits {
 }
 
 const usualPerAddress = 256;
-const look_milliseconds = 1000;
+const lookMs = 1000;
 
 /** A connection's network: its address, or the /64 of IPv6, which one customer has as a whole. */
 export function networkOf(address: string): string {
@@ -39,7 +39,7 @@ export function networkOf(address: string): string {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #log: Logger;
-  readonly #kept: { operators: number; nodes: number };
+  readonly #reserve: { operators: number; nodes: number };
   readonly #operators = new Set<Connection>();
   readonly #nodes = new Set<Connection>();
   readonly #others = new Set<Connection>();
@@ -51,13 +51,13 @@ export class Connections {
   constructor(limits: ConnectionLimits, log: Logger) {
     this.#limits = limits;
     this.#log = log;
-    this.#kept = {
+    this.#reserve = {
       operators: Math.min(32, Math.ceil(limits.most / 8)),
       nodes: Math.floor(limits.most / 4),
     };
     this.#look = setInterval(
       ownedByLog(log)(() => this.#cutUnread()),
-      look_milliseconds,
+      lookMs,
     );
     this.#look.unref();
   }
@@ -129,7 +129,7 @@ export class Connections {
   /** Gives the connection one of the places of nodes, for the stream that it carries, while there are any. */
   keepForNode(socket: Socket): void {
     const connection = this.of(socket);
-    if (!connection || this.#nodes.size >= this.#kept.nodes) return;
+    if (!connection || this.#nodes.size >= this.#reserve.nodes) return;
     if (this.#others.delete(connection)) this.#nodes.add(connection);
   }
 
@@ -169,11 +169,11 @@ export class Connections {
     const isLocal = isLoopback(network);
     const connection = new Connection(server, raw, network, this.#all, own);
     const others = this.#networks.get(network) ?? new Set();
-    const hasPlace = servesOperators && isLocal && this.#operators.size < this.#kept.operators;
+    const hasPlace = servesOperators && isLocal && this.#operators.size < this.#reserve.operators;
     if (!hasPlace) {
-      const most = this.#mostOf(address, isLocal);
-      if (others.size >= most && !this.#giveWay(others)) return undefined;
-      const places = this.#limits.most - this.#kept.operators - this.#kept.nodes;
+      const limit = this.#limitOf(address, isLocal);
+      if (others.size >= limit && !this.#giveWay(others)) return undefined;
+      const places = this.#limits.most - this.#reserve.operators - this.#reserve.nodes;
       if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
     }
     (hasPlace ? this.#operators : this.#others).add(connection);
@@ -182,21 +182,21 @@ export class Connections {
     return connection;
   }
 
-  #mostOf(address: string, isLocal: boolean): number {
+  #limitOf(address: string, isLocal: boolean): number {
     const { most_per_address, trusted_proxies } = this.#limits;
     if (addressInNetworks(address, trusted_proxies)) return Number.POSITIVE_INFINITY;
     return most_per_address ?? (isLocal ? Number.POSITIVE_INFINITY : usualPerAddress);
   }
 
   /** Cuts one of these that has no request in work. Sets keep their order: the first is the oldest. */
-  #giveWay(some: Iterable<Connection>): boolean {
+  #giveWay(connections: Iterable<Connection>): boolean {
     let chosen: Connection | undefined;
-    let most = -1;
-    for (const connection of some) {
+    let maxWeight = -1;
+    for (const connection of connections) {
       if (!connection.isIdle || this.#nodes.has(connection)) continue;
       const size = this.#networks.get(connection.network)?.size ?? 0;
       const weight = size + (connection.isServed ? 0 : 1e9);
-      if (weight > most) [chosen, most] = [connection, weight];
+      if (weight > maxWeight) [chosen, maxWeight] = [connection, weight];
     }
     if (!chosen) return false;
     chosen.cut();
@@ -206,9 +206,9 @@ export class Connections {
 
   #remove(connection: Connection): void {
     for (const set of [this.#operators, this.#nodes, this.#others]) set.delete(connection);
-    const own = this.#networks.get(connection.network);
-    own?.delete(connection);
-    if (own?.size === 0) this.#networks.delete(connection.network);
+    const others = this.#networks.get(connection.network);
+    others?.delete(connection);
+    if (others?.size === 0) this.#networks.delete(connection.network);
   }
 
   #cutUnread(): void {

@@ -73,10 +73,10 @@ function serveFile(app: FastifyInstance, path: string, sources: string[], type: 
   let served: StaticFile | undefined;
   app.get(path, async (request, reply) => {
     const paths = sources.map((source) => join(packageFolder, source));
-    const found = served ? undefined : paths.find((one) => existsSync(one));
-    if (found) {
+    const firstFile = served ? undefined : paths.find((file) => existsSync(file));
+    if (firstFile) {
       const headers = { 'cache-control': 'public, max-age=3600', 'content-type': type };
-      served = new StaticFile(found, headers);
+      served = new StaticFile(firstFile, headers);
     }
     if (!served) throw notFound(`This installation does not hold ${path}.`);
     return served.send(request, reply);

@@ -42,8 +42,8 @@ export function toApiError(error: unknown): ApiError {
     const where = validationContext === 'querystring' ? 'query' : (validationContext ?? 'body');
     return schemaError(fault as never, where);
   }
-  const known = code && frameworkErrors[code];
-  if (known) return new ApiError(...known);
+  const frameworkError = code && frameworkErrors[code];
+  if (frameworkError) return new ApiError(...frameworkError);
   return new ApiError(
     500,
     'internal_error',

@@ -9,12 +9,12 @@ import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
 
-const heartbeat_seconds = 15;
-export const most_per_owner = 16;
-export const most_per_account = 64;
-const most_in_all = 1000;
+const heartbeatSeconds = 15;
+export const maxPerOwner = 16;
+export const maxPerAccount = 64;
+const maxStreamsInAll = 1000;
 /** A page that has left so much unread is not there any more, or will read it all anew. */
-const mostUnreadBytes = 16 * 1024;
+const maxUnreadBytes = 16 * 1024;
 
 /** The events of one stream, and who hears them. */
 export interface Watch {
@@ -54,7 +54,7 @@ class PageStream {
     if (await this.stillHolds()) this.#write(': keep\n\n');
   }
   #write(text: string): void {
-    if (this.#response.writableLength > mostUnreadBytes) this.#response.destroy();
+    if (this.#response.writableLength > maxUnreadBytes) this.#response.destroy();
     else this.#response.write(text);
   }
   close(): void {
@@ -119,7 +119,7 @@ export class EventStreams {
     });
     this.#heartbeat = setInterval(
       this.#own(() => this.beat()),
-      heartbeat_seconds * 1000,
+      heartbeatSeconds * 1000,
     );
     this.#heartbeat.unref();
   }
@@ -132,9 +132,9 @@ export class EventStreams {
   /** Errors: 503 when one of the owners, or all together, have too many open. */
   rejectTooMany(owners: Watch['owners']): void {
     const all = this.#all();
-    const isFull = ({ name, most }: Watch['owners'][number]) =>
-      all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= most;
-    if (all.length < most_in_all && !owners.some(isFull)) return;
+    const isFull = ({ name, most: max }: Watch['owners'][number]) =>
+      all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= max;
+    if (all.length < maxStreamsInAll && !owners.some(isFull)) return;
     throw unavailable('There are too many streams of events open; close some, or try later.', 5, {
       code: 'too_many_streams',
     });
@@ -210,5 +210,5 @@ export function sendEvents(
 export const Events = (data: string) =>
   Type.String({
     contentMediaType: 'text/event-stream',
-    description: `\`change\` events, the first at once; their data is ${data}. A comment every ${heartbeat_seconds} seconds.`,
+    description: `\`change\` events, the first at once; their data is ${data}. A comment every ${heartbeatSeconds} seconds.`,
   });

@@ -164,8 +164,8 @@ const patterns: Record<string, string> = {
 
 /** "1 character", "32 items". */
 function amount(keyword: string, params: Fault['params']): string {
-  const one = keyword.endsWith('Length') ? 'character' : 'item';
-  return `${params.limit} ${params.limit === 1 ? one : `${one}s`}`;
+  const noun = keyword.endsWith('Length') ? 'character' : 'item';
+  return `${params.limit} ${params.limit === 1 ? noun : `${noun}s`}`;
 }
 
 function article(type: string): string {

@@ -8,7 +8,7 @@ import { unavailable } from '../errors.ts';
 export const largeBytes = 64 * 1024;
 const sliceBytes = 64 * 1024;
 /** A client that took nothing for so long gives way to others. */
-const stalled_milliseconds = 1000;
+const stalledMs = 1000;
 /**
  * Of all responses together. The system often takes all that is written at once, and Node writes on before it looks
  * at anything else: many clients that read fast would have whole bodies written in one turn of the event loop.
@@ -20,14 +20,14 @@ const pace = new Pace(slicesInATurn);
 type Readers = Map<ServerResponse, number>;
 
 export class LargeBodies {
-  readonly #most: number;
+  readonly #maxBytes: number;
   readonly #held = new Map<Buffer, Readers>();
   readonly #byTag = new Map<string, Buffer>();
   readonly #tags = new WeakMap<Buffer, string>();
   #bytes = 0;
 
-  constructor(most_bytes: number) {
-    this.#most = most_bytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   /**
@@ -93,11 +93,11 @@ export class LargeBodies {
   /** Makes room by ending the responses that were stalled longest. One body alone may be larger than all may be. */
   #hasRoom(bytes: number): boolean {
     const latest = (readers: Readers) => Math.max(...readers.values());
-    while (this.#held.size > 0 && this.#bytes + bytes > this.#most) {
-      const [body, readers] = Array.from(this.#held).reduce((one, other) =>
-        latest(other[1]) < latest(one[1]) ? other : one,
+    while (this.#held.size > 0 && this.#bytes + bytes > this.#maxBytes) {
+      const [body, readers] = Array.from(this.#held).reduce((stalest, other) =>
+        latest(other[1]) < latest(stalest[1]) ? other : stalest,
       );
-      if (latest(readers) > performance.now() - stalled_milliseconds) return false;
+      if (latest(readers) > performance.now() - stalledMs) return false;
       for (const response of Array.from(readers.keys())) {
         this.#leave(body, readers, response);
         response.destroy();

@@ -37,12 +37,12 @@ export function ownAddress(request: FastifyRequest): string {
 
 /** `request.ip`, for a request that never reached the router. */
 export function clientAddress(request: IncomingMessage, trusted_proxies: Network[]): string {
-  const own = request.socket.remoteAddress ?? '';
+  const peerAddress = request.socket.remoteAddress ?? '';
   const passedOn = String(request.headers['x-forwarded-for'] ?? '')
     .split(',')
-    .map((one) => one.trim())
-    .filter((one) => one !== '');
-  const hops = [own, ...passedOn.reverse()];
+    .map((hop) => hop.trim())
+    .filter((hop) => hop !== '');
+  const hops = [peerAddress, ...passedOn.reverse()];
   const first = hops.find((hop) => !addressInNetworks(hop, trusted_proxies)) ?? hops.at(-1);
-  return first !== undefined && canonicalAddress(first) !== undefined ? first : own;
+  return first !== undefined && canonicalAddress(first) !== undefined ? first : peerAddress;
 }

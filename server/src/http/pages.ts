@@ -58,7 +58,7 @@ export function pageRoutes(app: FastifyInstance, { config }: Context): void {
     const file = assets.get(`assets/${request.params.name}`);
     return file ? file.send(request, reply) : reply.callNotFound();
   });
-  for (const name of names.filter((one) => !isAsset(one))) {
+  for (const name of names.filter((page) => !isAsset(page))) {
     const file = fileOf(name);
     app.get(name === 'index.html' ? '/' : `/${name}`, async (request, reply) =>
       file.send(request, reply),

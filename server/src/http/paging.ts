@@ -5,14 +5,14 @@ import { invalidField } from '../errors.ts';
 import { Digits } from './fields.ts';
 
 const usual = '100';
-const most = 1000;
+const max = 1000;
 
 /** The query fields of a list that goes on after a name. */
 export const PageQuery = {
   after: Type.Optional(
     Type.String({ description: 'Only what comes after this name; the Link of a response has it.' }),
   ),
-  limit: Type.Optional(Digits(`Entries in a page: 1 to ${most}, ${usual} when omitted.`, 1, most)),
+  limit: Type.Optional(Digits(`Entries in a page: 1 to ${max}, ${usual} when omitted.`, 1, max)),
 };
 
 /**
@@ -34,7 +34,7 @@ export function wholeIn<T extends number | null>(
 
 /** The entries that a page may hold. Errors: 400. */
 export function limitIn(text: string = usual): number {
-  return wholeIn('limit', text, 0, 1, most);
+  return wholeIn('limit', text, 0, 1, max);
 }
 
 /**
@@ -43,12 +43,12 @@ export function limitIn(text: string = usual): number {
  */
 export function pageOf<T>(
   reply: FastifyReply,
-  found: T[],
+  rows: T[],
   limit: number,
   next: (last: T) => Record<string, string | number>,
 ): T[] {
-  if (found.length <= limit) return found;
-  const page = found.slice(0, limit);
+  if (rows.length <= limit) return rows;
+  const page = rows.slice(0, limit);
   linkNext(reply, next(page.at(-1) as T));
   return page;
 }

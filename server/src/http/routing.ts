@@ -89,7 +89,7 @@ export function collectMethods(app: FastifyInstance): () => void {
   return function add405Routes() {
     for (const [url, { allowed, config }] of paths) {
       const allow = [...allowed].sort().join(', ');
-      const method = routed.filter((one) => !allowed.has(one));
+      const method = routed.filter((verb) => !allowed.has(verb));
       app.route({ url, method, config: { ...config, allow }, handler: () => {} });
     }
   };

@@ -179,21 +179,21 @@ export function endRemoval(
 export async function purgeBatches(
   tx: Transaction,
   list: RemovableList,
-  most: number,
+  maxRows: number,
   removeMany: (tx: Transaction, keys: readonly Key[]) => Promise<void>,
 ): Promise<number> {
   const rows = await tx.all<{ account_id: number; id: number }>(
     `select a.account_id, a.id from list_batches b
        join ${list} a on a.account_id = b.account_id and a.id > ${afterId} and a.id <= b.up_to
      where b.list = $1 and b.removal_id = 0 limit $2`,
-    [list, most],
+    [list, maxRows],
   );
   await removeMany(
     tx,
     rows.map(({ account_id, id }) => [account_id, id]),
   );
   // Fewer than asked for were all of them: the batches are empty now.
-  if (rows.length < most) {
+  if (rows.length < maxRows) {
     await tx.run('delete from list_batches where list = $1 and removal_id = 0', [list]);
   }
   return rows.length;

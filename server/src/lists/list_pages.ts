@@ -12,7 +12,7 @@ export interface Place {
   id: number;
 }
 
-export interface PageAsked<Sort extends string = string> {
+export interface PageRequest<Sort extends string = string> {
   sort: Sort;
   isDescending: boolean;
   /** The page begins behind it; undefined: the first page. */
@@ -40,7 +40,7 @@ export interface ListSql {
   /** Which rows are on the list. */
   shown: Condition;
   /** Which of them are asked for; undefined: all. */
-  asked: Condition | undefined;
+  filter: Condition | undefined;
   /** The value that the page is sorted by; never null. */
   sort: string;
 }
@@ -68,45 +68,45 @@ export interface ListPage<R> extends Counts {
 export async function* pageSlices<R>(
   db: Reader,
   sql: ListSql,
-  { after, isDescending, limit }: Omit<PageAsked, 'sort'>,
+  { after, isDescending, limit }: Omit<PageRequest, 'sort'>,
 ): AsyncGenerator<PageSlice<R>, void, void> {
-  const { slices, row, from, columns, joins, shown, asked, sort } = sql;
+  const { slices, row, from, columns, joins, shown, filter, sort } = sql;
   const onList = `${row}.id > $1 and ${row}.id <= $2 and ${shown.sql}`;
-  const wanted = asked ? `${onList} and ${asked.sql}` : onList;
-  const given = 2 + shown.values.length + (asked?.values.length ?? 0);
+  const wanted = filter ? `${onList} and ${filter.sql}` : onList;
+  const given = 2 + shown.values.length + (filter?.values.length ?? 0);
   const [direction, beyond] = isDescending ? ['desc', '<'] : ['asc', '>'];
   const isBeyond = after ? `and (${sort}, ${row}.id) ${beyond} ($${given + 2}, $${given + 3})` : '';
   const inOrder = `order by sort_key ${direction}, ${row}.id ${direction}`;
   const rowsStatement = `select ${columns} from (select ${row}.*, ${sort} as sort_key from ${from}
       where ${wanted} ${isBeyond} ${inOrder} limit $${given + 1}) ${row} ${joins} ${inOrder}`;
-  const countStatement = `select count(*) as total, count(case when ${asked?.sql ?? '1 = 1'} then 1 end) as found
+  const countStatement = `select count(*) as total, count(case when ${filter?.sql ?? '1 = 1'} then 1 end) as found
     from ${from} where ${onList}`;
   for await (const { isLast, ...ids } of slices(sliceOfPage)) {
-    const values = [ids.after, ids.to, ...shown.values, ...(asked?.values ?? [])];
+    const values = [ids.after, ids.to, ...shown.values, ...(filter?.values ?? [])];
     // Only a first page tells the numbers: the next ones need not look at all rows for them.
     const counted = after ? undefined : await db.one<Counts>(countStatement, values);
-    const { total, found } = counted ?? { total: 0, found: 0 };
+    const { total, found: matches } = counted ?? { total: 0, found: 0 };
     const place = after ? [after.value, after.id] : [];
     const rows =
-      after || found > 0
+      after || matches > 0
         ? await db.all<Sorted<R>>(rowsStatement, [...values, limit + 1, ...place])
         : [];
-    yield { isLast, total, found, rows };
+    yield { isLast, total, found: matches, rows };
   }
 }
 
 /** Makes a page of its slices. */
 export async function pageFrom<R>(
   slices: AsyncIterable<PageSlice<R>>,
-  { isDescending, limit }: Omit<PageAsked, 'sort'>,
+  { isDescending, limit }: Omit<PageRequest, 'sort'>,
 ): Promise<ListPage<R>> {
   const page: ListPage<R> = { rows: [], total: 0, found: 0 };
   const direction = isDescending ? -1 : 1;
-  for await (const { rows, total, found } of slices) {
+  for await (const { rows, total, found: matches } of slices) {
     page.total += total;
-    page.found += found;
+    page.found += matches;
     page.rows = [...page.rows, ...rows]
-      .sort((one, other) => direction * (order(one.sort_key, other.sort_key) || one.id - other.id))
+      .sort((a, b) => direction * (order(a.sort_key, b.sort_key) || a.id - b.id))
       .slice(0, limit + 1);
   }
   return page;
@@ -115,12 +115,12 @@ export async function pageFrom<R>(
 const isAstral = /[\ud800-\udfff]/;
 
 /** As both databases do: numbers before texts, and those by their bytes in UTF-8. */
-function order(one: string | number, other: string | number): number {
-  if (typeof one !== typeof other) return typeof one === 'number' ? -1 : 1;
-  if (typeof one === 'string' && (isAstral.test(one) || isAstral.test(String(other)))) {
-    return Buffer.compare(Buffer.from(one), Buffer.from(String(other)));
+function order(a: string | number, b: string | number): number {
+  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
+  if (typeof a === 'string' && (isAstral.test(a) || isAstral.test(String(b)))) {
+    return Buffer.compare(Buffer.from(a), Buffer.from(String(b)));
   }
-  return one < other ? -1 : one > other ? 1 : 0;
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** A text to search for as a pattern of `like … escape '\'`, which both databases compare without regard to case of a to z. */

@@ -44,13 +44,13 @@ export interface Restored {
   left_out: number;
 }
 
-const kept_seconds = 7 * 86_400;
+const keptSeconds = 7 * 86_400;
 /** As many removals of a list can be undone: with the next one the oldest becomes final. */
-const mostUndoable = 20;
+const maxUndoable = 20;
 /** A removal of a list that has more batches than this leaves no earlier one that can be undone. */
-const mostBatches = 100;
+const maxBatches = 100;
 /** As many entries of a removal as gave way are kept; further ones do not come back. */
-const mostKept = 200;
+const maxKept = 200;
 
 /** The words of each list: in the log of changes, in the audit log, and in a message. */
 const words = {
@@ -82,7 +82,7 @@ export async function recordRemoval(
   const removal = { account_id, list, entries: shown, chosen: 0 };
   const removal_id = expiry > tx.now ? await addRemoval(tx, removal) : null;
   const count = await closeBatches(tx, account_id, list, removal_id ?? 0);
-  if (count > mostBatches) await keepNewest(tx, removal, 1);
+  if (count > maxBatches) await keepNewest(tx, removal, 1);
   await countHeld(tx, account_id, list, -rows);
   const { cleared, entry } = words[list];
   await recordChange(tx, { kind: cleared, account_id });
@@ -103,15 +103,15 @@ export async function recordChosen(
 ): Promise<number | null> {
   if (!rows.some(({ expiry }) => tx.now < expiry)) return null;
   const removal_id = await addRemoval(tx, { account_id, list, entries: rows.length, chosen: 1 });
-  const kept = { account_id, removal_id, list, id: 0, at: tx.now, entries: rows.length };
-  await tx.insertMany('removed_entries', [{ ...kept, entry: JSON.stringify(rows) }]);
+  const batch = { account_id, removal_id, list, id: 0, at: tx.now, entries: rows.length };
+  await tx.insertMany('removed_entries', [{ ...batch, entry: JSON.stringify(rows) }]);
   return removal_id;
 }
 
 type NewRemoval = Pick<Removal, 'list' | 'entries' | 'chosen'> & { account_id: number };
 
 async function addRemoval(tx: Transaction, removal: NewRemoval): Promise<number> {
-  await keepNewest(tx, removal, mostUndoable - 1);
+  await keepNewest(tx, removal, maxUndoable - 1);
   const removal_id = await nextId(tx, removal.account_id, 'removals');
   await tx.insertMany('removals', [{ ...removal, removal_id, kept: 0, lost: 0, at: tx.now }]);
   return removal_id;
@@ -121,14 +121,14 @@ async function addRemoval(tx: Transaction, removal: NewRemoval): Promise<number>
 async function keepNewest(
   tx: Transaction,
   { account_id, list, chosen }: NewRemoval,
-  most: number,
+  count: number,
 ): Promise<void> {
   const removals = await tx.all<{ removal_id: number }>(
     `select removal_id from removals where account_id = $1 and list = $2 and chosen = $3
      order by removal_id desc`,
     [account_id, list, chosen],
   );
-  for (const { removal_id } of removals.slice(most)) await forget(tx, account_id, removal_id);
+  for (const { removal_id } of removals.slice(count)) await forget(tx, account_id, removal_id);
 }
 
 /** Makes a removal final: entries that have not come back by now do not. */
@@ -144,7 +144,7 @@ export function listRemovals(db: Reader, account_id: number, now: number): Promi
   return db.all(
     `select removal_id, list, entries, at, chosen from removals
      where account_id = $1 and at > $2 order by removal_id desc`,
-    [account_id, now - kept_seconds],
+    [account_id, now - keptSeconds],
   );
 }
 
@@ -168,11 +168,11 @@ export async function requireRemoval<Row>(
   const removal = await tx.one<Removal & { lost: number }>(
     `select removal_id, list, entries, at, chosen, lost from removals
      where account_id = $1 and removal_id = $2 and list = $3 and at > $4`,
-    [account_id, removal_id, list, tx.now - kept_seconds],
+    [account_id, removal_id, list, tx.now - keptSeconds],
   );
   if (!removal) throw removalGone(list);
   const batches = await batchesOf(tx, account_id, list);
-  const kept = await tx.all<{ entry: string }>(
+  const keptRows = await tx.all<{ entry: string }>(
     'select entry from removed_entries where account_id = $1 and removal_id = $2 order by id',
     [account_id, removal_id],
   );
@@ -180,7 +180,7 @@ export async function requireRemoval<Row>(
     ...removal,
     batches: batches.filter((batch) => batch.removal_id === removal_id),
     // One entry that gave way, or an array of those that were selected.
-    kept: kept.flatMap(({ entry }) => JSON.parse(entry) as Row | Row[]),
+    kept: keptRows.flatMap(({ entry }) => JSON.parse(entry) as Row | Row[]),
   };
 }
 
@@ -204,8 +204,8 @@ export async function keepEntry(
     [account_id, removal_id],
   );
   if (!removal || tx.now >= entry.expiry) return;
-  const { list, at, kept } = removal;
-  const isKept = kept < mostKept;
+  const { list, at, kept: keptCount } = removal;
+  const isKept = keptCount < maxKept;
   if (!isKept && account_id === taker) return;
   await tx.run(
     `update removals set ${isKept ? 'kept = kept' : 'lost = lost'} + 1
@@ -228,12 +228,12 @@ export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promis
     [account_id],
   );
   for (const { removal_id, id, entry } of rows) {
-    const kept = [JSON.parse(entry)].flat() as Array<Partial<Noted> & { user_id?: number }>;
-    const others = kept
-      .filter((one) => one.user_id !== erased.id)
-      .map((one) => (isAddedBy(erased, one) ? { ...one, added_by: erased.pseudonym } : one));
+    const keptEntries = [JSON.parse(entry)].flat() as Array<Partial<Noted> & { user_id?: number }>;
+    const others = keptEntries
+      .filter((row) => row.user_id !== erased.id)
+      .map((row) => (isAddedBy(erased, row) ? { ...row, added_by: erased.pseudonym } : row));
     const text = JSON.stringify(others);
-    if (text === JSON.stringify(kept)) continue;
+    if (text === JSON.stringify(keptEntries)) continue;
     await tx.run(
       'update removed_entries set entry = $4 where account_id = $1 and removal_id = $2 and id = $3',
       [account_id, removal_id, id, text],
@@ -266,13 +266,13 @@ export async function restore<Row extends { id: number; server_id?: number }>(
   tx: Transaction,
   account_id: number,
   { list, removal_id, entries, chosen }: KeptRemoval<Row>,
-  { counted, back, most, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
+  { counted, back, most: maxEntries, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
 ): Promise<Restored> {
   const restored = counted.shown + back.length;
   const held = (await heldCount(tx, account_id, list)) - expired;
-  if (restored > 0 && held + restored > most) {
+  if (restored > 0 && held + restored > maxEntries) {
     throw conflict(
-      `The list holds ${held} entries, and ${restored} would come back: an account may have ${most}; remove some first.`,
+      `The list holds ${held} entries, and ${restored} would come back: an account may have ${maxEntries}; remove some first.`,
       { code: 'list_full' },
     );
   }
@@ -307,16 +307,16 @@ export async function restore<Row extends { id: number; server_id?: number }>(
 }
 
 /** Makes removals final that can no longer be undone, and forgets what is kept of them, a batch at a time. */
-export async function purgeRemoved(tx: Transaction, most: number): Promise<number> {
-  const until = tx.now - kept_seconds;
+export async function purgeRemoved(tx: Transaction, maxRows: number): Promise<number> {
+  const until = tx.now - keptSeconds;
   const entries = await tx.run(
     `delete from removed_entries where (account_id, removal_id, id) in
      (select account_id, removal_id, id from removed_entries where at <= $1 limit $2)`,
-    [until, most],
+    [until, maxRows],
   );
   const removals = await tx.all<Removal & { account_id: number }>(
     'select account_id, removal_id from removals where at <= $1 limit $2',
-    [until, most - entries],
+    [until, maxRows - entries],
   );
   for (const { account_id, removal_id } of removals) await forget(tx, account_id, removal_id);
   return entries + removals.length;

@@ -1,7 +1,7 @@
 // The SQL of pages of operator tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
 /** The sort orders of a page. */
@@ -30,7 +30,7 @@ export interface OperatorTokenFilter {
 export function operatorTokenPageSlices(
   db: Reader,
   { search = '', state }: OperatorTokenFilter,
-  page: PageAsked<OperatorTokenSort>,
+  page: PageRequest<OperatorTokenSort>,
 ): AsyncGenerator<PageSlice<OperatorTokenRow>, void, void> {
   const matches = "($3 = '' or lower(t.name) like $3 escape '\\')";
   const sql = {
@@ -40,7 +40,7 @@ export function operatorTokenPageSlices(
     columns: 't.*',
     joins: '',
     shown: { sql: '1 = 1', values: [] },
-    asked:
+    filter:
       search !== '' || state
         ? { sql: state ? `${matches} and ${states[state]}` : matches, values: [containing(search)] }
         : undefined,

@@ -8,7 +8,7 @@ import { bumpVersion, countHeld, heldCount, nextId, recordChange } from '../chan
 import { requireOnContract } from '../contract_servers/contract_servers.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, invalidField, notFound } from '../errors.ts';
-import type { PageAsked, PageSlice } from '../lists/list_pages.ts';
+import type { PageRequest, PageSlice } from '../lists/list_pages.ts';
 import { isOfNote, newNote, noteOf } from '../lists/notes.ts';
 import { keepEntry } from '../lists/removals.ts';
 import { parseAddress } from '../values/address.ts';
@@ -20,7 +20,7 @@ import * as store from './store.ts';
 export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';
 
 /** Expiring and expired entries stay this long in the system, and in lists. */
-export const retention_seconds = 30 * 86_400;
+export const retentionSeconds = 30 * 86_400;
 
 export interface NewOverride {
   server: string;
@@ -65,7 +65,7 @@ export function lastChangeOf(override: store.Override, now: number): number | un
 
 /** Epoch seconds from which time alone changes an entry's answer: its expiry, then its purge. */
 export function nextChangeAt(override: store.Override, now: number): number {
-  return now < override.expiry ? override.expiry : override.expiry + retention_seconds;
+  return now < override.expiry ? override.expiry : override.expiry + retentionSeconds;
 }
 
 /** One entry; undefined when it is not there any more. */
@@ -75,7 +75,7 @@ export function findOverride(
   id: number,
   now: number,
 ): Promise<store.Override | undefined> {
-  return store.find(db, account_id, id, now - retention_seconds);
+  return store.find(db, account_id, id, now - retentionSeconds);
 }
 
 /** One entry. Errors: 404. */
@@ -112,7 +112,7 @@ export function overrideSlices(
     );
   }
   const { servers, part } = filter;
-  const since = now - retention_seconds;
+  const since = now - retentionSeconds;
   return store.slices(db, account_id, since, { ip, servers, part: part?.toLowerCase() });
 }
 
@@ -121,18 +121,18 @@ export function overridePageSlices(
   db: Reader,
   account_id: number,
   filter: OverrideFilter,
-  page: PageAsked<OverrideSort>,
+  page: PageRequest<OverrideSort>,
   now: number,
 ): AsyncGenerator<PageSlice<store.Override>, void, void> {
-  return pageSlicesOf(db, account_id, filter, page, { since: now - retention_seconds, now });
+  return pageSlicesOf(db, account_id, filter, page, { since: now - retentionSeconds, now });
 }
 
 /** The whole list at once, for callers off the event loop. */
 export async function listOverrides(
-  ...asked: Parameters<typeof overrideSlices>
+  ...args: Parameters<typeof overrideSlices>
 ): Promise<store.Override[]> {
   const all: store.Override[] = [];
-  for await (const { entries } of overrideSlices(...asked)) all.push(...entries);
+  for await (const { entries } of overrideSlices(...args)) all.push(...entries);
   return all;
 }
 
@@ -357,8 +357,8 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
 }
 
 /** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */
-export async function sweepOverrides(tx: Transaction, most: number): Promise<number> {
-  const rows = await store.toEnd(tx, tx.now, most);
+export async function sweepOverrides(tx: Transaction, maxRows: number): Promise<number> {
+  const rows = await store.toEnd(tx, tx.now, maxRows);
   for (const row of rows) {
     if (row.removal_id !== null) await store.remove(tx, row.account_id, row.id);
     else await endOverride(tx, row);
@@ -367,8 +367,8 @@ export async function sweepOverrides(tx: Transaction, most: number): Promise<num
 }
 
 /** Removes entries 30 days after their expiry, a batch at a time. Answers how many. */
-export async function purgeOverrides(tx: Transaction, most: number): Promise<number> {
-  const rows = await store.toPurge(tx, tx.now - retention_seconds, most);
+export async function purgeOverrides(tx: Transaction, maxRows: number): Promise<number> {
+  const rows = await store.toPurge(tx, tx.now - retentionSeconds, maxRows);
   for (const row of rows) {
     if (row.removal_id !== null) await store.remove(tx, row.account_id, row.id);
     else await removeRow(tx, row);

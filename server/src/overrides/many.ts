@@ -13,7 +13,7 @@ import {
   giveWay,
   hostnameTaken,
   overrideChanged,
-  retention_seconds,
+  retentionSeconds,
   shownInLog,
   toRow,
 } from './entries.ts';
@@ -28,7 +28,7 @@ async function requireMany(
   any_contract: boolean,
 ): Promise<store.Override[]> {
   await requireWritable(tx, account_id, any_contract);
-  const find = await store.findMany(tx, account_id, ids, tx.now - retention_seconds);
+  const find = await store.findMany(tx, account_id, ids, tx.now - retentionSeconds);
   return ids.map((id, at) => {
     const entry = find(id);
     if (entry) return entry;
@@ -102,13 +102,13 @@ async function freeHostnames(
   account_id: number,
   entries: readonly store.Override[],
 ): Promise<void> {
-  const taken = ({ server, hostname }: store.Override, id: number, at: number) =>
+  const conflictAt = ({ server, hostname }: store.Override, id: number, at: number) =>
     hostnameTaken(hostname, server, id, ' Nothing was done.', { field: `entries.${at}.id` });
   const seen = new Map<string, number>();
   for (const [at, entry] of entries.entries()) {
     const key = `${entry.server_id} ${entry.hostname}`;
     const other = seen.get(key);
-    if (other !== undefined) throw taken(entry, other, at);
+    if (other !== undefined) throw conflictAt(entry, other, at);
     seen.set(key, entry.id);
   }
   const ended = entries.filter(({ removed_revision }) => removed_revision !== null);
@@ -117,7 +117,7 @@ async function freeHostnames(
     for (const row of await store.holders(tx, account_id, server_id, hostnames)) {
       const entry = of.find(({ hostname }) => hostname === row.hostname);
       if (entry && row.removal_id === null && tx.now < row.expiry) {
-        throw taken(entry, row.id, entries.indexOf(entry));
+        throw conflictAt(entry, row.id, entries.indexOf(entry));
       }
       if (row.removal_id !== null) await giveWay(tx, row);
       else await endOverride(tx, row);

@@ -1,7 +1,7 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
 /** The orders of a page; `server` takes the joined tables. */
@@ -32,18 +32,18 @@ export interface OverrideFilter {
 
 const status = `case when o.expiry > $5 then case when ${isApplied} then 'active' else 'pending' end
   else case when ${isApplied} then 'expiring' else 'expired' end end`;
-const isAsked = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
+const matchesSql = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
     or (o.note <> '' and lower(o.note) like $6 escape '\\'))
   and ($7 = '' or o.server_id = (select id from servers where name = $7))
   and (cast($8 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($8 as bigint)))`;
-const isInState = `${isAsked} and (($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
+const isInState = `${matchesSql} and (($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
 
 /** The entries that expire after `since`, at `now`. */
 export function pageSlicesOf(
   db: Reader,
   account_id: number,
   { search = '', server = '', state, ends_before = 0 }: OverrideFilter,
-  page: PageAsked<OverrideSort>,
+  page: PageRequest<OverrideSort>,
   { since, now }: { since: number; now: number },
 ): AsyncGenerator<PageSlice<Override>, void, void> {
   const { sort } = page;
@@ -56,10 +56,10 @@ export function pageSlicesOf(
     columns,
     joins,
     shown: { sql: 'o.account_id = $3 and o.expiry > $4', values: [account_id, since] },
-    asked: state
+    filter: state
       ? { sql: isInState, values: [...values, state] }
       : asksFor
-        ? { sql: isAsked, values }
+        ? { sql: matchesSql, values }
         : undefined,
     sort: sorts[sort],
   };

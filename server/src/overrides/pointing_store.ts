@@ -26,10 +26,10 @@ const statement = `select c.name as account, o.account_id, o.id, o.ip, o.hostnam
 export function findPointing(
   db: Reader,
   network: Network,
-  most: number,
+  maxEntries: number,
   now: number,
 ): Promise<PointingEntry[]> {
-  return findWithin<PointingEntry>(network, most, ({ from, to }, behind, slice) => {
+  return findWithin<PointingEntry>(network, maxEntries, ({ from, to }, behind, slice) => {
     const { ip = from, account_id = 0, id = 0 } = behind ?? {};
     return db.all(statement, [ip, account_id, id, to, now, slice]);
   });

@@ -11,7 +11,7 @@ import {
   requireRemoval,
   restore,
 } from '../lists/removals.ts';
-import { giveWay, type OverrideRules, retention_seconds } from './entries.ts';
+import { giveWay, type OverrideRules, retentionSeconds } from './entries.ts';
 import * as store from './store.ts';
 
 /** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
@@ -21,7 +21,7 @@ export async function removeAllOverrides(
   requireMatch: (before: () => AsyncIterable<store.OverrideSlice>) => unknown,
   any_contract = false,
 ): Promise<Removed> {
-  const since = tx.now - retention_seconds;
+  const since = tx.now - retentionSeconds;
   await requireWritable(tx, account_id, any_contract);
   await requireMatch(() => store.slices(tx, account_id, since));
   return recordRemoval(tx, account_id, 'overrides', since);
@@ -42,11 +42,11 @@ export async function restoreOverrides(
   const { id: account_id } = account;
   rules.restored?.rejectTooMany(account_id, tx.now);
   const removal = await requireRemoval<store.OverrideRow>(tx, account_id, 'overrides', removal_id);
-  const { batches, kept } = removal;
-  const counted = await countIn(tx, 'overrides', batches, tx.now - retention_seconds);
+  const { batches, kept: keptEntries } = removal;
+  const counted = await countIn(tx, 'overrides', batches, tx.now - retentionSeconds);
   // A server may have been removed since, and its entries with it.
   const servers = await store.serverIds(tx);
-  const wanted = kept.filter((row) => tx.now < row.expiry && servers.has(row.server_id));
+  const wanted = keptEntries.filter((row) => tx.now < row.expiry && servers.has(row.server_id));
   const back: store.OverrideRow[] = [];
   const inTheWay: store.StoredRow[] = [];
   for (let at = 0; at < wanted.length; at += slice) {
@@ -76,13 +76,13 @@ export async function forgetAdder(
   after_id: number,
 ): Promise<number | undefined> {
   const rows = await store.rowsAfter(tx, erased.account_id, after_id);
-  for (const row of rows.filter((one) => isAddedBy(erased, one))) {
+  for (const row of rows.filter((entry) => isAddedBy(erased, entry))) {
     await store.update(tx, { ...row, added_by: erased.pseudonym });
   }
   return rows.at(-1)?.id;
 }
 
 /** Deletes the rows of removals that are final, so many at most. */
-export function purgeRemovedOverrides(tx: Transaction, most: number): Promise<number> {
-  return purgeBatches(tx, 'overrides', most, store.removeMany);
+export function purgeRemovedOverrides(tx: Transaction, maxRows: number): Promise<number> {
+  return purgeBatches(tx, 'overrides', maxRows, store.removeMany);
 }

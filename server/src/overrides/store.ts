@@ -152,8 +152,8 @@ export async function findMany(
   const find = await findByKeys<Override>(
     keys,
     (row) => [row.account_id, row.id],
-    (some) => {
-      const { list, values } = listOfKeys(some);
+    (part) => {
+      const { list, values } = listOfKeys(part);
       const isOn = `o.expiry > $${values.length + 1} and not ${removed}`;
       return db.all(`${select} where (o.account_id, o.id) in ${list} and ${isOn}`, [
         ...values,
@@ -171,9 +171,9 @@ export async function updateExpiries(
   rows: ReadonlyArray<Pick<OverrideRow, 'id' | 'expiry' | 'revision'>>,
 ): Promise<void> {
   for (let at = 0; at < rows.length; at += slice) {
-    const some = rows.slice(at, at + slice);
+    const part = rows.slice(at, at + slice);
     for (const column of ['expiry', 'revision'] as const) {
-      const { list, values } = listOfKeys(some.map((row): Key => [row.id, row[column]]));
+      const { list, values } = listOfKeys(part.map((row): Key => [row.id, row[column]]));
       await tx.run(
         `update overrides set ${column} = v.column2, removed_revision = null from ${list} as v
          where overrides.account_id = $${values.length + 1} and overrides.id = v.column1`,
@@ -265,18 +265,18 @@ export function holders(
 }
 
 /** Entries whose expiry has passed and whose nodes have not been told. */
-export function toEnd(db: Reader, now: number, most: number): Promise<StoredRow[]> {
+export function toEnd(db: Reader, now: number, maxRows: number): Promise<StoredRow[]> {
   return db.all(
     `${selectStored} where o.expiry <= $1 and o.removed_revision is null order by o.expiry limit $2`,
-    [now, most],
+    [now, maxRows],
   );
 }
 
 /** Ended entries that expired at `until` or before. */
-export function toPurge(db: Reader, until: number, most: number): Promise<StoredRow[]> {
+export function toPurge(db: Reader, until: number, maxRows: number): Promise<StoredRow[]> {
   return db.all(
     `${selectStored} where o.expiry <= $1 and o.removed_revision is not null order by o.expiry limit $2`,
-    [until, most],
+    [until, maxRows],
   );
 }
 

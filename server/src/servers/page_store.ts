@@ -3,7 +3,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedPairs } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { ServerRow } from './store.ts';
 
 /**
@@ -103,7 +103,7 @@ const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '
 export function serverPageSlices(
   db: Reader,
   filter: ServerFilter,
-  page: PageAsked<ServerSort>,
+  page: PageRequest<ServerSort>,
   fresh_after: number,
 ): AsyncGenerator<PageSlice<ServerRow>, void, void> {
   const { search = '', country = '', service = '', port_scheme = '', exits = '' } = filter;
@@ -128,7 +128,7 @@ export function serverPageSlices(
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },
-    asked: isFiltered ? { sql: conditions(more), values } : undefined,
+    filter: isFiltered ? { sql: conditions(more), values } : undefined,
     sort,
   };
   return pageSlices(db, sql, page);

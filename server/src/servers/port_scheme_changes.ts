@@ -50,8 +50,8 @@ export async function changePortScheme(
       field: 'bases',
     });
   }
-  const beside = await store.schemesBeside(tx, before.id);
-  const other = beside.find((row) => sharePorts(toPortScheme(row).bases, bases));
+  const others = await store.otherSchemes(tx, before.id);
+  const other = others.find((row) => sharePorts(toPortScheme(row).bases, bases));
   if (other) {
     throw conflict(
       `they would share ports with the port scheme ${other.name}, which ${other.server} has, too.`,

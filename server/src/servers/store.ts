@@ -148,18 +148,18 @@ export function serversOnScheme(db: Reader, port_scheme_id: number) {
 }
 
 /** The servers that listen on a port scheme: the first of them, by name, and how many there are. */
-export async function firstOnScheme(db: Reader, port_scheme_id: number, most: number) {
+export async function firstOnScheme(db: Reader, port_scheme_id: number, maxNames: number) {
   const rows = await db.all<{ name: string; all_of_them: number }>(
     `select s.name, count(*) over () as all_of_them
      from server_port_schemes p join servers s on s.id = p.server_id
      where p.port_scheme_id = $1 order by s.name limit $2`,
-    [port_scheme_id, most],
+    [port_scheme_id, maxNames],
   );
   return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
 }
 
 /** The other port schemes of the servers that listen on one, each with the first of these servers. */
-export function schemesBeside(db: Reader, port_scheme_id: number) {
+export function otherSchemes(db: Reader, port_scheme_id: number) {
   return db.all<{ id: number; name: string; bases: string; server: string }>(
     `select p.id, p.name, p.bases, min(s.name) as server from server_port_schemes one
        join server_port_schemes other on other.server_id = one.server_id
@@ -224,19 +224,19 @@ export interface PlacedExitIp {
 }
 
 /** Exit IPs with their server's place, in the order of the text of their addresses. */
-export function exitIpsAfter(db: Reader, after: string, most: number): Promise<PlacedExitIp[]> {
+export function exitIpsAfter(db: Reader, after: string, maxRows: number): Promise<PlacedExitIp[]> {
   return db.all(
     `select e.ip, s.name as server, s.city, s.country, s.latitude, s.longitude
      from exit_ips e join servers s on s.id = e.server_id where e.ip > $1 order by e.ip limit $2`,
-    [after, most],
+    [after, maxRows],
   );
 }
 
 /** Exit IPs of a network, with their servers, at most so many. */
-export function findExits(db: Reader, network: Network, most: number) {
+export function findExits(db: Reader, network: Network, maxRows: number) {
   return findWithin<{ ip: string; server: string; port_base: number }>(
     network,
-    most,
+    maxRows,
     (range, behind, slice) =>
       db.all(
         `select e.ip, s.name as server, e.port_base from exit_ips e join servers s on s.id = e.server_id

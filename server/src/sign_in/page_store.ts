@@ -1,7 +1,7 @@
 // The SQL of pages of an account's users, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageAsked, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
@@ -48,7 +48,7 @@ export function userPageSlices(
   account_id: number,
   only_user_id: number,
   { search = '', state, flag }: UserFilter,
-  page: PageAsked<UserSort>,
+  page: PageRequest<UserSort>,
   now: number,
 ): AsyncGenerator<PageSlice<User>, void, void> {
   const [sort, join] = sorts[page.sort];
@@ -66,7 +66,7 @@ export function userPageSlices(
       sql: 'u.account_id = $3 and (cast($4 as bigint) = 0 or u.id = cast($4 as bigint))',
       values: [account_id, only_user_id],
     },
-    asked: isFiltered
+    filter: isFiltered
       ? { sql: conditions.join(' and '), values: [now, containing(search)] }
       : undefined,
     sort,

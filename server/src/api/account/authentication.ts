@@ -57,15 +57,15 @@ export async function authenticate(
     );
   }
   const authorization = spelled(pair);
-  const known = ctx.cache.session(authorization);
-  if (known) {
-    const versions = await ctx.versions.current(known.principal.account_id);
+  const cachedSession = ctx.cache.session(authorization);
+  if (cachedSession) {
+    const versions = await ctx.versions.current(cachedSession.principal.account_id);
     if (
-      versions.epoch === known.versions.epoch &&
-      versions.contract === known.versions.contract &&
-      tokenHolds(known.principal, ctx.clock.now())
+      versions.epoch === cachedSession.versions.epoch &&
+      versions.contract === cachedSession.versions.contract &&
+      tokenHolds(cachedSession.principal, ctx.clock.now())
     ) {
-      return { ...known, versions };
+      return { ...cachedSession, versions };
     }
   }
   const token = pair.user || pair.password;

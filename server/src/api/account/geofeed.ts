@@ -5,10 +5,10 @@ import { etagMatches } from '../../http/conditions.ts';
 import type { AccountContext } from './context.ts';
 
 export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
-  const kept = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
+  const geofeed = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
 
   app.get('/geofeed.csv', async (request, reply) => {
-    const { body, etag } = await kept.current();
+    const { body, etag } = await geofeed.current();
     // The same for everybody, whoever asks: providers come once a day, or through caches.
     reply.header('etag', etag).header('cache-control', 'public, max-age=300').removeHeader('vary');
     if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();

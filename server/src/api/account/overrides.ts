@@ -75,7 +75,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     now: number,
   ): AsyncGenerator<Part, void, void> {
     for await (const { entries, isLast } of slices) {
-      const valid_until = earliest(entries.map((one) => nextChangeAt(one, now)));
+      const valid_until = earliest(entries.map((entry) => nextChangeAt(entry, now)));
       yield { values: entries.map(present), isLast, valid_until };
     }
   }

@@ -14,41 +14,41 @@ export interface RateDecision {
   };
 }
 
-const window_seconds = 60;
-const mostKept = 100_000;
+const windowSeconds = 60;
+const maxKeys = 100_000;
 
 /** Counts requests by API token in fixed windows of a minute; each process counts its own. */
 export class RateLimiter {
   readonly #clock: Clock;
-  readonly #most: number;
+  readonly #maxRequests: number;
   #windowStart = 0;
   #counts = new Map<string, number>();
 
-  constructor(clock: Clock, most_per_minute: number) {
+  constructor(clock: Clock, maxRequests: number) {
     this.#clock = clock;
-    this.#most = most_per_minute;
+    this.#maxRequests = maxRequests;
   }
 
   take({ account_id, token_id }: Principal): RateDecision {
     const now = this.#clock.now();
-    const start = now - (now % window_seconds);
-    if (start !== this.#windowStart || this.#counts.size > mostKept) {
+    const start = now - (now % windowSeconds);
+    if (start !== this.#windowStart || this.#counts.size > maxKeys) {
       this.#windowStart = start;
       this.#counts = new Map();
     }
     const key = `${account_id} ${token_id}`;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    const left = Math.max(0, this.#most - count);
-    const reset_seconds = start + window_seconds - now;
+    const remaining = Math.max(0, this.#maxRequests - count);
+    const resetSeconds = start + windowSeconds - now;
     return {
-      allowed: count <= this.#most,
+      allowed: count <= this.#maxRequests,
       headers: {
-        'ratelimit-policy': `"token";q=${this.#most};w=${window_seconds}`,
-        ratelimit: `"token";r=${left};t=${reset_seconds}`,
-        'ratelimit-limit': String(this.#most),
-        'ratelimit-remaining': String(left),
-        'ratelimit-reset': String(reset_seconds),
+        'ratelimit-policy': `"token";q=${this.#maxRequests};w=${windowSeconds}`,
+        ratelimit: `"token";r=${remaining};t=${resetSeconds}`,
+        'ratelimit-limit': String(this.#maxRequests),
+        'ratelimit-remaining': String(remaining),
+        'ratelimit-reset': String(resetSeconds),
       },
     };
   }

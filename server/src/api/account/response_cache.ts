@@ -214,8 +214,8 @@ export class ResponseCache {
     if (!body || body.length < leastCompressedBytes) return plain;
     const encoding = preferredEncoding(headers);
     if (!encoding) return plain;
-    const known = encoded.get(encoding);
-    if (known) return known;
+    const earlier = encoded.get(encoding);
+    if (earlier) return earlier;
     return compressed(body, encoding, String(principal.account_id)).then((bytes) => {
       if (!bytes) return plain;
       const others = unchanged.headers.slice(2);

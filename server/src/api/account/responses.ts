@@ -67,7 +67,7 @@ export interface Changed {
   value?: unknown;
   headers?: Record<string, string>;
   /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show; undefined: too many wait. */
-  whenApplied?: (wait_seconds: number) => Promise<unknown>;
+  whenApplied?: (waitSeconds: number) => Promise<unknown>;
 }
 
 /** The actor behind an account's request. */
@@ -93,7 +93,7 @@ export async function change(
   reply: FastifyReply,
   action: (tx: Transaction) => Promise<Changed>,
 ): Promise<FastifyReply> {
-  const wait_seconds = preferredWait(request);
+  const waitSeconds = preferredWait(request);
   const claim = idempotencyClaim(request);
   let whenApplied: Changed['whenApplied'];
 
@@ -122,17 +122,17 @@ export async function change(
     ),
   );
 
-  const applied = wait_seconds > 0 ? await whenApplied?.(wait_seconds) : undefined;
+  const applied = waitSeconds > 0 ? await whenApplied?.(waitSeconds) : undefined;
   if (applied !== undefined) {
     outcome.body = JSON.stringify(applied);
     outcome.headers.etag = etagOf(outcome.body);
-    outcome.headers['preference-applied'] = `wait=${wait_seconds}`;
+    outcome.headers['preference-applied'] = `wait=${waitSeconds}`;
   }
   reply.code(outcome.status).headers(outcome.headers);
   return outcome.body ? reply.type(jsonType).send(outcome.body) : reply.send();
 }
 
-const most_wait_seconds = 30;
+const maxWaitSeconds = 30;
 
 /** The seconds of `Prefer: wait=N`, 0 without it, 30 at most. Other preferences are ignored. */
 function preferredWait(request: FastifyRequest): number {
@@ -140,7 +140,7 @@ function preferredWait(request: FastifyRequest): number {
   if (header === undefined) return 0;
   for (const preference of String(header).split(',')) {
     const match = /^\s*wait\s*=\s*"?(\d{1,6})"?\s*$/i.exec(preference);
-    if (match) return Math.min(Number(match[1]), most_wait_seconds);
+    if (match) return Math.min(Number(match[1]), maxWaitSeconds);
   }
   return 0;
 }

@@ -92,15 +92,15 @@ export const ServerPath = Type.Object({
 export type ServerPath = Static<typeof ServerPath>;
 
 function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Detail>): Detail {
-  const asked = words('detail', text) ?? [];
-  const unknown = asked.find((word) => !(allowed as readonly string[]).includes(word));
+  const details = words('detail', text) ?? [];
+  const unknown = details.find((word) => !(allowed as readonly string[]).includes(word));
   if (unknown !== undefined) {
     throw invalidField(
       'detail',
       `${JSON.stringify(unknown)} is not known here; expected ${allowed.join(', ')}.`,
     );
   }
-  const has = (word: keyof Detail) => asked.includes(word);
+  const has = (word: keyof Detail) => details.includes(word);
   return { location: has('location'), usage: has('usage'), geostatus: has('geostatus') };
 }
 
@@ -203,8 +203,8 @@ export function serverRoutes(app: FastifyInstance, ctx: AccountContext): void {
       now,
     );
     return {
-      records: servers.map((one) =>
-        presentContractServer(one, account, detail, variant, stale_seconds, now),
+      records: servers.map((server) =>
+        presentContractServer(server, account, detail, variant, stale_seconds, now),
       ),
       freshness: {
         network: true,

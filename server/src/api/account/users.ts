@@ -25,13 +25,13 @@ export const UserRecord = Named('User', {
   token_version: Integer('Increasing it invalidates all earlier tokens of that user.'),
 });
 
-export const ten_years_seconds = 10 * 365.25 * 86_400;
+export const tenYearsSeconds = 10 * 365.25 * 86_400;
 const NewToken = Named('NewProxyToken', {
   user: Type.Union([Integer('User id.', 1), Type.String({ minLength: 1, maxLength: 255 })], {
     description: 'A user name or user id. The user must have the proxy flag.',
   }),
   expire: Type.Optional(
-    Integer('Token lifetime in seconds; the contract default when omitted.', 1, ten_years_seconds),
+    Integer('Token lifetime in seconds; the contract default when omitted.', 1, tenYearsSeconds),
   ),
 });
 

@@ -1,6 +1,6 @@
 // …/audit: who changed what in an account.
 import { Type } from 'typebox';
-import { AccountAuditQuery, AuditEntry, audit_description, auditPage } from '../operator/audit.ts';
+import { AccountAuditQuery, AuditEntry, auditDescription, auditPage } from '../operator/audit.ts';
 import type { Mount } from './mount.ts';
 
 export function auditRoutes({ ctx, audience, routesOf }: Mount): void {
@@ -8,7 +8,7 @@ export function auditRoutes({ ctx, audience, routesOf }: Mount): void {
   route('GET /audit', {
     may: ['admin'],
     summary: 'The audit log of the account, newest first',
-    description: audit_description,
+    description: auditDescription,
     query: AccountAuditQuery,
     answer: Type.Array(AuditEntry),
     handle: ({ scope: { account_id, account_name }, query }, reply) =>

@@ -38,7 +38,7 @@ import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import { Expiry, Ip, NewEntry, User } from '../account/authlist.ts';
 import { earliest } from '../account/response_cache.ts';
-import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
@@ -115,7 +115,7 @@ export function authlistRoutes(mount: Mount): void {
   const { ctx, audience, listOf, routesOf, write } = mount;
   const route = routesOf('lists');
   const { rules } = audience;
-  const own = ['admin', 'proxy'] as const;
+  const members = ['admin', 'proxy'] as const;
   const admins = ['admin'] as const;
   const find = async (scope: Scope, { id }: IdPath) => {
     const entry = await requireEntry(ctx.db, scope.account_id, idOf(id), ctx.clock.now());
@@ -162,19 +162,19 @@ export function authlistRoutes(mount: Mount): void {
   }
 
   route('GET /authlist', {
-    may: own,
+    may: members,
     summary: 'The entries of the IP authlist that hold',
     description:
       'For a person without the admin flag: those of oneself alone. With a limit: a page of them, sorted and filtered.',
     query: Query,
     answer: Type.Array(Entry),
     handle: async ({ scope: { account_id, only_user }, query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (page) {
-        const asked = { ...filterIn(query), user: query.user, state: query.state };
+        const pageFilter = { ...filterIn(query), user: query.user, state: query.state };
         const of = only_user?.id ?? 0;
         const slices = (db: Reader) =>
-          entryPageSlices(db, account_id, of, asked, page, ctx.clock.now());
+          entryPageSlices(db, account_id, of, pageFilter, page, ctx.clock.now());
         const rows = await readPage(mount, reply, account_id, page, slices);
         return rows.map((entry) => present(entry, entry.last_used_at));
       }
@@ -193,7 +193,7 @@ export function authlistRoutes(mount: Mount): void {
   });
 
   route('POST /authlist', {
-    may: own,
+    may: members,
     record: true,
     id: 'create_authlist_entry',
     summary: 'Add an entry',
@@ -207,10 +207,10 @@ export function authlistRoutes(mount: Mount): void {
     handle: async (request) => {
       const { ip = addressOf(request) } = request.body;
       const body = { ...request.body, ip };
-      const asked_from = knownAddress(request);
+      const callerIp = knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
-        return createEntry(tx, scope.account_id, body, rules, asked_from);
+        return createEntry(tx, scope.account_id, body, rules, callerIp);
       });
       return created(`${request.scope.path}/authlist/${entry.id}`, present(entry, null));
     },
@@ -229,7 +229,7 @@ export function authlistRoutes(mount: Mount): void {
   });
 
   route('POST /authlist/restore', {
-    may: own,
+    may: members,
     record: true,
     id: 'restore_authlist',
     summary: 'Undo a removal of all entries, or of many',
@@ -246,7 +246,7 @@ export function authlistRoutes(mount: Mount): void {
   });
 
   route('GET /authlist/:id', {
-    may: own,
+    may: members,
     id: 'get_authlist_entry',
     summary: 'One entry',
     params: IdPath,
@@ -255,7 +255,7 @@ export function authlistRoutes(mount: Mount): void {
   });
 
   route('PATCH /authlist/:id', {
-    may: own,
+    may: members,
     record: true,
     find,
     id: 'change_authlist_entry',
@@ -271,19 +271,19 @@ export function authlistRoutes(mount: Mount): void {
     handle: async (request) => {
       const { body, params } = request;
       requireChange(body);
-      const asked_from = audience.is_operator ? undefined : knownAddress(request);
+      const callerIp = audience.is_operator ? undefined : knownAddress(request);
       const entry = await write(request, async (tx, scope) => {
         requireSelf(scope, body.user, 'list addresses for');
         const isOwn = (before: AuthlistEntry) => requireOwn(scope, before);
         const id = idOf(params.id);
-        return changeEntry(tx, scope.account_id, id, body, rules, isOwn, asked_from);
+        return changeEntry(tx, scope.account_id, id, body, rules, isOwn, callerIp);
       });
       return alone(entry);
     },
   });
 
   route('DELETE /authlist/:id', {
-    may: own,
+    may: members,
     record: true,
     find,
     id: 'remove_authlist_entry',

@@ -48,7 +48,7 @@ const Contract = Named('ConsoleContract', {
   override_offset: Integer('How far above a port its override port is.'),
 });
 
-const most_earlier_periods = 24;
+const maxEarlierPeriods = 24;
 
 async function contractOf(db: Reader, account_id: number, now: number) {
   const account = await requireAccount(db, account_id);
@@ -67,7 +67,7 @@ async function contractOf(db: Reader, account_id: number, now: number) {
     on_limit: account.on_limit,
     detailed_billing: account.detailed_billing === 1,
     period: { start, end, usage: total, limit: account.limit_bytes },
-    earlier_periods: earlierPeriods(account.start, now, most_earlier_periods),
+    earlier_periods: earlierPeriods(account.start, now, maxEarlierPeriods),
     token_lifetime_seconds: account.token_lifetime_seconds,
     ports: schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [],
     override_offset,

@@ -18,30 +18,30 @@ const EntryQuery = Strict({
   search: Text('A part of an address or hostname; a whole address in any spelling.', 253),
 });
 
-const most_of_list = 10;
+const maxEntries = 10;
 /** Of 500 entries each: in longer lists what is far behind is found on the page of the list alone. */
-const most_slices = 40;
+const maxSlices = 40;
 
 /** The first entries in slices, each of which waits for `turn`. */
 async function firstOf<E>(
   slices: AsyncIterable<{ entries: readonly E[] }>,
   turn: () => Promise<void>,
 ): Promise<E[]> {
-  const found: E[] = [];
-  let left = most_slices;
+  const matches: E[] = [];
+  let slicesLeft = maxSlices;
   for await (const { entries } of slices) {
-    found.push(...entries);
-    if (found.length >= most_of_list || --left === 0) break;
+    matches.push(...entries);
+    if (matches.length >= maxEntries || --slicesLeft === 0) break;
     await turn();
   }
-  return found.slice(0, most_of_list);
+  return matches.slice(0, maxEntries);
 }
 
 export function entryRoutes({ ctx, routesOf }: Mount): void {
   routesOf('lists')('GET /entries', {
     may: ['admin', 'proxy'],
     summary: 'Find entries of the authlist and of custom DNS',
-    description: `Up to ${most_of_list} of each list that begin with the text or hold it, of the first ${most_slices * 500} entries. Without the admin flag: of one’s own authlist entries alone.`,
+    description: `Up to ${maxEntries} of each list that begin with the text or hold it, of the first ${maxSlices * 500} entries. Without the admin flag: of one’s own authlist entries alone.`,
     query: EntryQuery,
     answer: Type.Array(Entry),
     handle: async ({ scope: { account_id, only_user }, query: { search } }) => {

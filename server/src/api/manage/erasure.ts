@@ -30,10 +30,10 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
     statuses: { 409: 'Another user of the account has the pseudonym as name.' },
     handle: async (request) => {
       const user = await write(request, async (tx, scope) => {
-        const found = await userOf(tx, scope, request.params);
-        await disableUser(tx, found, revokeSessions);
-        await forgetSignIn(tx, found);
-        return found;
+        const user = await userOf(tx, scope, request.params);
+        await disableUser(tx, user, revokeSessions);
+        await forgetSignIn(tx, user);
+        return user;
       });
       const { account_id, account_name } = request.scope;
       const pseudonym = pseudonymOf(user);

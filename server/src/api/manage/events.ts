@@ -4,8 +4,8 @@ import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import {
   Events,
-  most_per_account,
-  most_per_owner,
+  maxPerAccount,
+  maxPerOwner,
   sendEvents,
   streamsOf,
 } from '../../http/event_streams.ts';
@@ -36,8 +36,8 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         },
         pause_milliseconds: 100,
         owners: [
-          { name: `user ${account_id} ${user_id}`, most: most_per_owner },
-          { name: `account ${account_id}`, most: most_per_account },
+          { name: `user ${account_id} ${user_id}`, most: maxPerOwner },
+          { name: `account ${account_id}`, most: maxPerAccount },
         ],
         holds: () => sessionStillHolds(ctx.db, { account_id, session_id }, ctx.clock.now()),
       });

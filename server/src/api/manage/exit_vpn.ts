@@ -20,7 +20,7 @@ export const ExitVpn = Type.Array(
 /** Each VPN service of the server, also one of which nothing is known of late. */
 export function presentExitVpn(server: Server, exit_ip: string, health: VpnHealth) {
   if (!isIPv4(exit_ip)) return [];
-  const offered = servicesOf(server).filter((one) => one.startsWith('vpn'));
+  const offered = servicesOf(server).filter((service) => service.startsWith('vpn'));
   return offered.map((service) => {
     const unknown = { status: 'unknown' as HealthStatus, status_time: 0 };
     const { status, status_time } = health.find(exit_ip, service) ?? unknown;

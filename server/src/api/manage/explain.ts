@@ -7,19 +7,25 @@ import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.
 import { claimsOfUser } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
-import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisions.ts';
+import {
+  claimsOf,
+  decisionFields,
+  noNodeAnswers,
+  requestFields,
+  withDefaults,
+} from '../decisions.ts';
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
 const Connection = Named('OwnConnection', {
-  ...asked,
+  ...requestFields,
   from: Type.Optional(
     Text('IP address that the connection comes from; your own when omitted.', 64),
   ),
   user: Type.Optional(Text('User who presents a proxy access token; omitted: known by address.')),
   token: Type.Optional(Text('That token; a valid one of the user when omitted.', 1024)),
 });
-const Decision = Named('ConnectionDecision', decided);
+const Decision = Named('ConnectionDecision', decisionFields);
 type Decision = Static<typeof Decision>;
 
 /** The sentences of nodes for what nobody has: the same ones, whichever node answers. */
@@ -81,12 +87,12 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
           : claimsOf(ctx.secrets, token);
       });
       const { server } = request.params;
-      const found = await answerOfNodes(ctx, (action) => write(request, action), server, {
+      const decision = await answerOfNodes(ctx, (action) => write(request, action), server, {
         ...connection,
         ...(user === undefined ? {} : { user, claims: claims ?? null }),
         ...(check_exit && (audience.is_operator ? { check_exit } : ofOwn(request.scope))),
       });
-      const { revision: _, node: __, ...answer } = found;
+      const { revision: _, node: __, ...answer } = decision;
       if (audience.is_operator) return answer;
       return shownTo(request.scope, answer, user === undefined ? 'unknown_address' : 'bad_token');
     },

@@ -19,22 +19,22 @@ import type { Mount } from './mount.ts';
 import { Note } from './notes.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
-export const mostAtOnce = 1000;
+export const maxAtOnce = 1000;
 const Id = Integer('Id of an entry.', 1);
 
 export const Ids = Named('ChosenEntries', {
   ids: Type.Array(Id, {
-    description: `Which entries, each once: at most ${mostAtOnce}.`,
+    description: `Which entries, each once: at most ${maxAtOnce}.`,
     minItems: 1,
-    maxItems: mostAtOnce,
+    maxItems: maxAtOnce,
     uniqueItems: true,
   }),
 });
 const Expiries = Named('EntryExpiries', {
   entries: Type.Array(Named('EntryExpiry', { id: Id, expiry: Expiry }), {
-    description: `Which entries, each once, and when each is to expire: at most ${mostAtOnce}.`,
+    description: `Which entries, each once, and when each is to expire: at most ${maxAtOnce}.`,
     minItems: 1,
-    maxItems: mostAtOnce,
+    maxItems: maxAtOnce,
   }),
 });
 /** The 404 of a request that names many records. */
@@ -46,7 +46,7 @@ export const Revoked = Named('RevokedTokens', { revoked: Integer('How many token
 
 const Pasted = Named('PastedAddresses', {
   addresses: Type.String({
-    description: `One address on each line, at most ${mostAtOnce}. Blank lines do not count; what stands behind # is the note of the entry.`,
+    description: `One address on each line, at most ${maxAtOnce}. Blank lines do not count; what stands behind # is the note of the entry.`,
     maxLength: 60_000,
   }),
   user: User,

@@ -6,17 +6,17 @@ import { invalidField } from '../../errors.ts';
 import { Integer, Named, Strict } from '../../http/fields.ts';
 import { endSessionsOf } from '../../sign_in/sign_in.ts';
 import { requireUsers, type User } from '../../users/users.ts';
-import { Changed, Ids, mostAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
+import { Changed, Ids, maxAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { GivenPassword, passwordAsked } from './sign_in_fields.ts';
+import { GivenPassword, passwordStatuses } from './sign_in_fields.ts';
 import { changeAs, noAdminLeft, UserRights } from './users.ts';
 
 const Id = Integer('Id of a user.', 1);
-const many = { minItems: 1, maxItems: mostAtOnce };
+const many = { minItems: 1, maxItems: maxAtOnce };
 const Changes = Named('AccountUsersChanges', {
   users: Type.Array(Strict({ id: Id, ...UserRights }), {
-    description: `Which users, each once, and what changes of each: at most ${mostAtOnce}.`,
+    description: `Which users, each once, and what changes of each: at most ${maxAtOnce}.`,
     ...many,
   }),
 });
@@ -49,7 +49,7 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
     answer: Changed,
     statuses: {
       404: oneIsMissing('users'),
-      ...(confirmPassword && passwordAsked(`${noAdminLeft} Nothing was done.`)),
+      ...(confirmPassword && passwordStatuses(`${noAdminLeft} Nothing was done.`)),
     },
     handle: async (request) => {
       const { users: changes, password } = request.body as Static<typeof ConfirmedChanges>;

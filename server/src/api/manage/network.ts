@@ -13,13 +13,13 @@ import {
 } from '../../contract_servers/contract_servers.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Location, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
-import type { PageAsked } from '../../lists/list_pages.ts';
+import type { PageRequest } from '../../lists/list_pages.ts';
 import { listServers, serversOnScheme, services } from '../../servers/servers.ts';
 import { firstHour } from '../../usage/usage.ts';
 import { countriesNamed } from '../../values/countries.ts';
 import { periodAt } from '../../values/periods.ts';
 import { NetworkServer, presentNetworkServer } from '../account/servers.ts';
-import { listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { listQuery, pageIn, readPage } from '../list_pages.ts';
 import type { Mount } from './mount.ts';
 
 const query = listQuery(serverSorts, {
@@ -114,12 +114,12 @@ const Place = Named('AccountServerPlace', {
 const location = { location: true, usage: true, geostatus: true };
 
 /** The servers that a page is made of. Errors: 404 for an account that is gone. */
-export async function serversAsked(
+export async function networkSlices(
   { ctx, audience }: Mount,
   account_id: number,
   view: (typeof serverViews)[number],
   { search: text, places, ...filter }: Static<typeof ServersQuery>,
-  page: PageAsked<(typeof serverSorts)[number]>,
+  page: PageRequest<(typeof serverSorts)[number]>,
 ) {
   const now = ctx.clock.now();
   const account = await requireAccount(ctx.db, account_id);
@@ -131,25 +131,25 @@ export async function serversAsked(
     period_start: periodAt(account.start, now).start,
     first_hour: firstHour(now),
   };
-  const asked = {
+  const pageFilter = {
     ...filter,
     search,
     searchedCountries: search ? countriesNamed(search) : [],
     places: places?.split('|'),
   };
-  return (db: Reader) => serverPageSlices(db, of, view, asked, page);
+  return (db: Reader) => serverPageSlices(db, of, view, pageFilter, page);
 }
 
 async function allServers(db: Reader, account_id: number, chooses_servers: boolean) {
   const { port_scheme_id } = await requireAccount(db, account_id);
-  const [servers, own, onScheme, kept] = await Promise.all([
+  const [servers, contractServers, onScheme, limits] = await Promise.all([
     listServers(db),
     serversOfContract(db, account_id),
     serversOnScheme(db, port_scheme_id),
     keptLimits(db, account_id),
   ]);
-  const limitOf = new Map(kept.map(({ server_id, limit_bytes }) => [server_id, limit_bytes]));
-  const ownIds = new Set(own.map(({ id }) => id));
+  const limitOf = new Map(limits.map(({ server_id, limit_bytes }) => [server_id, limit_bytes]));
+  const ownIds = new Set(contractServers.map(({ id }) => id));
   const listening = new Set(onScheme.map(({ server_id }) => server_id));
   return servers.map((server) => ({
     server: server.name,
@@ -196,10 +196,10 @@ export function networkRoutes(mount: Mount): void {
     query: NetworkQuery,
     answer: Type.Array(AnyServer),
     handle: async ({ scope: { account_id }, query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (!page) return allServers(ctx.db, account_id, audience.chooses_servers);
-      const { view = 'all', ...asked } = query;
-      const slices = await serversAsked(mount, account_id, view, asked, page);
+      const { view = 'all', ...filter } = query;
+      const slices = await networkSlices(mount, account_id, view, filter, page);
       return (await readPage(mount, reply, account_id, page, slices)).map(presentRow);
     },
   });

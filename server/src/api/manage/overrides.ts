@@ -38,7 +38,7 @@ import {
 } from '../../overrides/overrides.ts';
 import { NewOverride } from '../account/overrides.ts';
 import { earliest } from '../account/response_cache.ts';
-import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
@@ -153,7 +153,7 @@ export function overrideRoutes(mount: Mount): void {
     query: Query,
     answer: Type.Array(Entry),
     handle: async ({ scope: { account_id }, query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       await turnOf(account_id);
       const now = ctx.clock.now();
       // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
@@ -161,8 +161,8 @@ export function overrideRoutes(mount: Mount): void {
       const present = (entry: Override) =>
         presentListed(entry, nodes.get(entry.server_id) ?? [], now);
       if (page) {
-        const asked = { ...filterIn(query), server: query.server, state: query.state };
-        const slices = (db: Reader) => overridePageSlices(db, account_id, asked, page, now);
+        const pageFilter = { ...filterIn(query), server: query.server, state: query.state };
+        const slices = (db: Reader) => overridePageSlices(db, account_id, pageFilter, page, now);
         return (await readPage(mount, reply, account_id, page, slices)).map(present);
       }
       async function* read(db: Reader): AsyncGenerator<Part, void, void> {

@@ -4,14 +4,14 @@ import { requireWritable } from '../../accounts/accounts.ts';
 import { Integer, Named, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { createProxyToken } from '../../users/users.ts';
-import { ten_years_seconds } from '../account/users.ts';
+import { tenYearsSeconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf } from './scope.ts';
 
 const NewProxyToken = Named('NewConsoleProxyToken', {
   user: Text('User name. The user must have the proxy flag.'),
   lifetime_seconds: Type.Optional(
-    Integer('Token lifetime; the contract default when omitted.', 1, ten_years_seconds),
+    Integer('Token lifetime; the contract default when omitted.', 1, tenYearsSeconds),
   ),
 });
 const ProxyToken = Named('CreatedProxyToken', {

@@ -25,10 +25,10 @@ import {
   ServerPath,
   Usage,
 } from '../account/servers.ts';
-import { pageAsked, readPage } from '../list_pages.ts';
+import { pageIn, readPage } from '../list_pages.ts';
 import { ExitVpn, presentExitVpn } from './exit_vpn.ts';
 import type { Mount } from './mount.ts';
-import { ServersQuery, serversAsked } from './network.ts';
+import { networkSlices, ServersQuery } from './network.ts';
 import type { Scope } from './scope.ts';
 
 const Ports = Type.Array(
@@ -70,12 +70,12 @@ const OwnServer = Named('OwnServer', {
   ),
 });
 const Settings = Named('AccountServerSettings', { limit_bytes: Type.Optional(Limit) });
-const mostAtOnce = 1000;
+const maxAtOnce = 1000;
 const Servers = Named('ChosenServers', {
   servers: Type.Array(Server, {
-    description: `Short names of the servers, each once: at most ${mostAtOnce}.`,
+    description: `Short names of the servers, each once: at most ${maxAtOnce}.`,
     minItems: 1,
-    maxItems: mostAtOnce,
+    maxItems: maxAtOnce,
     uniqueItems: true,
   }),
 });
@@ -104,10 +104,10 @@ async function ownServers(
       return { port, override_port: port + override_offset, service };
     });
   const nodesOf = new Map(counts.map((row) => [row.server_id, row]));
-  return servers.map((one) => {
-    const { server } = one;
+  return servers.map((contractServer) => {
+    const { server } = contractServer;
     const shown = presentContractServer(
-      one,
+      contractServer,
       account,
       everything,
       'current',
@@ -165,13 +165,13 @@ export function contractServerRoutes(mount: Mount): void {
     answer: Type.Array(OwnServer),
     handle: async ({ scope: { account_id }, query }, reply) => {
       const now = ctx.clock.now();
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (!page) return ownServers(ctx.db, account_id, health_stale_seconds, now);
-      const slices = await serversAsked(mount, account_id, 'contract', query, page);
+      const slices = await networkSlices(mount, account_id, 'contract', query, page);
       const rows = await readPage(mount, reply, account_id, page, slices);
       const names = rows.map(({ name }) => name);
       const servers = await ownServers(ctx.db, account_id, health_stale_seconds, now, names);
-      const byName = new Map(servers.map((one) => [one.server, one]));
+      const byName = new Map(servers.map((record) => [record.server, record]));
       return names.flatMap((name) => byName.get(name) ?? []);
     },
   });
@@ -184,8 +184,8 @@ export function contractServerRoutes(mount: Mount): void {
     answer: OwnServer,
     handle: async ({ scope: { account_id, account_name }, params: { server } }) => {
       const now = ctx.clock.now();
-      const [one] = await ownServers(ctx.db, account_id, health_stale_seconds, now, [server]);
-      if (one) return one;
+      const [record] = await ownServers(ctx.db, account_id, health_stale_seconds, now, [server]);
+      if (record) return record;
       throw notFound(`${server} is not on the contract of ${account_name}.`);
     },
   });

@@ -10,7 +10,12 @@ import {
 } from '../../sign_in/sign_in.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { Confirmation, OneTimeCodeRecord, passwordAsked, presentCode } from './sign_in_fields.ts';
+import {
+  Confirmation,
+  OneTimeCodeRecord,
+  passwordStatuses,
+  presentCode,
+} from './sign_in_fields.ts';
 import { UserPath, userOf } from './users.ts';
 
 const NewLink = Named('NewSignInLink', {
@@ -39,7 +44,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
     errors: [409],
     statuses:
       confirmPassword &&
-      passwordAsked('The user is not active; or the person has no password yet.'),
+      passwordStatuses('The user is not active; or the person has no password yet.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const invite = await write(request, async (tx, scope) =>

@@ -21,7 +21,7 @@ export const Confirmation = Named('PasswordAnew', {
 export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';
 
 /** The errors of a route that asks a person for the password anew. */
-export const passwordAsked = (conflict: string) => ({
+export const passwordStatuses = (conflict: string) => ({
   403: 'The password is wrong; or the person does not have the admin flag.',
   409: conflict,
   429: tooManyAttempts,

@@ -17,11 +17,11 @@ import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, idOf, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
-import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { Ids, oneIsMissing, Revoked } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { Confirmation, GivenPassword, passwordAsked } from './sign_in_fields.ts';
+import { Confirmation, GivenPassword, passwordStatuses } from './sign_in_fields.ts';
 
 const tokenFields = {
   id: Integer('Names it in paths.', 1),
@@ -87,10 +87,10 @@ export function tokenRoutes(mount: Mount): void {
     query: Query,
     answer: Type.Array(Token),
     handle: async ({ scope: { account_id }, query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (!page) return (await listApiTokens(ctx.db, account_id)).map(presentToken);
-      const asked = { ...filterIn(query), state: query.state };
-      const slices = (db: Reader) => tokenPageSlices(db, account_id, asked, page, ctx.clock.now());
+      const filter = { ...filterIn(query), state: query.state };
+      const slices = (db: Reader) => tokenPageSlices(db, account_id, filter, page, ctx.clock.now());
       return (await readPage(mount, reply, account_id, page, slices)).map(presentToken);
     },
   });
@@ -105,7 +105,7 @@ export function tokenRoutes(mount: Mount): void {
     created: CreatedToken,
     errors: [409],
     statuses:
-      confirmPassword && passwordAsked('The name is taken; or the person has no password yet.'),
+      confirmPassword && passwordStatuses('The name is taken; or the person has no password yet.'),
     handle: async (request) => {
       const { password, ...given } = request.body as Static<typeof ConfirmedToken>;
       if (confirmPassword && given.read_only !== true) {
@@ -170,7 +170,7 @@ export function tokenRoutes(mount: Mount): void {
     errors: [409],
     statuses:
       confirmPassword &&
-      passwordAsked('The person has no password yet; or the token was shown only once.'),
+      passwordStatuses('The person has no password yet; or the token was shown only once.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const api_token = await write(request, async (tx, { account_id }) =>

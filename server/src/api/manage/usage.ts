@@ -67,15 +67,15 @@ export function usageRoutes({ ctx, routesOf }: Mount): void {
 
 /** The report of an account's usage, as it was asked for. Errors: 400 for a span that holds no time. */
 async function usageReport(reads: LongReads, account: Account, query: ReportQuery, now: number) {
-  const asked = wholeIn('from', query.from, null);
+  const requestedFrom = wholeIn('from', query.from, null);
   const to = wholeIn('to', query.to, nextHour(now));
-  const from = asked === null ? periodStart(account, now) : hourOf(asked);
-  if ((asked ?? from) >= to)
-    throw invalidField('from', `${asked ?? from} is not before to, ${to}.`);
+  const from = requestedFrom === null ? periodStart(account, now) : hourOf(requestedFrom);
+  if ((requestedFrom ?? from) >= to)
+    throw invalidField('from', `${requestedFrom ?? from} is not before to, ${to}.`);
   const { by = 'day', server, user } = query;
   const read = (db: Reader) => sumSlices(db, account.id, from, to, by, { server, user });
-  const found = await reads.collect(account.id, read, addUp);
-  const rows = found.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
+  const sums = await reads.collect(account.id, read, addUp);
+  const rows = sums.map(({ key, up, down }) => ({ [by]: key, ...inAll([{ up, down }]) }));
   return { from, to, by, rows, ...inAll(rows) };
 }
 

@@ -27,11 +27,11 @@ import {
 } from '../../users/users.ts';
 import { never } from '../account/response_cache.ts';
 import { flagFields, presentUser, UserRecord } from '../account/users.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
-import { GivenPassword, passwordAsked } from './sign_in_fields.ts';
+import { GivenPassword, passwordStatuses } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
@@ -136,12 +136,12 @@ export function userRoutes(mount: Mount): void {
     query: Query,
     answer: Type.Array(UserSigningIn),
     handle: async ({ scope: { account_id, only_user }, query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (page) {
-        const asked = { ...filterIn(query), state: query.state, flag: query.flag };
+        const pageFilter = { ...filterIn(query), state: query.state, flag: query.flag };
         const of = only_user?.id ?? 0;
         const slices = (db: Reader) =>
-          userPageSlices(db, account_id, of, asked, page, ctx.clock.now());
+          userPageSlices(db, account_id, of, pageFilter, page, ctx.clock.now());
         return present(ctx.db, await readPage(mount, reply, account_id, page, slices));
       }
       if (only_user) {
@@ -190,7 +190,7 @@ export function userRoutes(mount: Mount): void {
     params: UserPath,
     body: confirmPassword ? ConfirmedChanges : Changes,
     answer: UserSigningIn,
-    statuses: confirmPassword && passwordAsked(noAdminLeft),
+    statuses: confirmPassword && passwordStatuses(noAdminLeft),
     handle: async (request) => {
       const { password, ...changes } = request.body as Static<typeof ConfirmedChanges>;
       requireChange(changes);

@@ -5,7 +5,7 @@ import { invalidField } from '../../errors.ts';
 import { Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { createVpnProfile, filesOf } from '../../vpn_profiles/vpn_profiles.ts';
-import { ten_years_seconds } from '../account/users.ts';
+import { tenYearsSeconds } from '../account/users.ts';
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf } from './scope.ts';
 import { UserPath, userOf } from './users.ts';
@@ -24,7 +24,7 @@ const NewVpnProfile = Named('NewVpnProfile', {
     Integer(
       'After that the passwords end; without it, only with the token version.',
       60,
-      ten_years_seconds,
+      tenYearsSeconds,
     ),
   ),
 });

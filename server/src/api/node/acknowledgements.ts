@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { Integer, Named, Text } from '../../http/fields.ts';
 import { acknowledge } from '../../nodes/nodes.ts';
-import { actorOf, toldByAgent } from './checks.ts';
+import { actorOf, agentHeaders } from './checks.ts';
 import type { Pace } from './pace.ts';
 import { nodeRoute, tooOften } from './route.ts';
 
@@ -25,7 +25,7 @@ export function acknowledgementRoutes(app: FastifyInstance, ctx: Context, pace: 
       const { epoch, revision } = request.body;
       if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');
       await ctx.db.write(actorOf(request), (tx) =>
-        acknowledge(tx, request.node.id, epoch, revision, toldByAgent(request)),
+        acknowledge(tx, request.node.id, epoch, revision, agentHeaders(request)),
       );
     },
   });

@@ -36,7 +36,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
  * Its version, and its open requests and tunnels of clients, as an agent says in headers: other programs leave them out,
  * and a server of before does not mind them.
  */
-export function toldByAgent({ headers }: FastifyRequest) {
+export function agentHeaders({ headers }: FastifyRequest) {
   const connections = /^\d{1,9}$/.exec(String(headers['exitward-connections']))?.[0];
   return {
     version: /^exitward-agent\/([\w.+-]{1,64})$/.exec(headers['user-agent'] ?? '')?.[1],

@@ -14,11 +14,11 @@ export function installRoutes(app: FastifyInstance, { install }: Context): void 
   app.get<{ Params: { file: string } }>('/node/packages/:file', async (request, reply) => {
     // Only names of the list lead to a file, so none leads out of the folder.
     const { file } = request.params;
-    const found = (await install.packages()).find((one) => one.file === file);
-    if (!found) throw notFound(`There is no package ${JSON.stringify(file)}.`);
+    const match = (await install.packages()).find((entry) => entry.file === file);
+    if (!match) throw notFound(`There is no package ${JSON.stringify(file)}.`);
     return reply
       .type('application/vnd.debian.binary-package')
-      .header('content-length', found.bytes)
+      .header('content-length', match.bytes)
       .send(createReadStream(join(install.folder, file)));
   });
 }

@@ -16,11 +16,11 @@ const rates: Readonly<Record<string, number>> = {
   /** Acknowledgements of less than before: each looks up whose entries are pending again. */
   back: 0.5,
 };
-const saved_seconds = 60;
+const savedSeconds = 60;
 /** So many bytes more are one report more. */
-const bytes_of_report = 64 * 1024;
+const bytesOfReport = 64 * 1024;
 /** Of those that are longer, being read or worked on. An agent sends one after another, and may have given one up. */
-const most_long = 2;
+const maxLong = 2;
 
 export class Pace {
   readonly #clock: Clock;
@@ -36,12 +36,12 @@ export class Pace {
   /** Takes the report of a node that is about to be read into account. Errors: 429. */
   admit({ node, method, headers, routeOptions }: FastifyRequest, { raw }: FastifyReply): void {
     const { url = '', bodyLimit } = routeOptions;
-    const told = method === 'POST' ? Number(headers['content-length'] ?? bodyLimit) : 0;
-    const length = Math.min(told, bodyLimit);
+    const declaredBytes = method === 'POST' ? Number(headers['content-length'] ?? bodyLimit) : 0;
+    const length = Math.min(declaredBytes, bodyLimit);
     const long = this.#long.get(node.id) ?? 0;
-    const isLong = length > bytes_of_report;
-    if (isLong && long >= most_long) throw tooMany('This node sends too much at once.', 1);
-    this.take(node.id, url, 1 + Math.floor(length / bytes_of_report));
+    const isLong = length > bytesOfReport;
+    if (isLong && long >= maxLong) throw tooMany('This node sends too much at once.', 1);
+    this.take(node.id, url, 1 + Math.floor(length / bytesOfReport));
     if (!isLong) return;
     this.#long.set(node.id, long + 1);
     const settle = () => this.#long.set(node.id, (this.#long.get(node.id) ?? 1) - 1);
@@ -55,7 +55,7 @@ export class Pace {
     const now = this.#clock.steady();
     const key = `${node_id} ${what}`;
     const next =
-      Math.max(this.#until.get(key) ?? Number.NEGATIVE_INFINITY, now - saved_seconds) +
+      Math.max(this.#until.get(key) ?? Number.NEGATIVE_INFINITY, now - savedSeconds) +
       reports / rate;
     if (next > now) {
       const retry_seconds = Math.ceil(next - now);

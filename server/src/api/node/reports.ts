@@ -121,7 +121,7 @@ const Faults = Named('FaultReport', {
   ),
 });
 /** Of each report: as many as agents of several versions could know. */
-const most_reasons = 64;
+const maxReasons = 64;
 const Rejections = Named('NewRejection', {
   boot: Text('One run of the agent.', 64),
   reasons: Type.Record(
@@ -129,7 +129,7 @@ const Rejections = Named('NewRejection', {
     Integer('Connections since that run began.', 0),
     {
       additionalProperties: false,
-      maxProperties: most_reasons,
+      maxProperties: maxReasons,
       description: 'How many connections were rejected, by the word of `exitward-agent explain`.',
     },
   ),
@@ -186,7 +186,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
       const now = ctx.clock.now();
       const named = uses.map(({ account }) => account);
       const served = await servedAccounts(ctx.db, request.node, named);
-      const told = uses
+      const servedUses = uses
         .filter(({ account }) => served.has(account))
         .map(({ account, entry, at }) => ({
           account_id: account,
@@ -194,7 +194,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
           at: Math.min(at, now),
         }));
       // Before they are kept: as long as nothing can be written, they would pile up.
-      for (const { account_id, id, at } of await usesOfEntries(ctx.db, told)) {
+      for (const { account_id, id, at } of await usesOfEntries(ctx.db, servedUses)) {
         ctx.lastUsed.authlist_entries.note(account_id, id, at);
       }
     },
@@ -208,7 +208,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
     answer: HealthOutcome,
     statuses: { 429: tooOften },
     handle: async (request) => {
-      const known = await ctx.db.write(actorOf(request), async (tx) => {
+      const knownCount = await ctx.db.write(actorOf(request), async (tx) => {
         const toReport = ({ ip, status, checked_at }: Static<typeof CheckedExit>) => ({
           ip: canonicalAddress(ip) ?? ip,
           status: status as HealthStatus,
@@ -216,12 +216,12 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
         });
         const { exit_ips, vpn } = request.body;
         const { services, certificate_expiry } = vpn ?? { services: [], certificate_expiry: null };
-        const ofVpn = services.map((one) => ({ ...toReport(one), service: one.service }));
+        const ofVpn = services.map((entry) => ({ ...toReport(entry), service: entry.service }));
         await reportVpnHealth(tx, request.node, ofVpn, certificate_expiry);
         const { health_stale_seconds } = ctx.config;
         return reportHealth(tx, request.node, exit_ips.map(toReport), health_stale_seconds);
       });
-      return { known };
+      return { known: knownCount };
     },
   });
 

@@ -6,7 +6,7 @@ import { badRequest, conflict } from '../../errors.ts';
 import { Strict, Text } from '../../http/fields.ts';
 import { Feed } from '../../nodes/feed.ts';
 import { acknowledge, requireHistory } from '../../nodes/nodes.ts';
-import { actorOf, toldByAgent } from './checks.ts';
+import { actorOf, agentHeaders } from './checks.ts';
 import type { Pace } from './pace.ts';
 import { nodeRoute, tooOften } from './route.ts';
 
@@ -49,7 +49,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
       } else {
         if (revision < request.node.applied_revision) pace.take(request.node.id, 'back');
         await ctx.db.write(actorOf(request), (tx) =>
-          acknowledge(tx, request.node.id, epoch, revision, toldByAgent(request)),
+          acknowledge(tx, request.node.id, epoch, revision, agentHeaders(request)),
         );
       }
       reply.raw.setTimeout(0);

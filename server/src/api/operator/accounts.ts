@@ -25,13 +25,13 @@ import { created } from '../../http/route.ts';
 import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodTotals } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
-import { EndsBefore, filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { Changed, oneIsMissing, rejectRepeated } from '../manage/many.ts';
 import { AccountPath, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
-const ten_years_seconds = 10 * 365.25 * 86_400;
+const tenYearsSeconds = 10 * 365.25 * 86_400;
 
 const Plan = Text('Plan name.', 64);
 const Start = Integer('Contract start, epoch seconds; billing periods are counted from it.');
@@ -48,7 +48,7 @@ const Scheme = Name('Port scheme, by name.');
 const Lifetime = Integer(
   'Lifetime of proxy access tokens when none is asked for.',
   1,
-  ten_years_seconds,
+  tenYearsSeconds,
 );
 
 const AccountRecord = Named('Account', {
@@ -112,7 +112,7 @@ const AccountChanges = Named('AccountChanges', {
   token_lifetime_seconds: Type.Optional(Lifetime),
 });
 
-const mostAtOnce = 500;
+const maxAtOnce = 500;
 const ManyChanges = Named('AccountsChanges', {
   accounts: Type.Array(
     Strict({
@@ -121,9 +121,9 @@ const ManyChanges = Named('AccountsChanges', {
       suspended: AccountChanges.properties.suspended,
     }),
     {
-      description: `Which accounts, each once, and what changes of each: at most ${mostAtOnce}.`,
+      description: `Which accounts, each once, and what changes of each: at most ${maxAtOnce}.`,
       minItems: 1,
-      maxItems: mostAtOnce,
+      maxItems: maxAtOnce,
     },
   ),
 });
@@ -170,14 +170,14 @@ export function accountRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Type.Array(AccountRecord),
     handle: async ({ query }, reply) => {
       const now = ctx.clock.now();
-      const { limit, after = '', ...asked } = query;
-      if (Object.keys(asked).length === 0) {
-        const most = limitIn(limit);
-        const found = await pageOfAccounts(ctx.db, after, most + 1);
-        const rows = pageOf(reply, found, most, (last) => ({ after: last.name }));
+      const { limit, after = '', ...rest } = query;
+      if (Object.keys(rest).length === 0) {
+        const maxRows = limitIn(limit);
+        const accounts = await pageOfAccounts(ctx.db, after, maxRows + 1);
+        const rows = pageOf(reply, accounts, maxRows, (last) => ({ after: last.name }));
         return presentAccounts(ctx.db, rows, now);
       }
-      const page = pageAsked({ sort: 'name', limit: '100', ...query });
+      const page = pageIn({ sort: 'name', limit: '100', ...query });
       const filter = { ...filterIn(query), state: query.state };
       const slices = (db: Reader) => accountPageSlices(db, filter, page, now);
       const rows = await readPage({ longReads }, reply, networkVersion, page, slices);

@@ -55,8 +55,8 @@ const Query = Strict({
   limit: PageQuery.limit,
 });
 
-const order = (one: { ip: string }, other: { ip: string }) => {
-  const [a, b] = [ipOrder(one.ip), ipOrder(other.ip)];
+const order = (first: { ip: string }, second: { ip: string }) => {
+  const [a, b] = [ipOrder(first.ip), ipOrder(second.ip)];
   if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
   return a < b ? -1 : a > b ? 1 : 0;
 };
@@ -81,7 +81,7 @@ export function addressRoutes(app: FastifyInstance, ctx: Context): void {
         ...claim,
         proof: proofState({ proven_at, waits }, ctx.config.authlist_proof),
       }));
-      const found = { authlist, overrides, exits };
+      const matches = { authlist, overrides, exits };
       const [base, bits] = network;
       const isOne = bits === 8 * base.toByteArray().length;
       return {
@@ -92,7 +92,7 @@ export function addressRoutes(app: FastifyInstance, ctx: Context): void {
           .sort(order)
           .map(({ account_id: _, ...entry }) => entry),
         exits: exits.slice(0, limit).sort(order),
-        more: parts.filter((part) => found[part].length > limit),
+        more: parts.filter((part) => matches[part].length > limit),
       };
     },
   });

@@ -54,7 +54,7 @@ const AuditQuery = Strict({
   ...AccountAuditQuery.properties,
 });
 /** Told of both routes. */
-export const audit_description =
+export const auditDescription =
   'One request looks at a part of the log only: while it searches, a page may have fewer entries than asked for, or none, and a Link to the next all the same. The end of the log is where there is no Link.';
 
 function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord) {
@@ -62,8 +62,8 @@ function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditReco
   return { ...entry, before: read(before), after: read(after) };
 }
 
-const most_words = 10;
-const most_actions = 50;
+const maxWords = 10;
+const maxActions = 50;
 
 /** The filter that a query asks for. Errors: 400. */
 function filterIn(
@@ -71,17 +71,17 @@ function filterIn(
   sees_all_addresses: boolean,
 ): AuditFilter {
   const searched = query.search === undefined ? undefined : wordsOf(query.search);
-  if (searched && searched.length > most_words) {
-    throw invalidField('search', `expected ${most_words} words at most.`);
+  if (searched && searched.length > maxWords) {
+    throw invalidField('search', `expected ${maxWords} words at most.`);
   }
   const actions = words('action', query.action);
   if (
-    actions?.some((one) => !/^[a-z_]+(\.[a-z_]+)?$/.test(one)) ||
-    (actions?.length ?? 0) > most_actions
+    actions?.some((action) => !/^[a-z_]+(\.[a-z_]+)?$/.test(action)) ||
+    (actions?.length ?? 0) > maxActions
   ) {
     throw invalidField(
       'action',
-      `expected up to ${most_actions} names such as authlist or authlist.create.`,
+      `expected up to ${maxActions} names such as authlist or authlist.create.`,
     );
   }
   const [since, until] = (['since', 'until'] as const).map((field) =>
@@ -127,7 +127,7 @@ function withoutAddress(record: NamedAuditRecord): NamedAuditRecord {
 export function auditLogRoutes(app: FastifyInstance, ctx: Context): void {
   operatorRoute(app, 'Operator: network')('GET /admin/audit', {
     summary: 'The audit log, newest first',
-    description: audit_description,
+    description: auditDescription,
     query: AuditQuery,
     answer: Type.Array(AuditEntry),
     handle: ({ query }, reply) => auditPage(ctx, reply, query, 0, true),

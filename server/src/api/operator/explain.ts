@@ -13,12 +13,18 @@ import {
 } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
-import { asked, claimsOf, decided, noNodeAnswers, withDefaults } from '../decisions.ts';
+import {
+  claimsOf,
+  decisionFields,
+  noNodeAnswers,
+  requestFields,
+  withDefaults,
+} from '../decisions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
 const Connection = Named('Connection', {
-  ...asked,
+  ...requestFields,
   from: Text('IP address that the connection comes from.', 64),
   user: Type.Optional(Text('Username that the client presents, together with a token.')),
   token: Type.Optional(Text('Proxy access token that it presents as password.', 1024)),
@@ -31,7 +37,7 @@ const Login = Named('VpnLogin', {
 });
 
 const Verdict = Named('Verdict', {
-  ...decided,
+  ...decisionFields,
   node: Type.String({ description: 'The node that answered.' }),
   revision: Integer('What the node had applied when it answered.'),
 });

@@ -66,8 +66,8 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
       const limit = limitIn(query.limit);
       if (server !== undefined) await requireServer(ctx.db, server);
       const [ip = '', provider = ''] = after.split(' ');
-      const found = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
-      return pageOf(reply, found, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
+      const rows = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
+      return pageOf(reply, rows, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
     },
   });
 

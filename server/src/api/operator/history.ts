@@ -9,7 +9,7 @@ import { history, longest_history_seconds, requireAnyNode, type Whose } from '..
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';
 
-const day_seconds = 86_400;
+const daySeconds = 86_400;
 
 const HistoryQuery = Strict({
   from: Type.Optional(Digits('Epoch seconds; a day before `to` when omitted.')),
@@ -50,10 +50,10 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
     handle: async ({ query }) => {
       const now = ctx.clock.now();
       const to = wholeIn('to', query.to, now);
-      const from = wholeIn('from', query.from, Math.max(0, to - day_seconds));
+      const from = wholeIn('from', query.from, Math.max(0, to - daySeconds));
       if (from >= to) throw invalidField('from', `${from} is not before to, ${to}.`);
       if (to - from > longest_history_seconds) {
-        const days = longest_history_seconds / day_seconds;
+        const days = longest_history_seconds / daySeconds;
         throw invalidField('from', `is more than ${days} days before to.`);
       }
       const whose = await whoseOf(ctx, query);

@@ -104,9 +104,9 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
     }
     const texts = Object.fromEntries(header.cells.map((column, at) => [column, cells[at] ?? '']));
     const { ip, port_base, ...fields } = csvFields(texts);
-    const known = servers.get(texts.name ?? '');
-    const server = known ?? { where, fields, exits: [] };
-    if (!known) servers.set(texts.name ?? '', server);
+    const existing = servers.get(texts.name ?? '');
+    const server = existing ?? { where, fields, exits: [] };
+    if (!existing) servers.set(texts.name ?? '', server);
     for (const [field, value] of Object.entries(fields)) {
       if (JSON.stringify(value) !== JSON.stringify(server.fields[field])) {
         faults.push(`${where}, ${field}: differs from ${server.where}, which is the same server.`);
@@ -146,14 +146,14 @@ function csvCell(value: unknown): string {
 function csvRows(bytes: Buffer): Array<{ line: number; cells: string[] }> {
   if (!isUtf8(bytes) || bytes.includes(0)) throw badRequest('The CSV is not UTF-8 text.');
   try {
-    const found = parse(bytes, {
+    const records = parse(bytes, {
       bom: true,
       info: true,
       relax_column_count: true,
       skip_empty_lines: true,
       trim: true,
     }) as unknown as Array<{ record: string[]; info: { lines: number } }>;
-    return found.map(({ record, info }) => ({ line: info.lines, cells: record }));
+    return records.map(({ record, info }) => ({ line: info.lines, cells: record }));
   } catch (error) {
     throw badRequest(`The CSV cannot be read: ${(error as CsvError).message}`);
   }

@@ -5,7 +5,7 @@ import { acmeCodes } from '../../../../kit/src/acme/problems.ts';
 import { networkVersion } from '../../changes/changes.ts';
 import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
-import { Events, most_per_owner, sendEvents, streamsOf } from '../../http/event_streams.ts';
+import { Events, maxPerOwner, sendEvents, streamsOf } from '../../http/event_streams.ts';
 import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import {
@@ -180,7 +180,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
           return { network, ...(await networkMarks(ctx.db)), ...parts };
         },
         pause_milliseconds: 500,
-        owners: [{ name: `operator ${id}`, most: most_per_owner }],
+        owners: [{ name: `operator ${id}`, most: maxPerOwner }],
         holds: async () => (await findToken(ctx.db, id)) !== undefined,
       });
     },

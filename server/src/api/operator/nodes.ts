@@ -21,7 +21,7 @@ import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
 /** Counting stops here: a node that is farther behind takes a while in any case. */
-const mostLagCounted = 10_000;
+const maxLagCounted = 10_000;
 
 const FaultRecord = Named('NodeFault', {
   kind: Type.String({ description: 'A word for programs, see the list in docs/faults.md.' }),
@@ -44,7 +44,7 @@ const NodeRecord = Named('Node', {
   seen_at: Timestamp('When it last acknowledged.'),
   applied_revision: Integer('Every change up to it is applied.'),
   lag: Integer(
-    `Changes that concern its server and are not applied; ${mostLagCounted} stands for that many or more.`,
+    `Changes that concern its server and are not applied; ${maxLagCounted} stands for that many or more.`,
   ),
   max_bytes_per_second: Type.Union([Integer('Bytes.'), Type.Null()], {
     description: 'The most that its machine carries, both ways; null: as the setting says.',
@@ -63,10 +63,10 @@ const NodeRecord = Named('Node', {
   faults: Type.Array(FaultRecord, { description: 'What it last said is wrong with it.' }),
 });
 
-const most_bytes_per_second = 1e13;
+const maxBytesPerSecond = 1e13;
 const NodeChanges = Named('NodeChanges', {
   max_bytes_per_second: Type.Optional(
-    Type.Union([Integer('Bytes.', 1, most_bytes_per_second), Type.Null()], {
+    Type.Union([Integer('Bytes.', 1, maxBytesPerSecond), Type.Null()], {
       description: 'The most that its machine carries, both ways; null: as the setting says.',
     }),
   ),
@@ -77,11 +77,11 @@ const NodeChanges = Named('NodeChanges', {
   ),
 });
 
-const invite_days = 30;
+const inviteDays = 30;
 const NewInvite = Named('NewInvite', {
   server: Name('The server that the node will serve.'),
   lifetime_seconds: Type.Optional(
-    Integer('How long the code can be used; a day when omitted.', 60, invite_days * 86_400),
+    Integer('How long the code can be used; a day when omitted.', 60, inviteDays * 86_400),
   ),
 });
 const Invite = Named('Invite', {
@@ -204,7 +204,7 @@ async function presentNodes(
         ...node,
         live: live === 1,
         is_behind: compareVersions(node.version, version) < 0,
-        lag: await nodeLag(ctx.db, server_id, node.applied_revision, mostLagCounted),
+        lag: await nodeLag(ctx.db, server_id, node.applied_revision, maxLagCounted),
         faults: faults.get(node.id) ?? [],
       }),
     ),

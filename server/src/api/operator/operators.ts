@@ -15,7 +15,7 @@ import {
   removeOperatorToken,
   removeOperatorTokens,
 } from '../../operators/operators.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { Ids, oneIsMissing, Revoked } from '../manage/many.ts';
 import { operatorWrite } from './checks.ts';
@@ -60,10 +60,10 @@ export function operatorTokenRoutes(app: FastifyInstance, ctx: Context): void {
     query: Query,
     answer: Type.Array(Token),
     handle: async ({ query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (!page) return (await listOperatorTokens(ctx.db)).map(presentToken);
-      const asked = { search: filterIn(query).search, state: query.state };
-      const slices = (db: Reader) => operatorTokenPageSlices(db, asked, page);
+      const filter = { search: filterIn(query).search, state: query.state };
+      const slices = (db: Reader) => operatorTokenPageSlices(db, filter, page);
       return (await readPage({ longReads }, reply, 0, page, slices)).map(presentToken);
     },
   });

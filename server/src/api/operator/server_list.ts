@@ -23,14 +23,14 @@ import {
   services,
   servicesOf,
 } from '../../servers/servers.ts';
-import { filterIn, listQuery, pageAsked, readPage } from '../list_pages.ts';
+import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import { LongReads } from '../long_reads.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitCountsOf, serverFields } from './server_fields.ts';
 
 /** Counting stops here: a node that is farther behind takes a while in any case. */
-const mostLagCounted = 10_000;
+const maxLagCounted = 10_000;
 
 export const listedFields = {
   ...serverFields,
@@ -42,7 +42,7 @@ export const listedFields = {
     live: Integer('Those heard of lately.'),
     drained: Integer('Live ones that take no new connections.'),
     lag: Integer(
-      `Changes that a live one has not applied, of the one that is farthest behind; ${mostLagCounted} stands for that many or more.`,
+      `Changes that a live one has not applied, of the one that is farthest behind; ${maxLagCounted} stands for that many or more.`,
     ),
   }),
 };
@@ -92,11 +92,11 @@ const PlaceRecord = Named('ServerPlace', {
   }),
 });
 
-const mostAtOnce = 1000;
+const maxAtOnce = 1000;
 const servers = Type.Array(Type.String({ description: 'Short name of a server.' }), {
-  description: `Which servers, each once: at most ${mostAtOnce}.`,
+  description: `Which servers, each once: at most ${maxAtOnce}.`,
   minItems: 1,
-  maxItems: mostAtOnce,
+  maxItems: maxAtOnce,
   uniqueItems: true,
 });
 const ManyServers = Named('ServerNames', { servers });
@@ -133,9 +133,9 @@ export async function standingOf(
     nodeCounts(db, only),
   ]);
   const exitsOf = new Map(exits.map(({ server_id, ...counts }) => [server_id, counts]));
-  const lags = nodes.map(async ({ server_id, nodes, live_nodes, drained_nodes, ...one }) => {
-    const { applied_revision: applied } = one;
-    const lag = applied === null ? 0 : await nodeLag(db, server_id, applied, mostLagCounted);
+  const lags = nodes.map(async ({ server_id, nodes, live_nodes, drained_nodes, ...counts }) => {
+    const { applied_revision: applied } = counts;
+    const lag = applied === null ? 0 : await nodeLag(db, server_id, applied, maxLagCounted);
     return [server_id, { all: nodes, live: live_nodes, drained: drained_nodes, lag }] as const;
   });
   const nodesOf = new Map(await Promise.all(lags));
@@ -145,13 +145,13 @@ export async function standingOf(
   });
 }
 
-async function presentServers(ctx: Context, found: readonly Server[], only?: readonly number[]) {
+async function presentServers(ctx: Context, servers: readonly Server[], only?: readonly number[]) {
   const [schemes, standing] = await Promise.all([
     listServerPortSchemes(ctx.db, only),
     standingOf(ctx, ctx.db, ctx.clock.now(), only),
   ]);
   const namesOf = Map.groupBy(schemes, ({ server_id }) => server_id);
-  return found.map((server) => {
+  return servers.map((server) => {
     const names = (namesOf.get(server.id) ?? []).map(({ name }) => name);
     return presentServer(server, names, standing(server));
   });
@@ -160,7 +160,7 @@ async function presentServers(ctx: Context, found: readonly Server[], only?: rea
 /** Latitude and longitude of each place. Errors: 400. */
 function placesIn(text: string | undefined): Array<readonly [number, number]> {
   if (!text) return [];
-  const found = text.split(';').map((place) => {
+  const places = text.split(';').map((place) => {
     const [, latitude, longitude] =
       /^(-?\d{1,3}(?:\.\d{1,17})?),(-?\d{1,3}(?:\.\d{1,17})?)$/.exec(place) ?? [];
     if (latitude === undefined) {
@@ -168,8 +168,8 @@ function placesIn(text: string | undefined): Array<readonly [number, number]> {
     }
     return [Number(latitude), Number(longitude)] as const;
   });
-  if (found.length > 512) throw invalidField('places', 'expected 512 places at most.');
-  return found;
+  if (places.length > 512) throw invalidField('places', 'expected 512 places at most.');
+  return places;
 }
 
 export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
@@ -183,11 +183,11 @@ export function serverListRoutes(app: FastifyInstance, ctx: Context): void {
     query: Query,
     answer: Type.Array(Named('Server', listedFields)),
     handle: async ({ query }, reply) => {
-      const page = pageAsked(query);
+      const page = pageIn(query);
       if (!page) return presentServers(ctx, await listServers(ctx.db));
       const { limit: _, after: __, sort: ___, order: ____, places, ...filter } = query;
-      const asked = { ...filter, search: filterIn(query).search, places: placesIn(places) };
-      const slices = (db: Reader) => serverPageSlices(db, asked, page, freshAfter());
+      const pageFilter = { ...filter, search: filterIn(query).search, places: placesIn(places) };
+      const slices = (db: Reader) => serverPageSlices(db, pageFilter, page, freshAfter());
       const rows = await readPage({ longReads }, reply, networkVersion, page, slices);
       const plain = rows.map(({ sort_key: _, ...server }) => server);
       return presentServers(

@@ -27,8 +27,8 @@ export function networkUsageRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Type.Array(AccountUsage),
     handle: async ({ query }, reply) => {
       const limit = limitIn(query.limit);
-      const found = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
-      const page = pageOf(reply, found, limit, (last) => ({ after: last.name }));
+      const accounts = await pageOfAccounts(ctx.db, query.after ?? '', limit + 1);
+      const page = pageOf(reply, accounts, limit, (last) => ({ after: last.name }));
       const now = ctx.clock.now();
       const rows = page.map(async ({ id, name, start, limit_bytes, over_limit }) => {
         const period = periodAt(start, now);
