@@ -1,4 +1,5 @@
-// Compression of responses: which ones, in which encoding, and how many at a time. Bytes that are sent twice are compressed once.
+// Compression of responses: which ones, in which encoding, how many at a time. Shared bytes are
+// compressed once.
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -7,12 +8,12 @@ import { largeBytes } from './large_bodies.ts';
 
 export type Encoding = 'br' | 'gzip';
 
-/** A response that is smaller goes out as it is: it is one packet either way. */
+/** A smaller response is sent as it is: it is one packet either way. */
 export const leastCompressedBytes = 1000;
-/** Of all bodies that wait to be compressed: what comes then goes out as it is. */
+/** For all bodies that wait to be compressed. Beyond it, bodies are sent as they are. */
 const maxWaitingBytes = 64 * 1024 * 1024;
 
-/** From this size on a hundredth of the bytes is not worth four times the work. */
+/** From this size on, saving a hundredth of the bytes isn't worth four times the work. */
 const quickBytes = 1024 * 1024;
 
 const brotli = promisify(brotliCompress);
@@ -30,7 +31,7 @@ const ways: Record<Encoding, (body: Buffer) => Promise<Buffer>> = {
   gzip: (body) => deflate(body, { chunkSize: largeBytes, level: body.length < quickBytes ? 5 : 1 }),
 };
 
-/** The encoding that a client prefers of those that it accepts; undefined: none of ours. */
+/** The encoding that a client prefers; undefined if it accepts none of ours. */
 export function preferredEncoding({ 'accept-encoding': accepted }: IncomingHttpHeaders) {
   if (accepted === undefined) return undefined;
   const weights = new Map<string, number>();
@@ -50,7 +51,7 @@ interface Job extends Waiter {
   run: () => Promise<void>;
 }
 
-/** Jobs, so many at a time, by turns between clients. */
+/** Runs a limited number of jobs at a time, taking turns between clients. */
 class Lane {
   readonly #waiting = new Turns<Job>();
   readonly #maxRunning: number;
@@ -77,16 +78,16 @@ class Lane {
 }
 
 /**
- * In threads of Node's pool, which has four: large bodies take one at most, small ones two, and one is left to the
- * disk. Large ones wait for large ones alone.
+ * Node's thread pool has four threads: large bodies take one, small ones two, and the disk keeps
+ * one. Large bodies wait only for large ones.
  */
 const lanes = { large: new Lane(1), small: new Lane(2) };
 const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();
 let waitingBytes = 0;
 
 /**
- * Compresses the body, once for as long as these very bytes are kept. `client` has its turns among others.
- * Answers undefined when too much waits, or where it would not be smaller.
+ * Compresses the body, once for as long as these very bytes are kept. `client` takes turns with
+ * others. Answers undefined when too much is waiting, or if the result would not be smaller.
  */
 export async function compressed(
   body: Buffer,

@@ -1,4 +1,5 @@
-// Entity tags: of a body, of a compressed one, and whether those of If-Match and If-None-Match name the version that we have (RFC 9110, 8.8.3).
+// Entity tags: of a body, of a compressed one, and whether If-Match and If-None-Match name our
+// version (RFC 9110, 8.8.3).
 import { hash } from 'node:crypto';
 import type { Encoding } from './compression.ts';
 
@@ -7,19 +8,27 @@ export function etagOf(body: string | Buffer): string {
   return `"${hash('sha1', body, 'base64url')}"`;
 }
 
-/** The strong ETag of a body in an encoding, by that of its content: other bytes, another tag (RFC 9110, 8.8.3). */
+/**
+ * The strong ETag of an encoded body, from that of its content: other bytes, another tag (RFC 9110,
+ * 8.8.3).
+ */
 export const encodedTag = (etag: string, encoding: Encoding) => etag.replace(/"$/, `-${encoding}"`);
 
-/** The tag of the content, in whichever encoding it was sent. The tags of `etagOf` do not end so. */
+/**
+ * The tag of the content, whichever encoding it was sent in. Tags from `etagOf` never end like
+ * this.
+ */
 export const contentTag = (etag: string) => etag.replace(/-(?:br|gzip)"$/, '"');
 
-/** One element of the list, which may be empty, up to its comma or the end. A tag may hold commas. */
+/**
+ * One element of the list, possibly empty, up to its comma or the end. A tag may contain commas.
+ */
 const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;
 
 /**
- * Whether the header's list of tags, or its `*`, matches `etag`.
- * `weak` comparison (If-None-Match) ignores `W/`; `strong` (If-Match) takes no weak tag on either
- * side. An absent or malformed header matches nothing. The tag of a compressed response names the version too.
+ * Whether the header's list of tags, or its `*`, matches `etag`. `weak` comparison (If-None-Match)
+ * ignores `W/`; `strong` (If-Match) accepts no weak tag on either side. An absent or malformed
+ * header matches nothing. The tag of a compressed response also names the version.
  */
 export function etagMatches(
   header: string | undefined,

@@ -1,4 +1,5 @@
-// One connection of a client: one request in work, those behind it wait, and a refusal is sent after the answers before it.
+// One connection of a client: one request is being handled, later ones wait, and a refusal is sent
+// after the earlier responses.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
@@ -10,42 +11,45 @@ interface Request {
   start: () => void;
 }
 
-/** So many requests may wait on one connection. One read can bring more: then it is cut. */
+/** How many requests may wait on one connection. One read can bring more: then it is cut. */
 const maxWaiting = 1000;
-/** From so many on, nothing more is read until the last of them has its turn: the rest of its body may be on its way. */
+/**
+ * From this many on, reading pauses until the last has its turn: the rest of its body may be on its
+ * way.
+ */
 const fewWaiting = 16;
-/** On all connections together; past it those with more than a few are cut. */
+/** For all connections together. Beyond it, connections with more than a few waiting are cut. */
 const maxWaitingInAll = 8192;
-/** A request may be on its way for so long after the connection, or its handshake, was complete. */
+/** How long a request may take to arrive after the connection, or its handshake, is complete. */
 const beginMs = 1000;
-/** How long a refused client may take to read why. */
+/** How long a refused client may take to read the reason. */
 const lingerMs = 1000;
 
 export class Connection {
   readonly server: Server;
-  /** As the system accepted it; it may carry TLS. */
+  /** The socket as the system accepted it; it may carry TLS. */
   readonly raw: Socket;
-  /** The network that it is counted with. */
+  /** The network that the connection is counted with. */
   readonly network: string;
   /** The socket that carries HTTP. */
   socket: Socket;
-  /** Whether it has had a response. */
+  /** Whether it has sent a response. */
   isServed = false;
-  /** Since when a request could come. */
+  /** Since when a request could arrive. */
   #openSince = performance.now();
-  /** The first is in work. */
+  /** The first is the one being handled. */
   readonly #requests: Request[] = [];
   #refusal: (() => void) | undefined;
-  /** Whether bytes on it were no request: nothing behind them is read as one. */
+  /** Whether it carried bytes that are no request: nothing after them is read as one. */
   isRefused = false;
-  /** Bytes that the client has taken, and since when it has taken no more. */
+  /** Bytes delivered to the client, and when that number last changed. */
   #deliveredBytes = 0;
   #deliveredAt = 0;
   #isPaused = false;
   readonly #all: { waiting: number };
   readonly #own: Own;
 
-  /** `all` counts the requests that wait on all connections together. */
+  /** `all` counts the waiting requests of all connections. */
   constructor(server: Server, raw: Socket, network: string, all: { waiting: number }, own: Own) {
     this.server = server;
     this.raw = raw;
@@ -56,32 +60,34 @@ export class Connection {
     this.#ownPause = own(() => this.socket.pause());
   }
 
-  /** Whether nothing is lost when it ends now. */
+  /** Whether nothing is lost if it ends now. */
   get isIdle(): boolean {
     return this.#requests.length === 0;
   }
 
-  /** The handshake is complete: this socket carries HTTP. */
+  /** Called when the handshake is complete: this socket carries HTTP. */
   carryHttp(socket: Socket): void {
     this.socket = socket;
     this.#openSince = performance.now();
   }
 
-  /** Whether no request has begun, and none is on its way: browsers open connections before they need them. */
+  /**
+   * Whether no request has begun or is on its way: browsers open connections before they need them.
+   */
   get isUnused(): boolean {
     const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
     const isSilent = isInHandshake || this.socket.bytesRead === 0;
     return this.isIdle && isSilent && performance.now() - this.#openSince > beginMs;
   }
 
-  /** Whether bytes that were written for the client are still in this process. */
+  /** Whether bytes for the client are still in this process. */
   get hasUnsent(): boolean {
     return this.socket.writableLength > 0 || this.raw.writableLength > 0;
   }
 
-  /** Starts the request when those before it are answered. */
+  /** Starts the request once those before it are answered. */
   take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
-    // One read can bring more requests behind the one that ended it.
+    // One read can bring more requests after the one that ended the connection.
     if (this.isRefused || this.raw.destroyed) return;
     const waiting = this.#requests.push({ request, response, start }) - 1;
     if (waiting === 0) {
@@ -122,7 +128,7 @@ export class Connection {
     }
   }
 
-  /** Node reads on for the body of a request, and when a response has gone. */
+  /** Node resumes reading for the body of a request, and after a response was sent. */
   readonly #ownPause: () => void;
 
   #readOn(): void {
@@ -133,8 +139,8 @@ export class Connection {
   }
 
   /**
-   * Sends what is said to bytes that are no request, behind the answers to those before them; then the connection ends.
-   * A request whose own body is at fault is not answered otherwise.
+   * Answers bytes that are no request, after the responses to earlier requests, and ends the
+   * connection. A request whose own body is at fault gets this answer instead of its response.
    */
   refuse(bytes: string): void {
     if (this.isRefused) return;
@@ -143,7 +149,7 @@ export class Connection {
     if (last && !last.request.complete) {
       this.#requests.pop();
       if (!this.isIdle) this.#all.waiting -= 1;
-      // Half of a response cannot be taken back.
+      // A response that is half sent cannot be taken back.
       if (this.isIdle && last.response.headersSent) this.cut();
     }
     if (this.isIdle) this.#end(bytes);
@@ -158,7 +164,7 @@ export class Connection {
     this.socket.end(bytes);
   }
 
-  /** Since how many seconds the client has taken nothing of what was written for it. */
+  /** How many seconds the client has not read anything that was written for it. */
   unreadSeconds(now: number): number {
     const { bytesWritten, writableLength } = this.socket;
     const deliveredBytes = bytesWritten - writableLength;
@@ -169,7 +175,7 @@ export class Connection {
     return (now - this.#deliveredAt) / 1000;
   }
 
-  /** Ends it at once. The requests that wait are never started. */
+  /** Ends it at once. Waiting requests are never started. */
   cut(): void {
     this.forget();
     this.socket.destroy();

@@ -1,4 +1,5 @@
-// The connections of all listeners: how many there may be, of one address and in all, and which of them gives way.
+// The connections of all listeners: how many there may be, per address and in total, and which one
+// gives way.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -11,20 +12,23 @@ import { addressInNetworks } from '../values/address.ts';
 import { Connection } from './connection.ts';
 
 export interface ConnectionLimits {
-  /** In all, places kept free included. */
+  /** In total, including reserved places. */
   most: number;
-  /** Of one IPv4 address or /64 of IPv6. Undefined: none for loopback, else `usualPerAddress`. */
+  /** For one IPv4 address or IPv6 /64. Undefined: no limit for loopback, else `usualPerAddress`. */
   most_per_address: number | undefined;
-  /** How long a client may take nothing of its response. */
+  /** How long a client may stop reading its response. */
   unread_seconds: number;
-  /** Many clients come from these addresses. */
+  /** Many clients connect from these addresses. */
   trusted_proxies: Network[];
 }
 
 const usualPerAddress = 256;
 const lookMs = 1000;
 
-/** A connection's network: its address, or the /64 of IPv6, which one customer has as a whole. */
+/**
+ * A connection's network: its address, or its /64 for IPv6, which belongs to one customer as a
+ * whole.
+ */
 export function networkOf(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*$/, '')) ?? address;
   if (!canonical.includes(':')) return canonical;
@@ -32,9 +36,9 @@ export function networkOf(address: string): string {
 }
 
 /**
- * Three groups share the places: operators on loopback and the streams of nodes have some that no other takes. Past a
- * bound, a connection without a request in work gives way: one that never had a response before others, one of
- * the network with most of them before those of others, the oldest first. Where all have one, the new one is closed.
+ * Operators on loopback and the streams of nodes have reserved places; all others share the rest.
+ * At a limit, an idle connection gives way: first one that never had a response, then one of the
+ * largest network, then the oldest. If all are busy, the new connection is closed.
  */
 export class Connections {
   readonly #limits: ConnectionLimits;
@@ -62,7 +66,7 @@ export class Connections {
     this.#look.unref();
   }
 
-  /** As many as the settings allow and the descriptors of this process let there be. */
+  /** As many as the settings and the file descriptors of this process allow. */
   static within(config: Config, log: Logger): Connections {
     const limits = {
       ...config,
@@ -77,16 +81,17 @@ export class Connections {
     return this.#operators.size + this.#nodes.size + this.#others.size;
   }
 
-  /** Sees every connection of a server before it does. */
+  /** Sees every connection of a server before the server does. */
   guard(server: Server, servesOperators: boolean): void {
     const accept = server.listeners('connection') as Array<(socket: Socket) => void>;
     const handshaking = new Map<string, Connection>();
     server.removeAllListeners('connection');
-    // Node takes a connection for idle once the last bytes of its response are written, sent or not; it asks this itself, too.
+    // Node closes connections as idle once the last bytes are written, even if not yet sent. It
+    // calls this itself, too.
     const closeIdle = server.closeIdleConnections;
     server.closeIdleConnections = () => {
       const unsent = this.#unsentOf(server);
-      // Node can leave none out; for the time of the call these cannot be ended.
+      // Node cannot leave any out; during the call these cannot be ended.
       for (const socket of unsent) socket.destroy = () => socket;
       closeIdle.call(server);
       for (const socket of unsent) Reflect.deleteProperty(socket, 'destroy');
@@ -121,24 +126,27 @@ export class Connections {
     server.on('secureConnection', (socket: Socket) => owned(socket, carry));
   }
 
-  /** The connection that a socket with HTTP on it belongs to; none for one that is still about TLS. */
+  /** The connection of a socket that carries HTTP; undefined during the TLS handshake. */
   of(socket: Socket): Connection | undefined {
     return this.#bySocket.get(socket);
   }
 
-  /** Gives the connection one of the places of nodes, for the stream that it carries, while there are any. */
+  /**
+   * Moves the connection, which carries a node's stream, to a place reserved for nodes, if one is
+   * free.
+   */
   keepForNode(socket: Socket): void {
     const connection = this.of(socket);
     if (!connection || this.#nodes.size >= this.#reserve.nodes) return;
     if (this.#others.delete(connection)) this.#nodes.add(connection);
   }
 
-  /** Ends the connections of a server, those included on which TLS has not begun. */
+  /** Ends the connections of a server, including those whose TLS has not begun. */
   cut(server: Server): void {
     for (const connection of this.#of(server)) connection.cut();
   }
 
-  /** Ends those connections of a server on which nothing of a request has come. */
+  /** Ends the connections of a server on which no request has begun. */
   cutUnused(server: Server): void {
     for (const connection of this.#of(server)) {
       if (connection.isUnused) connection.cut();
@@ -188,7 +196,7 @@ export class Connections {
     return most_per_address ?? (isLocal ? Number.POSITIVE_INFINITY : usualPerAddress);
   }
 
-  /** Cuts one of these that has no request in work. Sets keep their order: the first is the oldest. */
+  /** Cuts one of these that is idle. Sets keep their order: the first is the oldest. */
   #giveWay(connections: Iterable<Connection>): boolean {
     let chosen: Connection | undefined;
     let maxWeight = -1;

@@ -1,18 +1,21 @@
-// The cookies of a browser, its session's and its device's: names and flags, how they are read and set.
+// The cookies of a browser, for its session and its device: names and flags, how they are read and
+// set.
 import type { Config } from '../config.ts';
 
-/** Whether browsers reach this server over TLS: then a cookie goes nowhere else. */
+/** Whether browsers reach this server over TLS: then cookies are sent over TLS only. */
 export const isSecure = (config: Config): boolean =>
   config.tls !== undefined || config.tls_terminated;
 
 const names = { session: 'exitward', device: 'exitward-device' };
 export type Cookie = keyof typeof names;
 
-/** `__Host-` binds a cookie to this very host, over TLS; without TLS only loopback is listened on. */
+/**
+ * `__Host-` binds a cookie to this host, over TLS; without TLS the server listens on loopback only.
+ */
 const nameOf = (cookie: Cookie, secure: boolean): string =>
   (secure ? '__Host-' : '') + names[cookie];
 
-/** One value of a Cookie header; undefined when there is none, or more than one to choose from. */
+/** One value of a Cookie header; undefined if there is none, or more than one. */
 export function readCookie(
   header: string | undefined,
   cookie: Cookie,
@@ -27,7 +30,7 @@ export function readCookie(
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** A Set-Cookie header that hands a browser a token, or takes it back (an empty one, 0 seconds). */
+/** A Set-Cookie header that gives a browser a token, or removes it (an empty one, 0 seconds). */
 export function setCookie(
   cookie: Cookie,
   { token, lifetime_seconds }: { token: string; lifetime_seconds: number },

@@ -1,4 +1,5 @@
-// The API's documentation at /docs: works offline, from our own files, under a strict content policy.
+// The API's documentation at /docs: works offline, from our own files, under a strict content
+// policy.
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +44,7 @@ const html = Buffer.from(`<!doctype html>
 const contentPolicy = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${hash('sha256', start, 'base64')}'`,
-  // The reference sets styles from script; styles cannot run code.
+  // The reference sets styles from a script; styles cannot run code.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self' data:",
@@ -61,14 +62,14 @@ export function docsRoutes(app: FastifyInstance): void {
       .type('text/html; charset=utf-8')
       .send(html),
   );
-  // In the checkout the committed document; in the package the copy that packing makes of it.
+  // In the checkout, the committed document; in the package, the copy that packing makes of it.
   const documents = ['../docs/openapi.json', 'openapi.json'];
   serveFile(app, '/docs/openapi.json', documents, 'application/json; charset=UTF-8');
   const script = ['vendor/api-reference.js'];
   serveFile(app, '/docs/reference.js', script, 'text/javascript; charset=utf-8');
 }
 
-/** Serves the first of the files, by their paths in the package, that is there when it is first asked for. */
+/** Serves the first of these files, paths in the package, that exists at the first request. */
 function serveFile(app: FastifyInstance, path: string, sources: string[], type: string): void {
   let served: StaticFile | undefined;
   app.get(path, async (request, reply) => {

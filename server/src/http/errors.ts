@@ -1,4 +1,5 @@
-// Error responses: a message for people, a code for programs, the right status, never a secret or a stack.
+// Error responses: a message for people, a code for programs, the right status, never a secret or a
+// stack.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -28,7 +29,10 @@ const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this path.'],
 };
 
-/** Whether the client ended the connection before its body was whole: there is nobody to be told. */
+/**
+ * Whether the client ended the connection before its body was complete: there is no client to
+ * answer.
+ */
 function isCutOff({ raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed;
 }
@@ -52,8 +56,8 @@ export function toApiError(error: unknown): ApiError {
 }
 
 /**
- * For a route with `attachValidation`, whose handler looks for the record first: the faults that the schema checks found.
- * Errors: 400.
+ * For a route with `attachValidation`, whose handler looks up the record first: reports the faults
+ * that the schema checks found. Errors: 400.
  */
 export function requireValid(request: FastifyRequest): void {
   if (request.validationError) throw request.validationError;
@@ -76,7 +80,7 @@ export function errorHandler(ctx: Context) {
       ctx.log.error({ ...names, err: cause }, 'the database did not answer');
     }
     reply.code(status).headers(headers).type(jsonType);
-    // The interface gives an error of /v0 one member.
+    // The interface gives errors of /v0 a single member.
     if (isUnder('/v0', request)) {
       reply.header('exitward-error', code).send(JSON.stringify({ message }));
     } else {
@@ -85,7 +89,7 @@ export function errorHandler(ctx: Context) {
   };
 }
 
-/** The errors of node:http itself, by its error code; everything else is no HTTP. */
+/** The errors of node:http itself, by error code; everything else is no HTTP. */
 const clientErrors: Record<string, [number, ErrorCode, string, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [
     408,
@@ -108,8 +112,8 @@ const noHttp: [number, ErrorCode, string, string] = [
 ];
 
 /**
- * For bytes that never become a request: one plain response behind those to the requests before them, then the
- * connection is closed. Its audience is not known, so it has the form of /v0.
+ * Answers bytes that never become a request: one plain response after those to earlier requests,
+ * then the connection is closed. The audience is not known, so it has the form of /v0.
  */
 export function clientErrorHandler(
   ctx: Context,
@@ -118,7 +122,7 @@ export function clientErrorHandler(
 ) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     const connection = connections.of(socket);
-    // TLS that never began, or a client that has gone: there is no way to answer.
+    // TLS that never began, or a client that has disconnected: there is no way to answer.
     if (!connection || error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
@@ -137,13 +141,13 @@ export function clientErrorHandler(
     ];
     connection.refuse(`${head.join('\r\n')}\r\n\r\n${body}`);
     ctx.metrics.requests.inc({ route: 'none', method: 'none', status });
-    // A client that ends in the middle of a request is no fault of anybody.
+    // A client that disconnects in the middle of a request is no fault.
     const level = error.code === 'HPE_INVALID_EOF_STATE' ? 'debug' : 'info';
     ctx.log[level]({ request_id, status, code: error.code }, 'request');
   };
 }
 
-/** Two Host headers, or none in HTTP/1.1, make a request that two parties could read differently. */
+/** Two Host headers, or none in HTTP/1.1: two programs could read such a request differently. */
 export function hasOneHost(request: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < request.rawHeaders.length; at += 2) {

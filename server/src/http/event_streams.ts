@@ -1,4 +1,5 @@
-// Live pages: streams of server-sent events that tell a page that its records have changed, not how.
+// Live pages: streams of server-sent events that tell a page that its records have changed, not
+// how.
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,20 +14,23 @@ const heartbeatSeconds = 15;
 export const maxPerOwner = 16;
 export const maxPerAccount = 64;
 const maxStreamsInAll = 1000;
-/** A page that has left so much unread is not there any more, or will read it all anew. */
+/** A page with this much unread has gone, or will read everything again. */
 const maxUnreadBytes = 16 * 1024;
 
-/** The events of one stream, and who hears them. */
+/** The events of one stream, and its owners. */
 export interface Watch {
-  /** Streams of one topic send the same data: it is read once for all of them. */
+  /** Streams of one topic send the same data, which is read once for all of them. */
   topic: string;
-  /** Reads the data of an event; it is sent, and sent again whenever it has changed. */
+  /** Reads the data of an event, which is sent at first and again whenever it has changed. */
   read: () => Promise<unknown>;
-  /** The least time between two events. */
+  /** The shortest time between two events. */
   pause_milliseconds: number;
-  /** The owners of the stream, and how many each may have: a user and the account, or an operator's token. */
+  /**
+   * The owners of the stream, and how many streams each may have: a user and the account, or an
+   * operator's token.
+   */
   owners: ReadonlyArray<{ name: string; most: number }>;
-  /** Whether its owner may still listen; asked again before each event, and at each heartbeat. */
+  /** Whether its owner may still listen; checked before each event, and at each heartbeat. */
   holds: () => Promise<boolean>;
 }
 
@@ -40,7 +44,7 @@ class PageStream {
     this.watch = watch;
     this.#response = response;
   }
-  /** Ends the stream of an owner who may not listen any more; answers whether it is open still. */
+  /** Ends the stream if its owner may no longer listen; answers whether it is still open. */
   async stillHolds(): Promise<boolean> {
     if (!(await this.watch.holds())) this.close();
     return !this.#response.destroyed && !this.#response.writableEnded;
@@ -62,7 +66,7 @@ class PageStream {
   }
 }
 
-/** Streams that send the same data, woken together. */
+/** Streams that send the same data and are woken together. */
 class Topic {
   readonly streams = new Set<PageStream>();
   readonly #read: Watch['read'];
@@ -77,7 +81,10 @@ class Topic {
     this.#pause_milliseconds = pause_milliseconds;
     this.#log = log;
   }
-  /** Looks now, or when the last look is long enough ago; all changes until then are one event. */
+  /**
+   * Checks now, or once the pause since the last check is over; all changes until then are one
+   * event.
+   */
   wake(): void {
     this.#isAwake = true;
     if (this.#isSending) return;
@@ -90,13 +97,13 @@ class Topic {
       if (since < this.#pause_milliseconds)
         await pause(this.#pause_milliseconds - since, null, { ref: false });
       this.#lookedAt = performance.now();
-      // Before it reads: a commit from here on wakes it again.
+      // Before reading: a commit from here on wakes it again.
       this.#isAwake = false;
       try {
         const data = JSON.stringify(await this.#read());
         await Promise.all(Array.from(this.streams, (stream) => stream.send(data)));
       } catch (error) {
-        // The next commit or heartbeat looks again.
+        // The next commit or heartbeat tries again.
         this.#log.warn({ err: error }, 'a change was not sent to open pages');
       }
     }
@@ -129,7 +136,7 @@ export class EventStreams {
     return this.#all().length;
   }
 
-  /** Errors: 503 when one of the owners, or all together, have too many open. */
+  /** Errors: 503 when one of the owners, or all together, have too many open streams. */
   rejectTooMany(owners: Watch['owners']): void {
     const all = this.#all();
     const isFull = ({ name, most: max }: Watch['owners'][number]) =>
@@ -140,9 +147,9 @@ export class EventStreams {
     });
   }
 
-  /** Streams on a response whose head is written already. */
+  /** Streams on a response whose head is already written. */
   open(response: ServerResponse, watch: Watch): void {
-    // Gone before it was answered: nothing would ever take it off the list.
+    // The client disconnected before this: nothing would ever remove the stream from the list.
     if (response.destroyed) return;
     const stream = new PageStream(watch, response);
     const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
@@ -156,18 +163,18 @@ export class EventStreams {
     topic.wake();
   }
 
-  /** Lets every page know that the server is there, and ends the streams of those who may not listen any more. */
+  /** Sends every page a sign of life, and ends the streams whose owners may no longer listen. */
   async beat(): Promise<void> {
     try {
       await Promise.all(this.#all().map((stream) => stream.beat()));
       for (const topic of this.#topics.values()) topic.wake();
     } catch (error) {
-      // They are asked again at the next beat: until then these streams tell nothing.
+      // They are checked again at the next beat: until then these streams send nothing.
       this.#ctx.log.warn({ err: error }, 'open pages were not checked for whether they may stay');
     }
   }
 
-  /** Ends all streams; pages connect again elsewhere, or when the server is back. */
+  /** Ends all streams; pages reconnect elsewhere, or when the server is back. */
   close(): void {
     this.#stopListening();
     clearInterval(this.#heartbeat);

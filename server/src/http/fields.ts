@@ -1,4 +1,4 @@
-// The fields of the wire: one schema for each kind of value, in the spec's words.
+// The fields of the API: one schema for each kind of value, in the spec's words.
 import { type Static, type TSchema, Type } from 'typebox';
 import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
 
@@ -11,25 +11,27 @@ export const Timestamp = (description: string) =>
 export const Text = (description: string, maxLength = 255, minLength = 1) =>
   Type.String({ description, minLength, maxLength });
 
-/** A whole number in a path or a query, where all is text; the API document shows the number. */
+/**
+ * A whole number in a path or a query, where everything is text; the API document shows a number.
+ */
 export const Digits = (description: string, minimum = 0, maximum?: number) =>
   Type.String({
     description,
     contentSchema: { type: 'integer', minimum, ...(maximum ? { maximum } : {}) },
   });
 
-/** A short name that stands in paths and filters. */
+/** A short name that is used in paths and filters. */
 export const Name = (description: string) => Type.String({ description, pattern: namePattern });
 const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$';
 
-/** One of some words. */
+/** One of several words. */
 export const OneOf = <T extends string[]>(words: readonly [...T], description: string) =>
   Type.Enum(words, { type: 'string', description });
 
 export const Strict = <T extends Record<string, TSchema>>(properties: T, description?: string) =>
   Type.Object(properties, { additionalProperties: false, ...(description ? { description } : {}) });
 
-/** An object that the API document knows by a name. */
+/** An object that has a name in the API document. */
 export const Named = <T extends Record<string, TSchema>>(
   title: string,
   properties: T,
@@ -45,7 +47,7 @@ const message = Type.String({
   description: 'What is wrong, for a person. It may be improved on any day.',
 });
 
-/** The body of an error under /v0; its code is in the header `exitward-error`. */
+/** The body of an error under /v0; its code is in the `exitward-error` header. */
 export const Message = Named('Message', { message }, 'An error under `/v0`.');
 
 export const ErrorCode = Type.Enum([...errorCodes], {
@@ -74,7 +76,7 @@ export const Location = Named('Location', {
   longitude: Type.Number({ description: 'Longitude.' }),
 });
 
-/** Bytes. Inventories and usage batches are larger than what a customer sends. */
+/** Bytes. Inventories and usage batches are larger than customers' requests. */
 export const largeBodyLimit = 8 * 1024 * 1024;
 
 export const EmptyQuery = Strict({});
@@ -90,7 +92,7 @@ export const Removed = Named('RemovedEntries', {
 export const IdPath = Type.Object({ id: Digits('Integer entry id from the list.', 1) });
 export type IdPath = Static<typeof IdPath>;
 
-/** The integer of an `{id}` path, or undefined when it is none: then no record has it. */
+/** The integer of an `{id}` path; undefined if it is none: then no record has it. */
 export function idOf(text: string): number | undefined {
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
     ? Number(text)
@@ -155,7 +157,9 @@ function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>
   }
 }
 
-/** Forms that people fill in, in words; the rest is for programs, which read a regular expression. */
+/**
+ * Patterns that people fill in, in words; others are for programs, which read a regular expression.
+ */
 const patterns: Record<string, string> = {
   [namePattern]:
     "letters, digits, '.', '_', '@' or '-', beginning with a letter or digit, at most 63 characters",

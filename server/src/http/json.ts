@@ -1,20 +1,21 @@
-// Reads a JSON body strictly: a text that two readers could understand differently is rejected with 400.
+// Reads a JSON body strictly: a text that two readers could understand differently is rejected with
+// 400.
 import { isUtf8 } from 'node:buffer';
 import { quoted } from '../../../kit/src/quoted.ts';
 import { badRequest, invalidField } from '../errors.ts';
 
 const deepest = 16;
-/** A string, and the colon behind it when it is a name. */
+/** A string, and the colon after it if it is a name. */
 const stringToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 const stringOrBrace = new RegExp(`${stringToken.source}|[{}]`, 'g');
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 
 /**
- * The value of a JSON text in UTF-8.
- * @throws 400 for what is not JSON, nests more than 16 levels, gives a field twice, holds a NUL or
- * half a surrogate pair (the databases would not keep them alike) or a number beyond 2^53 - 1 either
- * way (it would be rounded), or names a field `__proto__`, `constructor` or with quotes, backslashes
- * or control characters.
+ * Parses a JSON text in UTF-8.
+ * @throws 400 for invalid JSON, more than 16 levels, a repeated field, a NUL or half a surrogate
+ * pair (the databases would not keep them alike), a number beyond ±(2^53 - 1) (it would be
+ * rounded), or a field named `__proto__`, `constructor` or with quotes, backslashes or control
+ * characters.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw badRequest('body: not valid UTF-8; expected JSON encoded as UTF-8');
@@ -22,7 +23,7 @@ export function parseJson(bytes: Buffer): unknown {
   const parsed = parse(text);
   const plain = text.includes('\\') ? withPlainNames(text) : text;
   const value = plain === text ? parsed : JSON.parse(plain);
-  // JSON.parse keeps the last of equal names, so a name given twice leaves fewer than were written.
+  // JSON.parse keeps the last of equal names, so a repeated name leaves fewer than were written.
   if (countFields(value, 1, 'body') !== countColons(plain)) {
     throw invalidField(shown(repeatedName(plain)), `given twice; expected each field once`);
   }
@@ -37,7 +38,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The engine's message without the pieces of the body that it quotes: they may end up in a log. */
+/** The engine's message without the parts of the body that it quotes: they may end up in a log. */
 function syntaxFault(text: string, message: string): string {
   if (text.trim() === '') return 'empty; expected JSON';
   if (text.startsWith('\ufeff')) return 'starts with a byte order mark; expected JSON without one';
@@ -48,9 +49,10 @@ function syntaxFault(text: string, message: string): string {
 }
 
 /**
- * A valid JSON text with its names spelled without escapes. V8 13 and 14 read an escaped name wrongly
- * once an earlier text, of any client, had a name like its raw spelling (nodejs/node#63785): after
- * `{"a":0,"us\\u":0}` the second name of `{"a":0,"us\u0065r":0}` comes out as `us\u`.
+ * A valid JSON text with its names spelled without escapes. V8 13 and 14 read an escaped name
+ * wrongly once an earlier text, of any client, had a name like its raw spelling
+ * (nodejs/node#63785): after `{"a":0,"us\\u":0}` the second name of `{"a":0,"us\u0065r":0}` comes
+ * out as `us\u`.
  */
 function withPlainNames(text: string): string {
   return text.replace(stringToken, (token: string, spelling: string, colon: string | undefined) => {
@@ -68,7 +70,7 @@ function withPlainNames(text: string): string {
   });
 }
 
-/** Counts the fields of all objects, and checks depth, names, strings and numbers on the way. */
+/** Counts the fields of all objects, and checks depth, names, strings and numbers. */
 function countFields(value: unknown, depth: number, field: string): number {
   if (typeof value === 'string') checkText(value, field);
   if (typeof value === 'number') checkNumber(value, field);
@@ -108,12 +110,12 @@ function checkNumber(number: number, field: string): void {
   }
 }
 
-/** A field's name as messages begin with it; in quotes where it is not a plain word. */
+/** A field's name as messages begin with it; quoted if it is not a plain word. */
 function shown(field: string): string {
   return /^\w{1,64}$/.test(field) ? field : quoted(field);
 }
 
-/** How many names a valid JSON text writes: its colons outside strings. */
+/** How many names a valid JSON text contains: its colons outside strings. */
 function countColons(text: string): number {
   let colons = 0;
   let inString = false;
@@ -126,7 +128,7 @@ function countColons(text: string): number {
   return colons;
 }
 
-/** The first name that an object of a valid JSON text with plain names gives twice. */
+/** The first name that an object repeats, in a valid JSON text with plain names. */
 function repeatedName(text: string): string {
   const open: Set<string>[] = [];
   for (const [token, spelling, colon] of text.matchAll(stringOrBrace)) {

@@ -1,22 +1,24 @@
-// Large responses: each is held once however many read it, goes out in slices as it is read, and all together have a bound.
+// Large responses: each is held once for all its readers, sent in slices as it is read, and all
+// together have a limit.
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { Pace } from '../bounds/pace.ts';
 import { unavailable } from '../errors.ts';
 
-/** From this size on a body is a large one. */
+/** From this size on a body is large. */
 export const largeBytes = 64 * 1024;
 const sliceBytes = 64 * 1024;
-/** A client that took nothing for so long gives way to others. */
+/** A client that reads nothing for this long gives way to others. */
 const stalledMs = 1000;
 /**
- * Of all responses together. The system often takes all that is written at once, and Node writes on before it looks
- * at anything else: many clients that read fast would have whole bodies written in one turn of the event loop.
+ * For all responses together. The system often takes everything that is written at once, and Node
+ * writes on before it does anything else: for many fast clients, one turn of the event loop would
+ * write whole bodies.
  */
 const slicesInATurn = 4;
 const pace = new Pace(slicesInATurn);
 
-/** When each of those that read a body was given a slice last; infinite while it waits for one. */
+/** When each reader of a body was last given a slice; infinite while it waits for one. */
 type Readers = Map<ServerResponse, number>;
 
 export class LargeBodies {
@@ -31,8 +33,8 @@ export class LargeBodies {
   }
 
   /**
-   * The bytes of a response, those that are being read already where they are the same; `tag` names them.
-   * Errors: 503 when those that are being read leave no room.
+   * The bytes of a response, shared with readers of the same bytes; `tag` names them. Errors: 503
+   * when the bodies that are being read leave no room.
    */
   share(content: string | Buffer, tag: string): Buffer {
     const held = this.#byTag.get(tag);
@@ -45,9 +47,9 @@ export class LargeBodies {
     return body;
   }
 
-  /** The body in slices, each taken when the client has read those before it. */
+  /** The body in slices, each sent when the client has read the previous ones. */
   read(body: Buffer, response: ServerResponse): Readable {
-    // Its `close` has been: nothing would let go of the body.
+    // It has emitted `close` already: the body would never be released.
     if (response.destroyed) return Readable.from([]);
     const readers = this.#held.get(body) ?? this.#hold(body);
     readers.set(response, performance.now());
@@ -58,9 +60,9 @@ export class LargeBodies {
       highWaterMark: 1,
       read: () => {
         if (response.destroyed) return;
-        // Until its turn comes it is not the client that stalls.
+        // Until its turn comes, it is not the client that stalls.
         readers.set(response, Number.POSITIVE_INFINITY);
-        // Turns go by body: one that many read holds up no reader of another.
+        // Turns go by body: one with many readers doesn't delay the readers of another.
         pace.run(this.#tags.get(body) ?? '', () => {
           if (slices.destroyed || response.destroyed) return;
           readers.set(response, performance.now());
@@ -90,7 +92,9 @@ export class LargeBodies {
     if (tag !== undefined && this.#byTag.get(tag) === body) this.#byTag.delete(tag);
   }
 
-  /** Makes room by ending the responses that were stalled longest. One body alone may be larger than all may be. */
+  /**
+   * Makes room by ending the responses that stalled longest. A single body may exceed the limit.
+   */
   #hasRoom(bytes: number): boolean {
     const latest = (readers: Readers) => Math.max(...readers.values());
     while (this.#held.size > 0 && this.#bytes + bytes > this.#maxBytes) {

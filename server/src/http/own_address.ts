@@ -1,4 +1,5 @@
-// The client's address: the socket's, or the one that a trusted proxy passes on; a text that is no address never becomes one.
+// The client's address: the socket's, or the one that a trusted proxy passes on; only valid
+// addresses count.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
@@ -7,12 +8,12 @@ import { addressInNetworks } from '../values/address.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The text that a trusted proxy passed on and that is no address; then `ip` is the proxy's own. */
+    /** Text from a trusted proxy that is no address; `ip` is then the proxy's own. */
     unreadable_ip: string | undefined;
   }
 }
 
-/** With trusted proxies: sees to it that `request.ip` is an address. */
+/** With trusted proxies: makes sure that `request.ip` is an address. */
 export function addAddressHook(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (canonicalAddress(request.ip) !== undefined) return;
@@ -21,12 +22,12 @@ export function addAddressHook(app: FastifyInstance): void {
   });
 }
 
-/** The client's address in canonical form; undefined where only the proxy's is known. */
+/** The client's address in canonical form; undefined if only the proxy's is known. */
 export function knownAddress(request: FastifyRequest): string | undefined {
   return request.unreadable_ip === undefined ? canonicalAddress(request.ip) : undefined;
 }
 
-/** The address to list for "my address". Errors: 400 where only the proxy's is known, which is not the client's. */
+/** The address to list for "my address". Errors: 400 if only the proxy's address is known. */
 export function ownAddress(request: FastifyRequest): string {
   if (request.unreadable_ip === undefined) return canonicalAddress(request.ip) ?? request.ip;
   throw invalidField(
@@ -35,7 +36,7 @@ export function ownAddress(request: FastifyRequest): string {
   );
 }
 
-/** `request.ip`, for a request that never reached the router. */
+/** `request.ip` for a request that never reached the router. */
 export function clientAddress(request: IncomingMessage, trusted_proxies: Network[]): string {
   const peerAddress = request.socket.remoteAddress ?? '';
   const passedOn = String(request.headers['x-forwarded-for'] ?? '')

@@ -1,4 +1,4 @@
-// The console at `/`: files that the build made, served to browsers under a strict content policy.
+// The console at `/`: the files of the build, served to browsers under a strict content policy.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -18,7 +18,7 @@ const contentTypes: Record<string, string> = {
   md: 'text/plain; charset=utf-8',
 };
 
-/** Everything comes from this server, nothing is written in place, and no other site may frame it. */
+/** Everything comes from this server, nothing is inline, and no other site may frame it. */
 const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -43,16 +43,18 @@ const safety = {
   'x-frame-options': 'DENY',
 };
 
-/** For a year no browser speaks to this host without TLS. Sent where TLS is ours, else the proxy may send it. */
+/**
+ * Browsers use only TLS with this host for a year. Sent if TLS is ours; else the proxy may send it.
+ */
 const tlsAlone = { 'strict-transport-security': 'max-age=31536000' };
 
-/** Serves the console, where this installation holds it. */
+/** Serves the console, if this installation contains it. */
 export function pageRoutes(app: FastifyInstance, { config }: Context): void {
   const headers = config.tls ? { ...safety, ...tlsAlone } : safety;
   const names = builtFiles();
   const fileOf = (name: string) =>
     new StaticFile(join(folder, name), { ...headers, ...ownHeaders(name) });
-  // One route for all of them: they would be a third of all routes, and of the time that those take at a start.
+  // One route for all of them: they would be a third of all routes and of their start-up time.
   const assets = new Map(names.filter(isAsset).map((name) => [name, fileOf(name)]));
   app.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
     const file = assets.get(`assets/${request.params.name}`);
@@ -79,12 +81,15 @@ function ownHeaders(name: string): Record<string, string> {
   const extension = name.slice(name.lastIndexOf('.') + 1);
   return {
     'content-type': contentTypes[extension] ?? 'application/octet-stream',
-    // A file that the build named by its content never changes; the page itself is asked for each time.
+    // A file named by its content never changes; the page itself is requested each time.
     'cache-control': isAsset(name) ? 'public, max-age=31536000, immutable' : 'no-cache',
   };
 }
 
-/** Paths below the folder, with slashes; none where nothing was built. Compressed ones stand behind theirs. */
+/**
+ * Paths below the folder, with slashes; none without a build. Compressed files follow their
+ * originals.
+ */
 function builtFiles(): string[] {
   return ['', 'assets/'].flatMap((below) => {
     if (!existsSync(join(folder, below))) return [];

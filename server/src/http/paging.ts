@@ -1,4 +1,4 @@
-// Lists that come in pages: `?limit=` and where to go on, answered with a Link to the next page.
+// Lists in pages: `?limit=` and where to continue, answered with a Link to the next page.
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { invalidField } from '../errors.ts';
@@ -7,7 +7,7 @@ import { Digits } from './fields.ts';
 const usual = '100';
 const max = 1000;
 
-/** The query fields of a list that goes on after a name. */
+/** The query fields of a list that continues after a name. */
 export const PageQuery = {
   after: Type.Optional(
     Type.String({ description: 'Only what comes after this name; the Link of a response has it.' }),
@@ -16,8 +16,8 @@ export const PageQuery = {
 };
 
 /**
- * A whole number in a query string; `fallback` where it is not given.
- * Errors: 400 naming the field, for anything but digits between `least` and `greatest`.
+ * A whole number in a query string; `fallback` if it is missing. Errors: 400 naming the field, for
+ * anything but digits between `least` and `greatest`.
  */
 export function wholeIn<T extends number | null>(
   field: string,
@@ -32,14 +32,14 @@ export function wholeIn<T extends number | null>(
   throw invalidField(field, `expected a whole number from ${least} to ${greatest}.`);
 }
 
-/** The entries that a page may hold. Errors: 400. */
+/** How many entries a page may have. Errors: 400. */
 export function limitIn(text: string = usual): number {
   return wholeIn('limit', text, 0, 1, max);
 }
 
 /**
- * Cuts `found`, which was read with one entry more than `limit`, to the page; says with a Link
- * header where the next one is when there is more.
+ * Cuts `rows`, read with one more than `limit`, to the page. If there is more, adds a Link header
+ * to the next page.
  */
 export function pageOf<T>(
   reply: FastifyReply,
@@ -53,7 +53,7 @@ export function pageOf<T>(
   return page;
 }
 
-/** Says with a Link header where the next page is: the same request with these parameters. */
+/** Adds a Link header to the next page: the same request with these parameters. */
 export function linkNext(reply: FastifyReply, next: Record<string, string | number>): void {
   const { query, params, routeOptions } = reply.request;
   const path = routeOptions.url?.replace(/:(\w+)/g, (_, name: string) =>

@@ -1,18 +1,18 @@
-// The log line of a request: the same for each audience, and for a response out of the cache.
+// The log line of a request: the same for each audience, and for a cached response.
 import type { Logger } from 'pino';
 
-/** Nothing of the request's headers or body is in it. */
+/** Contains nothing of the request's headers or body. */
 export interface RequestLine {
   request_id: string;
   trace_id?: string;
   method: string;
-  /** As the router names it: no value out of the path or the query. */
+  /** As the router names it, without values from the path or the query. */
   route: string;
   status: number;
   /** From the request's arrival to the end of its response. */
   seconds: number;
   address: string;
-  /** The principal, as far as it is known. */
+  /** The principal, if it is known. */
   account?: string;
   token_name?: string;
   user?: string;

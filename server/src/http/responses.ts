@@ -4,17 +4,16 @@ import { badRequest } from '../errors.ts';
 
 export const jsonType = 'application/json; charset=UTF-8';
 
-/** Sends 200 with `value` as JSON; bytes are JSON already. */
+/** Sends 200 with `value` as JSON; bytes are already JSON. */
 export function sendJson(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type(jsonType).send(Buffer.isBuffer(value) ? value : JSON.stringify(value));
 }
 
-/** Sends 201 with `value` as JSON and where it is from now on. */
+/** Sends 201 with `value` as JSON, and its location. */
 export function sendCreated(reply: FastifyReply, location: string, value: unknown): FastifyReply {
   return sendJson(reply.code(201).header('location', location), value);
 }
 
-/** Sends 204. */
 export function sendNothing(reply: FastifyReply): FastifyReply {
   return reply.code(204).send();
 }

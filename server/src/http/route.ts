@@ -1,4 +1,5 @@
-// A route in few words: its schema from what it takes and answers, its response from what its handler returns.
+// A route in few words: its schema from what it takes and answers, its response from its handler's
+// value.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
@@ -6,32 +7,34 @@ import { sendCreated, sendJson, sendNothing } from './responses.ts';
 /** The method of a route and its path. */
 export type Endpoint = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** The words of a route in the API document, and the shapes of its responses: the server itself reads none of it. */
+/** How the API document describes a route and its responses; the server itself reads none of it. */
 export interface Words {
-  /** The id of the operation, without its audience, where it does not follow from method and path. */
+  /** The operation's id, without its audience, if it does not follow from method and path. */
   id?: string;
   summary: string;
   description?: string;
-  /** The body of its response 200. Neither this nor `created`: 204. */
+  /** The body of its response 200. With neither this nor `created`: 204. */
   answer?: TSchema;
   /** The body of its response 201. */
   created?: TSchema;
-  /** Statuses of errors, beyond those that every route of its audience may answer. */
+  /** Statuses of errors, in addition to those of every route of its audience. */
   errors?: readonly number[];
-  /** The meaning of a status, where the usual words say too little; an error that has one need not be in `errors`. */
+  /**
+   * Words for a status, if the usual ones say too little; such an error need not be in `errors`.
+   */
   statuses?: Readonly<Record<number, string | undefined>> | undefined;
-  /** Whether it takes no credentials; the checks of its audience decide. */
+  /** Whether it takes no credentials; its audience's checks decide. */
   open?: true;
 }
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Of the routes that the API document shows. */
+    /** Set for routes that the API document shows. */
     words?: Words & { tag: string };
   }
 }
 
-/** A route: the schemas of what it takes and answers, its words in the API document, and its handler. */
+/** A route: its schemas, its words in the API document, and its handler. */
 export interface Route<
   Params extends TSchema = TSchema,
   Body extends TSchema = TSchema,
@@ -40,9 +43,12 @@ export interface Route<
   params?: Params;
   body?: Body;
   query?: Query;
-  /** The most bytes of its body, where that is not the usual. */
+  /** The largest body in bytes, if it is not the usual. */
   bodyLimit?: number;
-  /** Returns what is sent: `undefined` 204, a `Created` 201, the reply what it sent itself, anything else 200. */
+  /**
+   * Returns what is sent: `undefined` 204, a `Created` 201, the reply if it was sent already, else
+   * 200.
+   */
   handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
 
@@ -62,12 +68,12 @@ class Created {
   }
 }
 
-/** The response 201 of a handler: a new record, and where it is from now on. */
+/** The response 201 of a handler: a new record, and its location. */
 export const created = (location: string, value: unknown) => new Created(location, value);
 
-/** The facts of every route of an audience. */
+/** The facts that all routes of an audience share. */
 interface Usual {
-  /** Under which the API document shows them. */
+  /** The group that the API document shows them in. */
   tag: string;
   config?: FastifyContextConfig;
   errors?: readonly number[];

@@ -1,14 +1,15 @@
-// Routes of every audience: to which audience a path belongs, what is checked of every path, and the 405s.
+// Routes of every audience: which audience a path belongs to, the checks of every path, and the
+// 405s.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ApiError, badRequest, notFound } from '../errors.ts';
 import { EmptyQuery } from './fields.ts';
 
-/** The facts that a route states beside its schema; each audience adds its own. */
+/** The facts of a route in addition to its schema; each audience adds its own. */
 interface RouteConfig {
-  /** Throws 404 (or 403) when the record that the path names is not there; runs before the body is read. */
+  /** Throws 404 (or 403) if the path's record doesn't exist; runs before the body is read. */
   find?: (request: FastifyRequest) => Promise<unknown>;
-  /** The methods of the path, at the route of those that it lacks. Set by `add405Routes`. */
+  /** The methods of the path, on the route for those that it lacks. Set by `add405Routes`. */
   allow?: string;
 }
 
@@ -28,7 +29,10 @@ export function methodOf({ raw }: FastifyRequest): string {
   return raw.sent_method ?? raw.method ?? '';
 }
 
-/** Errors: 404 when the record is not there. That the principal may not use it (403) comes after the 405. */
+/**
+ * Errors: 404 when the record is not there. Whether the principal may use it (403) comes after the
+ * 405.
+ */
 export async function rejectIfAbsent(
   request: FastifyRequest,
   find: RouteConfig['find'],
@@ -41,15 +45,18 @@ export async function rejectIfAbsent(
 }
 
 /**
- * True when a request is for the audience of `prefix`. The route that will handle it decides: the router
- * decodes escapes, so that `/%760/contract` is `/v0/contract`. Without a route the path as sent does.
+ * Whether a request is for the audience of `prefix`. The route that handles it decides: the router
+ * decodes escapes, so `/%760/contract` is `/v0/contract`. Without a route, the path as sent does.
  */
 export function isUnder(prefix: string, request: FastifyRequest): boolean {
   const path = request.routeOptions.url ?? plainPath(request.raw.url ?? '');
   return path.startsWith(prefix) && /^(?:[/?]|$)/.test(path.slice(prefix.length));
 }
 
-/** Errors: 404 for a NUL in the path, 400 for one in the query. No record holds one, and PostgreSQL would fail on it. */
+/**
+ * Errors: 404 for a NUL in the path, 400 in the query. No record has one, and PostgreSQL would fail
+ * on it.
+ */
 export function rejectNul(request: FastifyRequest, where: 'path' | 'query'): void {
   const [path = '', query = ''] = (request.raw.url ?? '').split(/\?(.*)/s);
   if (where === 'path' && path.includes('%00')) throw notFound('There is nothing at this path.');
@@ -58,7 +65,7 @@ export function rejectNul(request: FastifyRequest, where: 'path' | 'query'): voi
   }
 }
 
-/** The path as the router would read it, as far as it can be read: no origin, no escapes. */
+/** The path as the router would read it, as far as possible: no origin, no escapes. */
 function plainPath(url: string): string {
   return url
     .replace(/^https?:\/\/[^/]*/i, '')
@@ -67,7 +74,7 @@ function plainPath(url: string): string {
 
 const routed = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 
-/** Makes TRACE, which no path serves, of a method that has no routes at all: Node knows 34 methods. */
+/** Turns a method without any route into TRACE, which no path serves: Node knows 34 methods. */
 export function foldMethod(request: IncomingMessage): void {
   if (!request.method || routed.includes(request.method)) return;
   request.sent_method = request.method;
@@ -75,8 +82,9 @@ export function foldMethod(request: IncomingMessage): void {
 }
 
 /**
- * Adds a route to each path for the methods that it lacks, with `allow` in its config; the checks of each
- * audience send the 405, each in its order. Call before any route is added, and the result after the last.
+ * Adds a route to each path for the methods that it lacks, with `allow` in its config; each
+ * audience's checks send the 405 in their order. Call before any route is added, and the result
+ * after the last.
  */
 export function collectMethods(app: FastifyInstance): () => void {
   const paths = new Map<string, { allowed: Set<string>; config: FastifyContextConfig }>();

@@ -1,4 +1,5 @@
-// The way of a body to its client: reads are compressed as the client accepts it, and a large one goes out as the client takes it.
+// How a body gets to its client: reads are compressed if the client accepts it, and large ones are
+// sent as the client reads.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { compressed, leastCompressedBytes, preferredEncoding } from './compression.ts';
 import { contentTag, encodedTag } from './conditions.ts';
@@ -29,8 +30,8 @@ export function addSending(app: FastifyInstance, bodies: LargeBodies): void {
 }
 
 /**
- * Text that is read. Secrets are shown by other methods alone, so that their length tells nobody anything; an agent is
- * near, or has a fast line, and asks for much at once.
+ * Text that is read. Secrets are only shown by other methods, so that their length reveals nothing.
+ * An agent is near, or has a fast line, and requests much at once.
  */
 function isCompressible(request: FastifyRequest, reply: FastifyReply): boolean {
   return (
@@ -58,13 +59,13 @@ async function compress(
   return sent;
 }
 
-/** The client that has turns among others: an account, or an address. */
+/** The client that takes turns with others: an account, or an address. */
 function clientOf({ session, person, ip }: FastifyRequest): string {
   const account_id = session?.principal.account_id ?? person?.account_id;
   return account_id === undefined ? ip : String(account_id);
 }
 
-/** A 304 carries the tag of the response that the client holds, in the encoding in which it holds it. */
+/** A 304 has the tag of the response that the client holds, in the encoding that the client has. */
 function tagUnchanged({ headers }: FastifyRequest, reply: FastifyReply): void {
   const held = headers['if-none-match'];
   const isHeld = reply.statusCode === 304 && held && contentTag(held) === reply.getHeader('etag');

@@ -1,4 +1,5 @@
-// One file of the installation: read when it is first requested, then held in memory, with what the build compressed beside it.
+// One file of the installation: read at its first request, then held in memory, with the build's
+// compressed copies.
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Encoding, preferredEncoding } from './compression.ts';
@@ -7,7 +8,7 @@ import { encodedTag, etagMatches, etagOf } from './conditions.ts';
 interface Content {
   identity: Buffer;
   etag: string;
-  /** None where nothing was compressed ahead: then it is as any other response. */
+  /** Undefined if nothing was compressed in advance: then it is sent like any other response. */
   encoded: Record<Encoding, Buffer> | undefined;
 }
 
@@ -16,7 +17,7 @@ export class StaticFile {
   readonly #headers: Record<string, string>;
   #content: Content | undefined;
 
-  /** `headers` go with each response that has the file or says that it is unchanged. */
+  /** `headers` are sent with the file, and with a response that says that it is unchanged. */
   constructor(path: string, headers: Record<string, string>) {
     this.#path = path;
     this.#headers = headers;

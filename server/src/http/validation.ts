@@ -1,4 +1,4 @@
-// Checks values against their schemas, strictly: nothing is coerced, filled in or taken away.
+// Checks values against their schemas, strictly: nothing is coerced, filled in or removed.
 import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { FastifySchemaCompiler } from 'fastify';
 
@@ -15,7 +15,10 @@ export function faultsIn(schema: AnySchema, value: unknown): ErrorObject[] {
   return ajv.validate(schema, value) ? [] : (ajv.errors ?? []);
 }
 
-/** A schema is compiled when its route is first called: compiling all of them would double the start-up. */
+/**
+ * A schema is compiled when its route is first called: compiling all of them would double the
+ * start-up.
+ */
 export function validatorCompiler(): FastifySchemaCompiler<AnySchema> {
   return ({ schema }) => {
     let compiled: ValidateFunction | undefined;
@@ -27,7 +30,7 @@ export function validatorCompiler(): FastifySchemaCompiler<AnySchema> {
   };
 }
 
-/** As Fastify makes it of a failed check; `errors.ts` turns it into a sentence. */
+/** The form in which Fastify reports a failed check; `errors.ts` turns it into a sentence. */
 function validationError(faults: ValidateFunction['errors']): Error {
   return Object.assign(new Error('The request does not fit its schema.'), { validation: faults });
 }

@@ -1,6 +1,7 @@
-// Batches: the entries that an account added to a list between one "remove all" and the next. A batch is on the list or off it as a
-// whole, so that a removal and its undo write a row for each batch and none for an entry. Ids only rise: the batch of an entry is the
-// first that ends at its id or later, and an entry behind all batches is on the list.
+// Batches: the entries that an account added to a list between one "remove all" and the next. A
+// batch is on or off the list as a whole, so a removal and its undo write one row per batch, not
+// per entry. Ids only rise: the batch of an entry is the first that ends at its id or later, and an
+// entry after all batches is on the list.
 import { setImmediate } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Key } from '../db/one_of.ts';
@@ -8,7 +9,7 @@ import { type Ids, slice } from '../db/slices.ts';
 
 export type RemovableList = 'authlist' | 'overrides';
 
-/** The batch of an entry, as far as its row tells it. */
+/** The batch of an entry, as far as its row shows it. */
 export interface OfBatch {
   /** The removal that took the batch off the list; 0: for good; null while it is on the list. */
   removal_id: number | null;
@@ -21,7 +22,7 @@ export interface Batch extends OfBatch {
   up_to: number;
 }
 
-/** Rows are counted so many at a time. */
+/** How many rows are counted at a time. */
 const countedAtOnce = 10_000;
 const lastId = Number.MAX_SAFE_INTEGER;
 
@@ -29,22 +30,22 @@ const ofBatch = (column: string, list: RemovableList, row: string) =>
   `(select b.${column} from list_batches b where b.account_id = ${row}.account_id
      and b.list = '${list}' and b.up_to >= ${row}.id order by b.up_to limit 1)`;
 
-/** SQL: the removal that took a row of a list, as in its batch. */
+/** SQL: the removal that removed a row of a list, from its batch. */
 export const removalOf = (list: RemovableList, row: string) => ofBatch('removal_id', list, row);
 
 /** SQL: whether a row of a list is removed. */
 export const isRemoved = (list: RemovableList, row: string) =>
   `${removalOf(list, row)} is not null`;
 
-/** SQL: the change that brought a row of a list back last, or null. */
+/** SQL: the change that last brought a row of a list back, or null. */
 export const restoredRevision = (list: RemovableList, row: string) =>
   ofBatch('restored_revision', list, row);
 
-/** SQL: the id that a batch `b` begins after. */
+/** SQL: the id after which a batch `b` begins. */
 const afterId = `coalesce((select max(p.up_to) from list_batches p
   where p.account_id = b.account_id and p.list = b.list and p.up_to < b.up_to), 0)`;
 
-/** The batches of a list, by id; the last is the one that is added to, and has no end. */
+/** The batches of a list, by id. New entries are added to the last one, which has no end. */
 export async function batchesOf(
   db: Reader,
   account_id: number,
@@ -70,8 +71,8 @@ export async function openBatches(
 }
 
 /**
- * The slices of an account's rows that are on its list, whichever of them are wanted. Each passes over what is removed
- * when it is read: a removal that comes meanwhile ends them.
+ * The slices of an account's rows that are on its list, wanted or not. Each skips what is removed
+ * when it is read; a removal in the meantime ends them.
  */
 export async function* liveSlices(
   db: Reader,
@@ -99,7 +100,7 @@ export async function* liveSlices(
 /** The rows of batches. */
 export interface Counted {
   rows: number;
-  /** Those that expire after the time that was asked for. */
+  /** Those that expire after the requested time. */
   shown: number;
   /** Epoch seconds: the latest expiry. */
   expiry: number;
@@ -131,7 +132,10 @@ export async function countIn(
   return sum;
 }
 
-/** Takes all that is on a list off it. Batches that lie side by side and share their end become one. Answers how many there are. */
+/**
+ * Takes everything off a list. Adjacent batches with the same end become one. Answers how many
+ * there are.
+ */
 export async function closeBatches(
   tx: Transaction,
   account_id: number,
@@ -161,7 +165,10 @@ export async function closeBatches(
   return batches.length - joined;
 }
 
-/** Puts the batches of a removal on their list again, as of a change; without one they are off it for good. */
+/**
+ * Puts the batches of a removal back on their list, as of a change; without one they are off it for
+ * good.
+ */
 export function endRemoval(
   tx: Transaction,
   account_id: number,
@@ -175,7 +182,7 @@ export function endRemoval(
   );
 }
 
-/** Purges what is removed for good, `most` rows at a time, by `removeMany`; answers how many. */
+/** Purges what is removed for good, `maxRows` rows at a time, by `removeMany`; answers how many. */
 export async function purgeBatches(
   tx: Transaction,
   list: RemovableList,
@@ -192,7 +199,7 @@ export async function purgeBatches(
     tx,
     rows.map(({ account_id, id }) => [account_id, id]),
   );
-  // Fewer than asked for were all of them: the batches are empty now.
+  // Fewer rows than requested: these were all, and the batches are now empty.
   if (rows.length < maxRows) {
     await tx.run('delete from list_batches where list = $1 and removal_id = 0', [list]);
   }

@@ -1,12 +1,13 @@
-// Pages of a list: filtered, sorted by a value and then by id, each beginning behind the last row of the one before (keyset). A long
-// list is read a slice of ids at a time, and of each slice only the rows that can be of the page leave the database.
+// Pages of a list: filtered, sorted by a value and then by id, each beginning after the last row of
+// the previous one (keyset). A long list is read a slice of ids at a time, and only rows that can
+// be on the page leave the database.
 import type { Reader, Value } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
 
-/** As many rows are looked at in one turn of the event loop. */
+/** How many rows are read in one turn of the event loop. */
 const sliceOfPage = 10_000;
 
-/** A place in a sorted list: behind the row that has this sort value and id. */
+/** A place in a sorted list: after the row with this sort value and id. */
 export interface Place {
   value: string | number;
   id: number;
@@ -15,31 +16,34 @@ export interface Place {
 export interface PageRequest<Sort extends string = string> {
   sort: Sort;
   isDescending: boolean;
-  /** The page begins behind it; undefined: the first page. */
+  /** The page begins after it; undefined: the first page. */
   after?: Place | undefined;
   limit: number;
 }
 
-/** A condition, and its values. */
+/** A condition in SQL, and its values. */
 interface Condition {
   sql: string;
   values: readonly Value[];
 }
 
-/** A list in SQL. `$1` and `$2` are the ids of a slice; the values of the conditions come after them. */
+/**
+ * A list in SQL. `$1` and `$2` are the ids of a slice; the values of the conditions come after
+ * them.
+ */
 export interface ListSql {
-  /** The slices of its ids, of so many rows each. */
+  /** The slices of its ids, with a given number of rows each. */
   slices: (rows: number) => AsyncIterable<Ids>;
-  /** The name of a row of the list's table in all of it. */
+  /** The alias of a row of the list's table in all parts. */
   row: string;
-  /** Behind `from`: the list's table, with those that conditions and sort look at. */
+  /** The text after `from`: the list's table, and the tables that conditions and sort need. */
   from: string;
-  /** All that is shown of the few rows of a page, and the tables that are joined for it. */
+  /** The columns of the few rows of a page, and the tables that are joined for them. */
   columns: string;
   joins: string;
   /** Which rows are on the list. */
   shown: Condition;
-  /** Which of them are asked for; undefined: all. */
+  /** Which of them match; undefined: all. */
   filter: Condition | undefined;
   /** The value that the page is sorted by; never null. */
   sort: string;
@@ -47,24 +51,24 @@ export interface ListSql {
 
 export type Sorted<R> = R & { id: number; sort_key: string | number };
 
-/** How many rows are on the list, and how many of them are asked for; of a first page alone. */
+/** How many rows are on the list, and how many of them match; on a first page only. */
 interface Counts {
   total: number;
   found: number;
 }
 
-/** A part of the list, and of it the rows that come first. */
+/** A part of the list, and its rows that come first. */
 export interface PageSlice<R> extends Counts {
   isLast: boolean;
   rows: Sorted<R>[];
 }
 
 export interface ListPage<R> extends Counts {
-  /** One more than the limit, where there is more. */
+  /** One more than the limit, if there are more. */
   rows: Sorted<R>[];
 }
 
-/** The slices that a page is made of. */
+/** The slices that make up a page. */
 export async function* pageSlices<R>(
   db: Reader,
   sql: ListSql,
@@ -83,7 +87,7 @@ export async function* pageSlices<R>(
     from ${from} where ${onList}`;
   for await (const { isLast, ...ids } of slices(sliceOfPage)) {
     const values = [ids.after, ids.to, ...shown.values, ...(filter?.values ?? [])];
-    // Only a first page tells the numbers: the next ones need not look at all rows for them.
+    // Only a first page has the counts: the next ones needn't read all rows for them.
     const counted = after ? undefined : await db.one<Counts>(countStatement, values);
     const { total, found: matches } = counted ?? { total: 0, found: 0 };
     const place = after ? [after.value, after.id] : [];
@@ -95,7 +99,7 @@ export async function* pageSlices<R>(
   }
 }
 
-/** Makes a page of its slices. */
+/** Makes a page from its slices. */
 export async function pageFrom<R>(
   slices: AsyncIterable<PageSlice<R>>,
   { isDescending, limit }: Omit<PageRequest, 'sort'>,
@@ -114,7 +118,7 @@ export async function pageFrom<R>(
 
 const isAstral = /[\ud800-\udfff]/;
 
-/** As both databases do: numbers before texts, and those by their bytes in UTF-8. */
+/** Sorts as both databases do: numbers before texts, and texts by their bytes in UTF-8. */
 function order(a: string | number, b: string | number): number {
   if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
   if (typeof a === 'string' && (isAstral.test(a) || isAstral.test(String(b)))) {
@@ -123,7 +127,9 @@ function order(a: string | number, b: string | number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A text to search for as a pattern of `like … escape '\'`, which both databases compare without regard to case of a to z. */
+/**
+ * A text as a pattern of `like … escape '\'`, for which both databases ignore the case of a to z.
+ */
 export function containing(text: string): string {
   if (text === '') return '';
   const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,10 +1,11 @@
-// Notes: what an entry of a list is for, in a person's words, and who added it when. Neither nodes nor /v0 are told.
+// Notes: what an entry of a list is for, in a person's words, and who added it when. Nodes and /v0
+// never see them.
 import type { Actor, Transaction } from '../db/database.ts';
 
 export interface Noted {
   /** Empty: none. */
   note: string;
-  /** As in the audit log; null for entries of before there were notes. */
+  /** As in the audit log; null for entries older than notes. */
   added_by_kind: Actor['kind'] | null;
   added_by: string | null;
   /** Epoch seconds. */
@@ -18,17 +19,17 @@ export function newNote({ actor: { kind, name }, now }: Transaction, note = ''):
   return { note, added_by_kind: kind, added_by: name, added_at: now };
 }
 
-/** Of an entry as a removal keeps it. */
+/** The note of an entry that a removal keeps. */
 export function noteOf(row: Partial<Noted>): Noted {
   const { note = '', added_by_kind = null, added_by = null, added_at = null } = row;
   return { note, added_by_kind, added_by, added_at };
 }
 
-/** Somebody in the place of whom, as who added entries, a pseudonym is to stand. */
+/** The person whose name a pseudonym replaces, where entries say who added them. */
 export interface ErasedAdder {
   account_id: number;
   id: number;
-  /** As the audit log names the user, and the pseudonym. */
+  /** The user as the audit log names it, and the pseudonym. */
   actor: string;
   pseudonym: string;
 }
@@ -36,6 +37,6 @@ export interface ErasedAdder {
 export const isAddedBy = ({ actor }: ErasedAdder, row: Partial<Noted>) =>
   row.added_by_kind === 'user' && row.added_by === actor;
 
-/** Whether a change is of the note alone. */
+/** Whether a change affects only the note. */
 export const isOfNote = ({ note, ...rest }: object & { note?: string | undefined }) =>
   note !== undefined && Object.values(rest).every((value) => value === undefined);

@@ -1,7 +1,9 @@
-// Removals: entries of a list that were removed at once, all or some that were selected, kept for seven days so that it can be undone.
+// Removals: entries that were removed together, all of a list or a selection, and kept for seven
+// days for an undo.
 //
-// Selected ones are kept here. The rows of a whole list stay where they are: a removal takes the batches that they are in (batches.ts),
-// so that it is as short for a long list as for a short one. An entry whose address is listed again meanwhile gives way, and is kept here.
+// Selected entries are kept here. The rows of a whole list stay where they are: a removal takes
+// their batches (batches.ts), so it is as short for a long list as for a short one. An entry whose
+// address is listed again gives way, and is kept here.
 import { setImmediate } from 'node:timers/promises';
 import type { HourlyCap } from '../bounds/hourly.ts';
 import { audit } from '../changes/audit.ts';
@@ -28,11 +30,13 @@ export interface Removal {
   list: RemovableList;
   entries: number;
   at: number;
-  /** 1: of entries that were chosen, which are all kept here; 0: of the whole list. */
+  /** 1: selected entries, all kept here; 0: the whole list. */
   chosen: number;
 }
 
-/** The outcome of a "remove all", or of a removal of entries that were chosen. Without `removal_id` there is nothing to undo. */
+/**
+ * The outcome of removing all or selected entries. Without `removal_id` there is nothing to undo.
+ */
 export interface Removed {
   removal_id: number | null;
   entries: number;
@@ -45,14 +49,14 @@ export interface Restored {
 }
 
 const keptSeconds = 7 * 86_400;
-/** As many removals of a list can be undone: with the next one the oldest becomes final. */
+/** How many removals of a list can be undone: the next one makes the oldest final. */
 const maxUndoable = 20;
-/** A removal of a list that has more batches than this leaves no earlier one that can be undone. */
+/** A removal of a list with more batches than this makes all earlier ones final. */
 const maxBatches = 100;
-/** As many entries of a removal as gave way are kept; further ones do not come back. */
+/** How many entries that gave way are kept for a removal; further ones do not come back. */
 const maxKept = 200;
 
-/** The words of each list: in the log of changes, in the audit log, and in a message. */
+/** The words for each list: in the log of changes, in the audit log, and in a message. */
 const words = {
   authlist: {
     cleared: 'authlist_cleared',
@@ -67,8 +71,8 @@ const words = {
 } as const;
 
 /**
- * Removes all that is on an account's list. `since`: entries that expired by then are shown no more, and not counted. Where
- * none holds any more, there is nothing to undo.
+ * Removes everything on an account's list. Entries that expired by `since` are no longer shown, and
+ * not counted. If none is left that holds, there is nothing to undo.
  */
 export async function recordRemoval(
   tx: Transaction,
@@ -92,8 +96,8 @@ export async function recordRemoval(
 }
 
 /**
- * Keeps entries that were selected, which the caller removes. Answers the id of the removal; null where none of them holds
- * any more.
+ * Keeps selected entries, which the caller removes. Answers the id of the removal; null if none of
+ * the entries holds any more.
  */
 export async function recordChosen(
   tx: Transaction,
@@ -117,7 +121,7 @@ async function addRemoval(tx: Transaction, removal: NewRemoval): Promise<number>
   return removal_id;
 }
 
-/** Makes all removals of the list and kind of this one final, except the newest. */
+/** Makes all but the newest removals of this list and kind final. */
 async function keepNewest(
   tx: Transaction,
   { account_id, list, chosen }: NewRemoval,
@@ -131,7 +135,7 @@ async function keepNewest(
   for (const { removal_id } of removals.slice(count)) await forget(tx, account_id, removal_id);
 }
 
-/** Makes a removal final: entries that have not come back by now do not. */
+/** Makes a removal final: entries that have not come back by now never do. */
 async function forget(tx: Transaction, account_id: number, removal_id: number): Promise<void> {
   await endRemoval(tx, account_id, removal_id);
   const key = [account_id, removal_id];
@@ -148,17 +152,16 @@ export function listRemovals(db: Reader, account_id: number, now: number): Promi
   );
 }
 
-/** A removal that can be undone, with what has become of its entries. */
+/** A removal that can be undone, and the state of its entries. */
 export interface KeptRemoval<Row> extends Removal {
-  /** Claims of other accounts on addresses of it that are not among those kept. */
+  /** Addresses of it that other accounts claim, in addition to the kept entries. */
   lost: number;
-  /** The batches that it took. */
   batches: Batch[];
-  /** The entries that are kept beside the list. */
+  /** The entries that are kept outside the list. */
   kept: Row[];
 }
 
-/** Errors: 409 when it is not there, undone or too old. */
+/** Errors: 409 when it does not exist, is undone or too old. */
 export async function requireRemoval<Row>(
   tx: Transaction,
   account_id: number,
@@ -179,12 +182,12 @@ export async function requireRemoval<Row>(
   return {
     ...removal,
     batches: batches.filter((batch) => batch.removal_id === removal_id),
-    // One entry that gave way, or an array of those that were selected.
+    // One entry that gave way, or an array of selected ones.
     kept: keptRows.flatMap(({ entry }) => JSON.parse(entry) as Row | Row[]),
   };
 }
 
-/** 409: there is no such removal, or not for this client. */
+/** 409: the removal does not exist, or not for this client. */
 export function removalGone(list: RemovableList) {
   return conflict(`the account has no such ${words[list].removal} that can be undone.`, {
     code: 'removal_gone',
@@ -192,7 +195,10 @@ export function removalGone(list: RemovableList) {
   });
 }
 
-/** Keeps a removed entry that gives way to an entry of `taker`, if it holds and its removal can be undone. */
+/**
+ * Keeps a removed entry that gives way to one of `taker`, if it holds and its removal can be
+ * undone.
+ */
 export async function keepEntry(
   tx: Transaction,
   { removal_id, ...entry }: OfBatch & { account_id: number; id: number; expiry: number },
@@ -218,8 +224,8 @@ export async function keepEntry(
 }
 
 /**
- * Forgets the authlist entries of a user that are kept here; an undo leaves them out. Of the others it forgets that the
- * user added them.
+ * Forgets the kept authlist entries of a user, so that an undo leaves them out. For other entries,
+ * forgets that the user added them.
  */
 export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promise<void> {
   const { account_id } = erased;
@@ -241,26 +247,27 @@ export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promis
   }
 }
 
-/** An undo as the rules of its list judge it. */
+/** An undo, by the rules of its list. */
 interface Undo<Row> {
   /** The rows of the removal's batches. */
   counted: Counted;
   /** The kept entries that come back. */
   back: readonly Row[];
-  /** How many entries the list may have, and how many that are counted on it have expired. */
+  /** How many entries the list may have, and how many of those counted on it have expired. */
   most: number;
   expired?: number;
   /** How many entries an account may bring back. */
   restored: HourlyCap | undefined;
-  /** Takes away what has the place of an entry that comes back. */
+  /** Removes what is in the way of an entry that comes back. */
   makeRoom: () => Promise<void>;
   putBack: (tx: Transaction, rows: Array<Row & { revision: number }>) => Promise<void>;
 }
 
 /**
- * Undoes a removal: its batches are on the list again, and the entries that were kept beside it. That is one change; where entries
- * were selected, one for each. Where nothing comes back, its rows stay off the list for good. Errors: 409 when more would come
- * back than the list has room for. Until then nothing is written: a refusal disturbs no other action of the group.
+ * Undoes a removal: its batches and kept entries are on the list again. That is one change, or one
+ * for each selected entry. If nothing comes back, its rows stay off the list for good. Errors: 409
+ * when the list has no room for all. Nothing is written before that, so a refusal doesn't disturb
+ * other actions of the group.
  */
 export async function restore<Row extends { id: number; server_id?: number }>(
   tx: Transaction,
@@ -306,7 +313,10 @@ export async function restore<Row extends { id: number; server_id?: number }>(
   return outcome;
 }
 
-/** Makes removals final that can no longer be undone, and forgets what is kept of them, a batch at a time. */
+/**
+ * Makes removals final that can no longer be undone, and forgets their kept entries, a batch at a
+ * time.
+ */
 export async function purgeRemoved(tx: Transaction, maxRows: number): Promise<number> {
   const until = tx.now - keptSeconds;
   const entries = await tx.run(
