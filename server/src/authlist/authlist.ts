@@ -1,9 +1,11 @@
-// The IP authlist: a connection from a listed address needs no password and counts as the named user.
+// The IP authlist: a connection from a listed address needs no password and counts as the named
+// user.
 //
-// An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the account's
-// port scheme: one entry at most in the whole network, whichever account it is of. A claim that its address has
-// not asked for itself is unproven (proofs.ts), and gives way to another account's that is proven. Verbs: list, require,
-// create, change, remove, remove all, restore (undoes a "remove all"), find claims; sweep takes expired ones off.
+// An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the
+// account's port scheme: one entry at most in the whole network, of any account. A claim is
+// unproven until its address has asked for it itself (proofs.ts), and gives way to another
+// account's proven claim. Verbs: list, require, create, change, remove, remove all, restore (undoes
+// a "remove all"), find claims; sweep removes expired entries.
 export { findClaims } from './claims_store.ts';
 export {
   type AuthlistRules,

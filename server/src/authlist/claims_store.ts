@@ -1,4 +1,4 @@
-// The SQL of claims: who lists an address, or addresses of a network, on each port scheme.
+// The SQL of claims: which entries list an address, or addresses of a network, on each port scheme.
 
 import type { Network } from '../../../kit/src/address.ts';
 import { findWithin, startOf } from '../db/address_ranges.ts';
@@ -24,7 +24,10 @@ const statement = `select p.name as port_scheme, c.name as account, a.id, a.ip, 
     and not ${isRemoved('authlist', 'a')}
   order by a.ip limit $5`;
 
-/** The claims on addresses of a network at `now`, at most so many: of an address one at most for each port scheme. */
+/**
+ * The claims on addresses of a network at `now`, up to a limit: at most one for each address and
+ * port scheme.
+ */
 export async function findClaims(
   db: Reader,
   network: Network,

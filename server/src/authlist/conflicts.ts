@@ -1,9 +1,10 @@
-// A cap on address conflicts per account and hour: without it the list would tell which addresses others list.
+// A cap on address conflicts per account and hour: without it, attempts would reveal which
+// addresses others list.
 import { HourlyCap } from '../bounds/hourly.ts';
 
 /**
- * Counts conflicts, with own entries and foreign ones alike: the answer must not tell which. It is asked before an
- * address is looked at, so that past the cap a free one and a claimed one get the same answer.
+ * Counts conflicts with own and foreign entries alike: the answer must not reveal which it was. The
+ * cap is checked before the address, so past it, free and claimed addresses get the same answer.
  */
 export const conflictCap = (maxConflicts: number) =>
   new HourlyCap(maxConflicts, 'too many addresses were on the authlist already', { field: 'ip' });

@@ -1,4 +1,4 @@
-// The rules of one entry: what it needs, which other entry it takes the place of, and what is recorded of it.
+// The rules of one entry: what it needs, which other entry it replaces, and what is recorded of it.
 
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { type Account, requireWritable } from '../accounts/accounts.ts';
@@ -23,34 +23,34 @@ export interface NewEntry {
   note?: string | undefined;
 }
 
-/** `proven`: the operator's word on whose the address is. */
+/** `proven`: the operator's word on whose address it is. */
 export type EntryChanges = Partial<NewEntry> & { proven?: boolean | undefined };
 
-/** An entry with the revision of the change that made it so. */
+/** An entry, with the revision of its last change. */
 export type ChangedEntry = store.AuthlistEntry & { revision: number };
 
-/** The operator's settings for this list, and what its client may do. */
+/** The operator's settings for this list, and the client's rights. */
 export interface AuthlistRules {
   addresses: 'any' | 'public';
   max_authlist_entries: number;
-  /** Whether a contract that is suspended or has expired is changed too: for the operator. */
+  /** Whether suspended and expired contracts can be changed too: for the operator. */
   any_contract?: boolean;
   /** Whether an entry needs a proof; `prefer` when omitted. */
   authlist_proof?: ProofSetting;
-  /** Whether the client's word is proof enough: an operator's. */
+  /** Whether the client's word is proof enough, as an operator's is. */
   vouches?: boolean;
-  /** How often an account may be told that an address is claimed already. */
+  /** How many addresses an account may try that are already claimed. */
   conflicts?: HourlyCap;
   /** How many entries an account may bring back. */
   restored?: HourlyCap;
 }
 
-/** True when connections from the entry's address are taken: its user is an active proxy user. */
+/** Whether connections from the entry's address are accepted: its user is an active proxy user. */
 export function userIsActive(entry: store.AuthlistEntry): boolean {
   return isProxyUser(entry);
 }
 
-/** One entry, as long as it holds. Errors: 404. */
+/** One entry, while it holds. Errors: 404. */
 export async function requireEntry(
   db: Reader,
   account_id: number,
@@ -62,14 +62,14 @@ export async function requireEntry(
   return entry;
 }
 
-/** 404: the entry is not there, or not there for this client. */
+/** 404: the entry does not exist, or not for this client. */
 export function noSuchEntry() {
   return notFound('There is no such entry on your list; it may have expired or been removed.');
 }
 
 /**
- * The entries that hold, by id, a slice at a time. `ip`: a full address matches in any spelling, anything else as a part
- * of the canonical address. `users`: names of users of the account.
+ * The entries that hold, by id, a slice at a time. `ip`: a full address matches in any spelling,
+ * other text as a part of the canonical address. `users`: names of users of the account.
  */
 export function entrySlices(
   db: Reader,
@@ -93,10 +93,11 @@ export async function listEntries(
 }
 
 /**
- * Lists an address for a user, as asked from the address `callerIp`: where it is that very one, or an
- * operator asks, the entry is proven, and takes an unproven claim of another account. Errors: 403 for a contract that takes no changes; 400 for an address
- * that is none, and an expiry that cannot be; 409 when the address is listed already (by anyone, on this port scheme), the user is
- * not part of the account, or the account's list is full.
+ * Lists an address for a user, requested from `callerIp`. If that is the same address, or an
+ * operator asks, the entry is proven and replaces another account's unproven claim. Errors: 403 for
+ * a contract that accepts no changes; 400 for an invalid address or expiry; 409 when any account
+ * lists the address on this port scheme, the user is not in the account, or the account's list is
+ * full.
  */
 export async function createEntry(
   tx: Transaction,
@@ -136,13 +137,16 @@ const isVouched = (ip: string, { vouches }: AuthlistRules, callerIp: string | un
 
 export const expiredAtOnce = 500;
 
-/** Expired entries are off the list, swept or not; only the account's own are looked at. */
+/** Expired entries are off the list, swept or not; this sweeps the account's own. */
 export async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   for (const row of expired) await removeRow(tx, row);
 }
 
-/** A condition of the insert did not hold: says which, or tries again where it was an expired claim. */
+/**
+ * Called when a condition of the insert did not hold: says which, or retries if it was an expired
+ * claim.
+ */
 async function placeAgain(
   tx: Transaction,
   row: store.NewRow,
@@ -156,7 +160,7 @@ async function placeAgain(
   return placed;
 }
 
-/** Names the address, as a client that gave none may not know it. */
+/** Names the address, because a client that gave none may not know it. */
 export function unknownUser(name: string, ip?: string) {
   const rest = ip === undefined ? '' : `; no entry for ${ip} was made`;
   return conflict(`${JSON.stringify(name)} is not part of the account${rest}.`, {
@@ -165,7 +169,7 @@ export function unknownUser(name: string, ip?: string) {
   });
 }
 
-/** Tells the nodes of an entry's change, and answers it with the revision. */
+/** Notifies the nodes of an entry's change, and answers it with the revision. */
 async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promise<ChangedEntry> {
   const { account_id, id } = entry;
   const revision = await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
@@ -173,8 +177,8 @@ async function entryChanged(tx: Transaction, entry: store.AuthlistEntry): Promis
 }
 
 /**
- * Ends the claim of an expired entry on an address, and an unproven one of another account for a proven one.
- * Errors: 409 while another entry has the address, in any account.
+ * Ends an expired entry's claim on an address or, for a proven entry, another account's unproven
+ * claim. Errors: 409 while another entry, of any account, has the address.
  */
 export async function freeClaim(
   tx: Transaction,
@@ -211,13 +215,13 @@ export const isWeaker = (
   holder.proven_at === null &&
   holder.account_id !== account_id;
 
-/** Frees the address of an entry that a "remove all" took; an undo knows what became of it. */
+/** Frees the address of an entry that a "remove all" removed; an undo knows that it gave way. */
 export async function giveWay(tx: Transaction, row: store.StoredRow, taker: number): Promise<void> {
   await store.remove(tx, row.account_id, row.id);
   await keepEntry(tx, row, taker);
 }
 
-/** Tells the account that lost an address in its audit log; not to whom. */
+/** Records the loss of an address in the account's audit log, without the new holder. */
 async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow): Promise<void> {
   const { ip, user, expiry } = await requireEntry(tx, account_id, id, tx.now);
   await audit(tx, {
@@ -229,12 +233,12 @@ async function auditLoss(tx: Transaction, { account_id, id }: store.AuthlistRow)
   });
 }
 
-/** One message for an own and a foreign claim: an answer tells nothing about another account. */
+/** The same message for own and foreign claims: an answer reveals nothing about other accounts. */
 export function addressTaken(ip: string) {
   return conflict(`${ip} is already on the authlist.`, { code: 'address_taken', field: 'ip' });
 }
 
-/** Nodes and the list's count are told of one that was on the list. */
+/** Removes an entry, and updates nodes and the count if it was on the list. */
 export async function removeRow(
   tx: Transaction,
   { account_id, id, removal_id = null }: store.AuthlistRow & Partial<store.StoredRow>,
@@ -246,7 +250,8 @@ export async function removeRow(
 }
 
 /**
- * Changes any of ip, user, expiry and note, of which nodes are not told. Errors: 404; 403; 400 for nothing to change; 409 as on create.
+ * Changes any of ip, user, expiry and note; nodes don't see notes. Errors: 404; 403; 400 for
+ * nothing to change; 409 as on create.
  */
 export async function changeEntry(
   tx: Transaction,
@@ -296,7 +301,7 @@ export async function changeEntry(
   return entry;
 }
 
-/** Whether an entry is proven, where the operator's word was about that; its note, where that changes. */
+/** Whether an entry is proven, if the operator set that; its note, if it changes. */
 const extras = ({ proven, note }: EntryChanges, entry: store.AuthlistRow) => ({
   ...(proven === undefined ? {} : { proven: entry.proven_at !== null }),
   ...(note === undefined ? {} : { note: entry.note }),
@@ -311,7 +316,7 @@ function toRow({
   return row;
 }
 
-/** An entry that is gone, for the audit log. */
+/** A removed entry, for the audit log. */
 export const shownInLog = ({ ip, user, expiry, note }: store.AuthlistEntry) => ({
   ...{ ip, user, expiry },
   ...(note === '' ? {} : { note }),
@@ -341,7 +346,7 @@ export function auditRemoval(tx: Transaction, entry: store.AuthlistEntry): Promi
   });
 }
 
-/** Takes expired entries off the list, a batch at a time. Nodes honour the expiry by their own clock. */
+/** Removes expired entries, a batch at a time. Nodes apply the expiry by their own clock. */
 export async function sweepEntries(tx: Transaction, maxRows: number): Promise<number> {
   const rows = await store.expired(tx, tx.now, maxRows);
   for (const row of rows) await removeRow(tx, row);

@@ -1,4 +1,5 @@
-// Many entries of the IP authlist at once: all that are named, or none. For each, nodes and the audit log hear what they hear of one.
+// Many entries of the IP authlist at once, all or none. Nodes and the audit log get each change
+// singly.
 import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { countHeld, recordChange } from '../changes/changes.ts';
@@ -10,13 +11,19 @@ import { checkExpiries } from '../values/expiry.ts';
 import { auditRemoval } from './entries.ts';
 import * as store from './store.ts';
 
-/** The client's rights: whether also on a contract that takes no changes; and which entries are theirs. */
+/**
+ * The client's rights: whether contracts that accept no changes can be changed; and which entries
+ * are theirs.
+ */
 export interface Asking {
   any_contract?: boolean;
   isOwn: (entry: store.AuthlistEntry) => boolean;
 }
 
-/** The entries, in the order in which they are named. Errors: 403; 404 naming the first that is not there, or not theirs. */
+/**
+ * The entries, in the order given. Errors: 403; 404 naming the first that does not exist or is not
+ * theirs.
+ */
 async function requireMany(
   tx: Transaction,
   account_id: number,
@@ -36,7 +43,7 @@ async function requireMany(
   });
 }
 
-/** Removes these entries; it can be undone for seven days. Errors: 403; 404 naming the entry. */
+/** Removes these entries; an undo is possible for seven days. Errors: 403; 404 naming the entry. */
 export async function removeEntries(
   tx: Transaction,
   account_id: number,

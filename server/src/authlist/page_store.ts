@@ -7,12 +7,13 @@ import type { AuthlistEntry } from './store.ts';
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
 const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.entry_id = a.id';
 
-/** The orders of a page, and the tables that they take. */
+/** The sort orders of a page, and the tables that they need. */
 const sorts = {
   id: ['a.id', ''],
   ip: ['ip_order(a.ip)', ''],
   user: ['u.name', users],
-  // A sum, for which no index stands: PostgreSQL would walk over all accounts' rows in the order of their expiry.
+  // A sum, so that no index fits: PostgreSQL would walk all accounts' rows in the order of their
+  // expiry.
   expiry: ['a.expiry + 0', ''],
   last_used_at: ['coalesce(s.used_at, 0)', uses],
 } as const;
@@ -22,13 +23,13 @@ export const entrySorts = Object.keys(sorts) as EntrySort[];
 
 export const entryStates = ['proven', 'unproven', 'waits', 'idle', 'acting'] as const;
 
-/** Which entries; those that are left out ask for nothing. */
+/** Filters for entries; omitted ones match everything. */
 export interface EntryFilter {
-  /** A part of an address, a note, or a name of a user. */
+  /** A part of an address, a note, or a user's name. */
   search?: string | undefined;
   user?: string | undefined;
   state?: (typeof entryStates)[number] | undefined;
-  /** Epoch seconds: those that end before. */
+  /** Epoch seconds: only entries that end before this. */
   ends_before?: number | undefined;
 }
 
@@ -36,7 +37,7 @@ export interface PagedEntry extends AuthlistEntry {
   last_used_at: number | null;
 }
 
-/** Users are few: they are looked for once, not with each row. */
+/** Users are few: they are looked up once, not for each row. */
 const ofUsers = (condition: string) =>
   `a.user_id in (select id from users where account_id = $3 and ${condition})`;
 const filterSql = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')

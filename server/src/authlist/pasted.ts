@@ -1,4 +1,4 @@
-// Addresses that were pasted, one on a line: what would come of each, and all of them added, or none.
+// Pasted addresses, one on a line: a preview of each line, and adding all of them or none.
 
 import type { Address } from '../../../kit/src/address.ts';
 import type { Account } from '../accounts/accounts.ts';
@@ -24,20 +24,23 @@ import {
 import { newProof } from './proofs.ts';
 import * as store from './store.ts';
 
-/** A line that is neither blank nor a comment, from 1. */
+/** A line that is neither blank nor a comment, counted from 1. */
 export interface PastedLine {
   line: number;
   text: string;
-  /** The text behind # on the line. */
+  /** The text after # on the line. */
   note: string;
 }
 
-/** `new`: it is added; `listed`: the user has it already; `repeated`: a line before says the same. */
+/**
+ * `new`: it is added; `listed`: the user already has it; `repeated`: an earlier line has the same
+ * address.
+ */
 interface GoodLine {
   line: number;
   ip: Address;
   outcome: 'new' | 'listed' | 'repeated';
-  /** Of an entry that was added. */
+  /** The id of an entry that was added. */
   id?: number;
 }
 
@@ -53,11 +56,11 @@ interface BadLine {
 
 export type LineOutcome = GoodLine | BadLine;
 
-/** As many addresses are added at once. */
+/** How many addresses can be added at once. */
 const maxAtOnce = 1000;
 const longestNote = 200;
 
-/** Errors: 400 for no line at all, and for more than may be added at once. */
+/** Errors: 400 without any line, and for more than can be added at once. */
 export function pastedLines(text: string): PastedLine[] {
   const lines = text.split(/\r\n|\r|\n/).flatMap((whole, at) => {
     const [address = '', ...notes] = whole.split('#');
@@ -77,8 +80,8 @@ export function pastedLines(text: string): PastedLine[] {
 type Pasted = Omit<NewEntry, 'ip'> & { lines: readonly PastedLine[] };
 
 /**
- * Looks what would come of each line, and writes nothing. Errors: 409 for a user who is not part of the account, and where the list
- * has no room for all; 429 when the account would be told of too many addresses that they are taken.
+ * Previews each line, and writes nothing. Errors: 409 for a user who is not in the account, or when
+ * the list has no room for all; 429 when the account would learn of too many taken addresses.
  */
 export async function examinePasted(
   tx: Transaction,
@@ -139,7 +142,10 @@ function faultOf({ line, ip }: Pick<LineOutcome, 'line' | 'ip'>, error: unknown)
   return { line, ip, outcome: 'fault', code, message: sentence };
 }
 
-/** Adds the addresses of all lines, but those that the user has already. Errors: as above; 400 or 409 when a line has a fault. */
+/**
+ * Adds the addresses of all lines, except those that the user already has. Errors: as above; 400 or
+ * 409 when a line has a fault.
+ */
 export async function addPasted(
   tx: Transaction,
   account: Account,
@@ -183,7 +189,7 @@ export async function addPasted(
   return outcomes;
 }
 
-/** The first fault, by its line, and how many there are. */
+/** The first fault, with its line, and the number of faults. */
 function faultsOf(faults: readonly BadLine[]): ApiError {
   const [{ line, code, message } = faults[0] as BadLine] = faults;
   const more = faults.length > 1 ? ` ${faults.length} lines cannot be added.` : '';

@@ -1,12 +1,16 @@
-// Proofs: an entry is proven once its address asked for it, or an operator says so; until then another account's proof takes its claim.
+// Proofs: an entry is proven once its address asks for it, or an operator says so; until then
+// another account's proof takes its claim.
 import { bumpVersion, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './store.ts';
 
-/** `require`: an unproven entry waits, and no node hears of it. `off`: a proof changes nothing, the first comes first. */
+/**
+ * `require`: an unproven entry waits, and nodes don't get it. `off`: proofs change nothing, the
+ * first claim wins.
+ */
 export type ProofSetting = 'off' | 'prefer' | 'require';
 
-/** How an entry stands, for people and operators; null where no proof is asked for. */
+/** The state of an entry, for people and operators; null if no proof is needed. */
 export type ProofState = 'proven' | 'unproven' | 'waits' | null;
 
 export function newProof(
@@ -27,7 +31,7 @@ export function proofState(
   return waits === 1 ? 'waits' : 'unproven';
 }
 
-/** Whether somebody called from an address that an unproven entry of the same account lists. */
+/** Whether a caller's address is on an unproven entry of the same account. */
 export async function canProve(db: Reader, callers: readonly store.Caller[]): Promise<boolean> {
   return (await store.unprovenOf(db, callers)).length > 0;
 }
@@ -42,7 +46,10 @@ export async function proveEntries(
   }
 }
 
-/** Has unproven entries wait, or act, as the setting says: it may have been another one when they were listed. */
+/**
+ * Makes unproven entries wait, or act, as the setting says: it may have changed since they were
+ * listed.
+ */
 export async function sweepProofs(
   tx: Transaction,
   maxEntries: number,
@@ -52,14 +59,14 @@ export async function sweepProofs(
   const rows = await store.unprovenThat(tx, 1 - waits, maxEntries);
   for (const row of rows) {
     const changed = { proven_at, waits };
-    // Of an entry that is removed nobody is told; it is to be right when it comes back.
+    // No node is notified of a removed entry; it must be right when it comes back.
     if (row.removal_id !== null) await store.updateProof(tx, { ...row, ...changed });
     else await changeProof(tx, row, changed);
   }
   return rows.length;
 }
 
-/** Nodes hear of an entry that begins or ceases to act; that it is proven alone shows to people only. */
+/** Nodes are notified when an entry begins or stops acting; only people see the proof alone. */
 async function changeProof(
   tx: Transaction,
   row: store.AuthlistRow,

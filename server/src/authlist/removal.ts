@@ -1,4 +1,5 @@
-// The whole IP authlist of an account at once: removed, and put back by an undo. Each is one change.
+// The whole IP authlist of an account at once: removed, and restored by an undo. Each is one
+// change.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
@@ -22,7 +23,7 @@ import {
 } from './entries.ts';
 import * as store from './store.ts';
 
-/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
+/** Removes all entries of the account; an undo is possible for seven days. Errors: as on remove. */
 export async function removeAllEntries(
   tx: Transaction,
   account_id: number,
@@ -35,11 +36,11 @@ export async function removeAllEntries(
 }
 
 /**
- * Undoes a removal: puts back the entries that still hold and whose address is free, under their
- * old ids; the others are left out. Each address that is taken counts as being told so once. Errors: 409 when there is
- * no such removal, and when the list has no room for all that would come back; 429 when the account would be told of
- * too many addresses that they are taken, or has brought back too many entries. Then none comes back, and it can be
- * undone later. `only_user_id`: a removal of other users' entries is not there for the client.
+ * Undoes a removal: restores the entries that still hold and whose address is free, with their old
+ * ids, and leaves out the others. Each taken address counts as a conflict. Errors: 409 when there
+ * is no such removal, and when the list has no room for all; 429 when the account would learn of
+ * too many taken addresses, or has restored too many entries. Then none comes back, and an undo is
+ * possible later. `only_user_id`: for this client, removals of other users' entries do not exist.
  */
 export async function restoreEntries(
   tx: Transaction,
@@ -54,9 +55,9 @@ export async function restoreEntries(
   const { batches, chosen, kept: keptEntries, lost } = removal;
   const isOwn = chosen === 1 && keptEntries.every(({ user_id }) => user_id === only_user_id);
   if (only_user_id !== undefined && !isOwn) throw removalGone('authlist');
-  // The number alone is told of these, and they stay lost: however many they are, they end no undo for good.
+  // Only their number is shown, and they stay lost: however many they are, an undo stays possible.
   if (lost > 0) rules.conflicts?.rejectTooMany(account_id, tx.now);
-  // The account may have another port scheme since, on which none of them has its address.
+  // The account may have moved to another port scheme, on which none of them has its address.
   const moved = await store.rowsOnOtherScheme(tx, batches, port_scheme_id);
   const counted = await countIn(tx, 'authlist', moved.length > 0 ? [] : batches, tx.now);
   const wanted = [...keptEntries, ...moved].filter(({ expiry }) => tx.now < expiry);
@@ -95,8 +96,9 @@ export async function restoreEntries(
 }
 
 /**
- * Forgets the entries of a user who is erased, those too that an undo would bring back: it leaves them out. Of the others it
- * forgets that the user added them. Looks at a slice of the list behind an id; answers the last id of it, undefined at the end.
+ * Forgets the entries of an erased user, also those that an undo would restore. For other entries,
+ * forgets that the user added them. Reads a slice of the list after an id; answers its last id,
+ * undefined at the end.
  */
 export async function forgetEntriesOf(
   tx: Transaction,
@@ -113,7 +115,7 @@ export async function forgetEntriesOf(
   return rows.at(-1)?.id;
 }
 
-/** Deletes the rows of removals that are final, so many at most. */
+/** Deletes rows of removals that are final, up to `maxRows`. */
 export function purgeRemovedEntries(tx: Transaction, maxRows: number): Promise<number> {
   return purgeBatches(tx, 'authlist', maxRows, store.removeMany);
 }

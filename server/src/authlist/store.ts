@@ -22,22 +22,22 @@ export interface AuthlistRow extends Noted {
   ip: Address;
   user_id: number;
   expiry: number;
-  /** When the address itself, or an operator, said that the entry is right; null while neither did. */
+  /** When the address itself, or an operator, confirmed the entry; null while neither did. */
   proven_at: number | null;
-  /** 1 while it is kept from the nodes until it is proven. */
+  /** 1 while it is kept from the nodes because it is not proven. */
   waits: number;
 }
 
-/** An entry's right to its address, as far as it is known. */
+/** An entry's right to its address. */
 export type Proof = Pick<AuthlistRow, 'proven_at' | 'waits'>;
 
-/** A row as it is stored, on the list or not. */
+/** A stored row, on the list or not. */
 export interface StoredRow extends AuthlistRow, OfBatch {}
 
-/** As a removal keeps it; one of before the proofs or the notes knows of none. */
+/** An entry as a removal keeps it; older ones have no proof or note. */
 export type RemovedRow = Omit<AuthlistRow, keyof Proof | keyof Noted> & Partial<Proof & Noted>;
 
-/** An entry with what the answer shows of its user. */
+/** An entry, with what the answer shows of its user. */
 export interface AuthlistEntry extends AuthlistRow {
   user: string;
   active: number;
@@ -51,14 +51,14 @@ const selectStored = `select a.*, ${removalOf('authlist', 'a')} as removal_id fr
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
   join users u on u.account_id = a.account_id and u.id = a.user_id`;
 
-/** Which entries: of a canonical address, with a part of one, of users by name. */
+/** Filters for entries: a canonical address, a part of one, users by name. */
 export interface Filter {
   ip?: string | undefined;
   part?: string | undefined;
   users?: readonly string[] | undefined;
 }
 
-/** A part of a list, and where it lies in it. */
+/** A part of a list, and its place in it. */
 export interface EntrySlice extends Ids {
   entries: AuthlistEntry[];
 }
@@ -91,11 +91,11 @@ function within(
   const place = (value: Value) => `$${values.push(value)}`;
   const conditions = ['a.account_id = $1', 'a.expiry > $2', 'a.id > $3', 'a.id <= $4'];
   if (ip !== undefined) {
-    // Through the claim's index: an address is listed once per port scheme.
+    // Uses the claim's index: an address is listed once per port scheme.
     conditions.push('a.port_scheme_id = (select port_scheme_id from accounts where id = $1)');
     conditions.push(`a.ip = ${place(ip)}`, `not ${removed}`);
   }
-  // Both engines replace plain text here: nothing in the part is a pattern.
+  // Both databases replace plain text here: nothing in the part is a pattern.
   if (part !== undefined) conditions.push(`replace(a.ip, ${place(part)}, '') <> a.ip`);
   if (users) conditions.push(`u.name in (${paddedTexts(users).map(place)})`);
   return db.all(`${select} where ${conditions.join(' and ')} order by a.id`, values);
@@ -170,13 +170,13 @@ export interface NewRow extends Proof, Noted {
   expiry: number;
 }
 
-/** The facts that the insert of an entry finds: where it is claimed, and its user. */
+/** The facts that the insert of an entry needs: where it is claimed, and its user. */
 export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
 
 /**
- * Adds an entry in one atomic statement: only for a contract that takes changes at `now` (or
- * `any_contract`), a user of the account, and an address that is not claimed on the account's port scheme. Undefined when one of
- * these does not hold; then nothing is written.
+ * Adds an entry in one atomic statement, if the contract accepts changes at `now` (or
+ * `any_contract`), the user is in the account, and the address is not claimed on the account's port
+ * scheme. Otherwise answers undefined, and writes nothing.
  */
 export async function insert(
   tx: Transaction,
@@ -199,7 +199,7 @@ export async function insert(
   return rows[0];
 }
 
-/** Puts entries back as they were. Errors: when an address is claimed on its port scheme. */
+/** Restores entries as they were. Errors: when an address is claimed on its port scheme. */
 export function putBack(tx: Transaction, rows: readonly RemovedRow[]): Promise<void> {
   return tx.insertMany(
     'authlist',
@@ -211,7 +211,7 @@ export function putBack(tx: Transaction, rows: readonly RemovedRow[]): Promise<v
   );
 }
 
-/** The entries that claim any of these addresses, of whichever account. */
+/** The entries that claim any of these addresses, of any account. */
 export function claimsOnAny(
   db: Reader,
   port_scheme_id: number,
@@ -228,7 +228,7 @@ export function update(tx: Transaction, row: AuthlistRow): Promise<number> {
   return updateRow(tx, 'authlist', key, changeable, row);
 }
 
-/** The row that holds an address, of whichever account; one that is removed gives way. */
+/** The row that has an address, of any account; a removed one gives way. */
 export function claimOn(
   db: Reader,
   port_scheme_id: number,
@@ -246,7 +246,7 @@ export async function remove(tx: Transaction, account_id: number, id: number): P
   return removed;
 }
 
-/** The next rows behind an id, removed or not. */
+/** The next rows after an id, removed or not. */
 export function rowsAfter(db: Reader, account_id: number, after_id: number): Promise<StoredRow[]> {
   return db.all(
     `${selectStored} where a.account_id = $1 and a.id > $2 order by a.id limit ${slice}`,
@@ -254,7 +254,10 @@ export function rowsAfter(db: Reader, account_id: number, after_id: number): Pro
   );
 }
 
-/** The rows of batches of one removal, if they are on another port scheme: all of them are on the same one. */
+/**
+ * The rows of a removal's batches if they are on another port scheme: all of them are on the same
+ * one.
+ */
 export async function rowsOnOtherScheme(
   db: Reader,
   batches: readonly Batch[],
@@ -281,7 +284,7 @@ export function expired(db: Reader, now: number, maxRows: number): Promise<Store
 const expiredStatement =
   'select * from authlist where account_id = $1 and id > $2 and id <= $3 and expiry <= $4 limit $5';
 
-/** Expired entries of one account, through the range of its primary key; rows that are removed are not read. */
+/** Expired entries of one account, by its range of the primary key; removed rows are not read. */
 export async function expiredOfAccount(
   db: Reader,
   account_id: number,
@@ -296,13 +299,13 @@ export async function expiredOfAccount(
   return rows;
 }
 
-/** The entries of an account as the nodes need them, in the order of their ids, a slice at a time. */
+/** The entries of an account as nodes need them, by id, a slice at a time. */
 export async function* authlistOfAccount(
   db: Reader,
   account_id: number,
 ): AsyncGenerator<AuthlistRow[], void, void> {
   for await (const { after, to } of liveSlices(db, 'authlist', account_id)) {
-    // Judged once more: a removal may have come between the two statements.
+    // Checked again: a removal may have come between the two statements.
     yield await db.all<AuthlistRow>(
       `select a.* from authlist a where a.account_id = $1 and a.id > $2 and a.id <= $3
          and not ${removed} order by a.id`,
@@ -335,7 +338,10 @@ const unprovenStatement = `select a.* from (values ${Array.from(
   join authlist a on a.port_scheme_id = c.port_scheme_id and a.ip = v.column2 and a.account_id = v.column1
   where a.proven_at is null and not ${removed}`;
 
-/** The unproven entries of these accounts for the addresses that they called from; each through the claim's index. */
+/**
+ * The unproven entries of these accounts for the addresses that they called from, by the claim's
+ * index.
+ */
 export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
   const unproven: AuthlistRow[] = [];
   for (let at = 0; at < callers.length; at += callersOfStatement) {

@@ -1,11 +1,13 @@
-// Uses: when authlist entries last let a connection in, to the minute. No change: neither nodes nor responses of /v0 show it.
+// Uses: when authlist entries last let a connection in, to the minute. They are no changes: nodes
+// and /v0 don't show them.
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
 import type { Use } from '../observed/last_used.ts';
 import * as store from './uses_store.ts';
 
 /**
- * Writes when entries last let a connection in, to the minute. A use of no entry is left out.
+ * Stores when entries last let a connection in, to the minute. Uses of unknown entries are left
+ * out.
  */
 export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
   return store.putLastUsed(
@@ -14,14 +16,17 @@ export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<
   );
 }
 
-/** Those of the uses whose entry there is: a node may tell of entries that never were. */
+/** The uses of existing entries: a node may report entries that never existed. */
 export async function usesOfEntries(db: Reader, uses: readonly Use[]): Promise<Use[]> {
   const nameOf = ({ account_id, id }: Pick<Use, 'account_id' | 'id'>) => `${account_id} ${id}`;
   const existingNames = new Set((await store.existing(db, uses)).map(nameOf));
   return uses.filter((use) => existingNames.has(nameOf(use)));
 }
 
-/** By id of the entry, when it last let a connection in: epoch seconds, to the minute. Of these entries of the account. */
+/**
+ * When each of these entries of the account last let a connection in, by id: epoch seconds, to the
+ * minute.
+ */
 export async function lastUses(
   db: Reader,
   account_id: number,

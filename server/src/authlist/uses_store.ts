@@ -1,4 +1,4 @@
-// The SQL of when authlist entries were last used, a table beside the list.
+// The SQL of when authlist entries were last used, a table next to the list.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
@@ -13,7 +13,7 @@ export interface LastUsed {
   used_at: number;
 }
 
-/** One statement for any number: the rest of it is filled up with what is no entry. */
+/** One statement for any number: missing rows are filled with ids that no entry has. */
 const rowsOfStatement = 100;
 const noEntry: LastUsed = { account_id: 0, entry_id: 0, used_at: 0 };
 const existingStatement = `select a.account_id, a.id from (values ${Array.from(
@@ -21,7 +21,7 @@ const existingStatement = `select a.account_id, a.id from (values ${Array.from(
   (_, at) => `(cast($${2 * at + 1} as bigint), cast($${2 * at + 2} as bigint))`,
 )}) as v, authlist a where a.account_id = v.column1 and a.id = v.column2`;
 
-/** Those of the named entries that there are. */
+/** Those of the named entries that exist. */
 export async function existing(
   db: Reader,
   named: ReadonlyArray<Pick<AuthlistRow, 'account_id' | 'id'>>,
@@ -45,7 +45,10 @@ const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, u
   on conflict (account_id, entry_id) do update set used_at = excluded.used_at
     where authlist_uses.used_at < excluded.used_at`;
 
-/** Stores when entries were last used, unless a later time is known. Each once; those that are no entries are left out. */
+/**
+ * Stores when entries were last used, unless a later time is stored. Each entry once; unknown
+ * entries are left out.
+ */
 export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
   for (let at = 0; at < entries.length; at += rowsOfStatement) {
     const part = entries.slice(at, at + rowsOfStatement);

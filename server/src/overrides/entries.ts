@@ -1,4 +1,5 @@
-// The rules of one entry: what it needs, its status, which other entry it takes the place of, and what is recorded of it.
+// The rules of one entry: what it needs, its status, which other entry it replaces, and what is
+// recorded of it.
 
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { requireWritable } from '../accounts/accounts.ts';
@@ -19,7 +20,7 @@ import * as store from './store.ts';
 
 export type OverrideStatus = 'pending' | 'active' | 'expiring' | 'expired';
 
-/** Expiring and expired entries stay this long in the system, and in lists. */
+/** How long expiring and expired entries stay in the system, and in lists. */
 export const retentionSeconds = 30 * 86_400;
 
 export interface NewOverride {
@@ -31,11 +32,11 @@ export interface NewOverride {
   note?: string | undefined;
 }
 
-/** The operator's settings for this list, and what its client may do. */
+/** The operator's settings for this list, and the client's rights. */
 export interface OverrideRules {
   addresses: 'any' | 'public';
   max_overrides: number;
-  /** Whether a contract that is suspended or has expired is changed too: for the operator. */
+  /** Whether suspended and expired contracts can be changed too: for the operator. */
   any_contract?: boolean;
   /** How many entries an account may bring back. */
   restored?: HourlyCap;
@@ -43,7 +44,7 @@ export interface OverrideRules {
 
 /**
  * The status of an entry: wanted or not (its expiry), and applied or not (what its server's nodes
- * have acknowledged). Nothing of it is stored.
+ * have acknowledged). It is not stored.
  */
 export function statusOf(override: store.Override, now: number): OverrideStatus {
   const isApplied = override.applied === 1;
@@ -51,11 +52,14 @@ export function statusOf(override: store.Override, now: number): OverrideStatus 
   return isApplied ? 'expiring' : 'expired';
 }
 
-/** The last change of an entry; that it came back after a "remove all" is one. */
+/** The last change of an entry; coming back after a "remove all" is one. */
 const revisionOf = ({ revision, restored_revision }: store.Override) =>
   Math.max(revision, restored_revision ?? 0);
 
-/** The change that a node must have applied to be where the entry is now; undefined: none tells it yet. */
+/**
+ * The change that a node must have applied to be up to date with the entry; undefined if there is
+ * none yet.
+ */
 export function lastChangeOf(override: store.Override, now: number): number | undefined {
   const { contract_revision, removed_revision } = override;
   if (removed_revision !== null) return removed_revision;
@@ -63,12 +67,12 @@ export function lastChangeOf(override: store.Override, now: number): number | un
   return Math.max(revisionOf(override), contract_revision);
 }
 
-/** Epoch seconds from which time alone changes an entry's answer: its expiry, then its purge. */
+/** Epoch seconds at which time alone changes an entry's answer: its expiry, then its purge. */
 export function nextChangeAt(override: store.Override, now: number): number {
   return now < override.expiry ? override.expiry : override.expiry + retentionSeconds;
 }
 
-/** One entry; undefined when it is not there any more. */
+/** One entry; undefined if it no longer exists. */
 export function findOverride(
   db: Reader,
   account_id: number,
@@ -91,8 +95,8 @@ export async function requireOverride(
 }
 
 /**
- * All entries, expiring and expired ones too, by id, a slice at a time; of an address, of servers, or with a part of a hostname
- * or address where asked. Errors: 400.
+ * All entries, also expiring and expired ones, by id, a slice at a time; optionally of an address,
+ * of servers, or with a part of a hostname or address. Errors: 400.
  */
 export function overrideSlices(
   db: Reader,
@@ -116,7 +120,7 @@ export function overrideSlices(
   return store.slices(db, account_id, since, { ip, servers, part: part?.toLowerCase() });
 }
 
-/** The slices that a page of them is made of, filtered and sorted. */
+/** The slices of a page of them, filtered and sorted. */
 export function overridePageSlices(
   db: Reader,
   account_id: number,
@@ -137,9 +141,9 @@ export async function listOverrides(
 }
 
 /**
- * Overrides a hostname on a server. Errors: 400 for a bad hostname or address; 403 for a contract that
- * takes no changes; 409 when the server is not on the account, the hostname is overridden there
- * already, or the account's list is full.
+ * Overrides a hostname on a server. Errors: 400 for a bad hostname or address; 403 for a contract
+ * that accepts no changes; 409 when the server is not on the account, the hostname is already
+ * overridden there, or the account's list is full.
  */
 export async function createOverride(
   tx: Transaction,
@@ -186,7 +190,7 @@ export async function createOverride(
 
 type Logged = Pick<store.Override, 'server' | 'hostname' | 'ip' | 'expiry' | 'note'>;
 
-/** An entry that is new or gone, for the audit log. */
+/** A new or removed entry, for the audit log. */
 export const shownInLog = ({ server, hostname, ip, expiry, note }: Logged) => ({
   ...{ server, hostname, ip, expiry },
   ...(note === '' ? {} : { note }),
@@ -200,8 +204,8 @@ export function overrideChanged(
 }
 
 /**
- * Makes sure that no wanted entry but `own_id` holds the hostname; one that has expired unswept is
- * ended first. Errors: 409.
+ * Makes sure that no wanted entry except `own_id` has the hostname; ends one first that has expired
+ * but was not swept. Errors: 409.
  */
 async function freeHostname(
   tx: Transaction,
@@ -236,20 +240,20 @@ export const hostnameTaken = (
     field,
   });
 
-/** Frees the hostname of an entry that a "remove all" took; an undo knows what became of it. */
+/** Frees the hostname of an entry that a "remove all" removed; an undo knows that it gave way. */
 export async function giveWay(tx: Transaction, row: store.StoredRow): Promise<void> {
   await store.remove(tx, row.account_id, row.id);
   await keepEntry(tx, row, row.account_id);
 }
 
-/** Tells the nodes that an entry is no longer wanted. */
+/** Notifies the nodes that an entry is no longer wanted. */
 export async function endOverride(tx: Transaction, row: store.OverrideRow): Promise<void> {
   await store.update(tx, { ...row, removed_revision: await overrideChanged(tx, row) });
 }
 
 /**
- * Changes any of server, hostname, ip and expiry; the entry is pending again, and an expired one
- * revives with a new expiry. Errors: 404; 403; 400 for nothing to change; 409 as on create, and for an
+ * Changes any of server, hostname, ip and expiry; the entry is pending again, and a new expiry
+ * revives an expired one. Errors: 404; 403; 400 for nothing to change; 409 as on create, and for an
  * expired entry without a new expiry.
  */
 export async function changeOverride(
@@ -305,7 +309,7 @@ export async function changeOverride(
   return requireOverride(tx, account_id, row.id, tx.now);
 }
 
-/** Nodes are not told of a note: the entry stays as it is, expired or not. */
+/** Nodes don't see notes: the entry stays as it is, expired or not. */
 async function changeNote(tx: Transaction, before: store.Override, note: string) {
   const { account_id, id } = before;
   await store.update(tx, { ...toRow(before), note });
@@ -356,7 +360,7 @@ async function removeRow(tx: Transaction, row: store.OverrideRow): Promise<void>
   await overrideChanged(tx, row);
 }
 
-/** Tells the nodes of entries whose expiry has passed, a batch at a time. Answers how many. */
+/** Notifies the nodes of entries that have expired, a batch at a time. Answers how many. */
 export async function sweepOverrides(tx: Transaction, maxRows: number): Promise<number> {
   const rows = await store.toEnd(tx, tx.now, maxRows);
   for (const row of rows) {

@@ -1,4 +1,4 @@
-// Many custom DNS entries at once: all that are named, or none. For each, nodes and the audit log hear what they hear of one.
+// Many custom DNS entries at once, all or none. Nodes and the audit log get each change singly.
 import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { countHeld } from '../changes/changes.ts';
@@ -19,7 +19,7 @@ import {
 } from './entries.ts';
 import * as store from './store.ts';
 
-/** The entries, in the order in which they are named. Errors: 403; 404 naming the first that is not there. */
+/** The entries, in the order given. Errors: 403; 404 naming the first that does not exist. */
 async function requireMany(
   tx: Transaction,
   account_id: number,
@@ -37,7 +37,10 @@ async function requireMany(
   });
 }
 
-/** Removes these entries; it can be undone for seven days, but for those that have expired. Errors: 403; 404 naming the entry. */
+/**
+ * Removes these entries; an undo is possible for seven days, except for expired ones. Errors: 403;
+ * 404 naming the entry.
+ */
 export async function removeOverrides(
   tx: Transaction,
   account_id: number,
@@ -59,8 +62,9 @@ export async function removeOverrides(
 }
 
 /**
- * Sets the expiry of each of these entries: they are pending again, and expired ones revive. Errors: 403; 404 naming the entry; 409
- * for one whose server is not on the contract, or whose hostname is overridden anew.
+ * Sets the expiry of each of these entries: they are pending again, and expired ones revive.
+ * Errors: 403; 404 naming the entry; 409 if its server is not on the contract, or another entry now
+ * overrides its hostname.
  */
 export async function changeOverrideExpiries(
   tx: Transaction,
@@ -96,7 +100,10 @@ export async function changeOverrideExpiries(
   await store.updateExpiries(tx, account_id, rows);
 }
 
-/** An expired entry may have lost its hostname since, and two that revive may want the same one. Errors: 409. */
+/**
+ * An expired entry may have lost its hostname, and two that revive may want the same one. Errors:
+ * 409.
+ */
 async function freeHostnames(
   tx: Transaction,
   account_id: number,

@@ -1,9 +1,11 @@
-// Custom DNS entries: on the override port a server resolves a hostname to an address of the account's choice.
+// Custom DNS entries: on the override port, a server resolves a hostname to an address that the
+// account sets.
 //
-// An override is { id, server, hostname, ip, expiry }; its status (pending, active, expiring, expired) derives
-// from the expiry and from what the server's nodes have applied. One wanted entry at most holds a hostname on a
-// server. Verbs: list, require, create, change, remove, remove all, restore (undoes a "remove all"); sweep tells
-// the nodes of expired ones, purge forgets them 30 days later.
+// An override is { id, server, hostname, ip, expiry }; its status (pending, active, expiring,
+// expired) follows from the expiry and from what the server's nodes have applied. At most one
+// wanted entry has a hostname on a server. Verbs: list, require, create, change, remove, remove
+// all, restore (undoes a "remove all"); sweep notifies the nodes of expired entries, purge forgets
+// them 30 days later.
 export {
   changeOverride,
   createOverride,

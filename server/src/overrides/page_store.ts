@@ -4,7 +4,7 @@ import { liveSlices } from '../lists/batches.ts';
 import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
-/** The orders of a page; `server` takes the joined tables. */
+/** The sort orders of a page; `server` needs the joined tables. */
 const sorts = {
   id: 'o.id',
   hostname: 'o.hostname',
@@ -16,17 +16,17 @@ const sorts = {
 export type OverrideSort = keyof typeof sorts;
 export const overrideSorts = Object.keys(sorts) as OverrideSort[];
 
-/** `current`: all but the expired ones. */
+/** `current`: all except the expired ones. */
 export const overrideStates = ['pending', 'active', 'expiring', 'expired', 'current'] as const;
 
-/** Which entries; those that are left out ask for nothing. */
+/** Filters for entries; omitted ones match everything. */
 export interface OverrideFilter {
   /** A part of a hostname, an address or a note. */
   search?: string | undefined;
   /** By name. */
   server?: string | undefined;
   state?: (typeof overrideStates)[number] | undefined;
-  /** Epoch seconds: those that are wanted still, and end before. */
+  /** Epoch seconds: only entries that are still wanted, and end before this. */
   ends_before?: number | undefined;
 }
 

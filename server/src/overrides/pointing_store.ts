@@ -22,7 +22,7 @@ const statement = `select c.name as account, o.account_id, o.id, o.ip, o.hostnam
     and o.removed_revision is null and not ${isRemoved('overrides', 'o')}
   order by o.ip, o.account_id, o.id limit $6`;
 
-/** The entries in force at `now` that point to addresses of a network, at most so many. */
+/** The entries in force at `now` that point to addresses of a network, up to a limit. */
 export function findPointing(
   db: Reader,
   network: Network,

@@ -1,4 +1,5 @@
-// All custom DNS entries of an account at once: removed, and put back by an undo. Each is one change.
+// All custom DNS entries of an account at once: removed, and restored by an undo. Each is one
+// change.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
@@ -14,7 +15,7 @@ import {
 import { giveWay, type OverrideRules, retentionSeconds } from './entries.ts';
 import * as store from './store.ts';
 
-/** Removes all entries of the account; it can be undone for seven days. Errors: as on remove. */
+/** Removes all entries of the account; an undo is possible for seven days. Errors: as on remove. */
 export async function removeAllOverrides(
   tx: Transaction,
   account_id: number,
@@ -28,10 +29,10 @@ export async function removeAllOverrides(
 }
 
 /**
- * Undoes a removal: puts back, under their old ids, the entries that the list still showed, whose server
- * is there and whose hostname is free; the others are left out. Errors: 409 when there is no such
- * removal, and when the list has no room for all that would come back; 429 when the account has brought back too many
- * entries. Then none comes back, and it can be undone later.
+ * Undoes a removal: restores, with their old ids, the entries that the list still showed, whose
+ * server exists and whose hostname is free, and leaves out the others. Errors: 409 when there is no
+ * such removal, and when the list has no room for all; 429 when the account has restored too many
+ * entries. Then none comes back, and an undo is possible later.
  */
 export async function restoreOverrides(
   tx: Transaction,
@@ -69,7 +70,10 @@ export async function restoreOverrides(
   });
 }
 
-/** Of a slice of the list behind an id it forgets that a user added entries; answers the last id of it, undefined at the end. */
+/**
+ * Forgets that a user added entries, in a slice of the list after an id; answers its last id,
+ * undefined at the end.
+ */
 export async function forgetAdder(
   tx: Transaction,
   erased: ErasedAdder,
@@ -82,7 +86,7 @@ export async function forgetAdder(
   return rows.at(-1)?.id;
 }
 
-/** Deletes the rows of removals that are final, so many at most. */
+/** Deletes rows of removals that are final, up to `maxRows`. */
 export function purgeRemovedOverrides(tx: Transaction, maxRows: number): Promise<number> {
   return purgeBatches(tx, 'overrides', maxRows, store.removeMany);
 }

@@ -24,48 +24,50 @@ export interface OverrideRow extends Noted {
   expiry: number;
   /** The last change of the entry. */
   revision: number;
-  /** The change that told the nodes of its end; null while it is wanted. */
+  /** The change that reported its end to the nodes; null while it is wanted. */
   removed_revision: number | null;
 }
 
-/** A row as it is stored, on the list or not. */
+/** A stored row, on the list or not. */
 export interface StoredRow extends OverrideRow, OfBatch {}
 
-/** An entry with the facts that its status derives from. */
+/** An entry with the facts that its status follows from. */
 export interface Override extends OverrideRow {
-  /** The change that brought it back last, after a "remove all"; null when none did. */
+  /** The change that last brought it back after a "remove all"; null if none did. */
   restored_revision: number | null;
   server: string;
-  /** Every change up to this revision is applied by every node of the server. */
+  /** Every node of the server has applied every change up to this revision. */
   applied_revision: number;
-  /** 1 when its last change is applied by every node of its server, which is on the contract. */
+  /**
+   * 1 when every node of its server has applied its last change, and the server is on the contract.
+   */
   applied: number;
-  /** The change that put the server on the contract; null when it is not on it. */
+  /** The change that put the server on the contract; null if it is not on it. */
   contract_revision: number | null;
 }
 
 const removed = isRemoved('overrides', 'o');
 const selectStored = `select o.*, ${removalOf('overrides', 'o')} as removal_id from overrides o`;
 const restored = restoredRevision('overrides', 'o');
-/** SQL: the fact beside the expiry that the status of an entry follows from. */
+/** SQL: the fact that, with the expiry, decides the status of an entry. */
 export const isApplied = `c.revision is not null and s.applied_revision >= c.revision
   and s.applied_revision >= o.revision and s.applied_revision >= coalesce(${restored}, 0)
   and (o.removed_revision is null or s.applied_revision < o.removed_revision)`;
-/** SQL: the columns of an entry, and the tables beside the list that they come from. */
+/** SQL: the columns of an entry, and the tables next to the list that they come from. */
 export const columns = `o.*, s.name as server, s.applied_revision, c.revision as contract_revision,
   ${restored} as restored_revision, case when ${isApplied} then 1 else 0 end as applied`;
 export const joins = `join servers s on s.id = o.server_id
   left join contract_servers c on c.account_id = o.account_id and c.server_id = o.server_id`;
 const select = `select ${columns} from overrides o ${joins}`;
 
-/** Which entries: of a canonical address, of servers by name, with a part of a hostname or address. */
+/** Filters for entries: a canonical address, servers by name, a part of a hostname or address. */
 export interface Filter {
   part?: string | undefined;
   ip?: string | undefined;
   servers?: readonly string[] | undefined;
 }
 
-/** A part of a list, and where it lies in it. */
+/** A part of a list, and its place in it. */
 export interface OverrideSlice extends Ids {
   entries: Override[];
 }
@@ -93,7 +95,7 @@ function within(
   const place = (value: Value) => `$${values.push(value)}`;
   const conditions = ['o.account_id = $1', 'o.expiry > $2', 'o.id > $3', 'o.id <= $4'];
   if (ip !== undefined) conditions.push(`o.ip = ${place(ip)}`);
-  // Both engines replace plain text here: nothing in the part is a pattern.
+  // Both databases replace plain text here: nothing in the part is a pattern.
   if (part !== undefined) {
     conditions.push(
       `replace(o.hostname || ' ' || o.ip, ${place(part)}, '') <> o.hostname || ' ' || o.ip`,
@@ -103,7 +105,7 @@ function within(
   return db.all(`${select} where ${conditions.join(' and ')} order by o.id`, values);
 }
 
-/** A node of a server, and every change up to which revision it has applied. */
+/** A node of a server, and the revision up to which it has applied every change. */
 export interface ServerNode {
   server_id: number;
   name: string;
@@ -111,7 +113,10 @@ export interface ServerNode {
   applied_revision: number;
 }
 
-/** The nodes of all servers: fewer than the entries that would say which servers an account's are on. */
+/**
+ * The nodes of all servers: fewer rows than the entries that would say which servers an account
+ * uses.
+ */
 export function nodesOfServers(db: Reader): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes where revoked_at is null
@@ -128,7 +133,7 @@ export function nodesOfOverride(db: Reader, server_id: number): Promise<ServerNo
   );
 }
 
-/** The ids of all servers that there are. */
+/** The ids of all servers. */
 export async function serverIds(db: Reader): Promise<Set<number>> {
   const rows = await db.all<{ id: number }>('select id from servers');
   return new Set(rows.map(({ id }) => id));
@@ -164,7 +169,7 @@ export async function findMany(
   return (id) => find(account_id, id);
 }
 
-/** Has these entries be wanted until an expiry, each as of a change. */
+/** Sets the expiry of each of these entries, as of a change. */
 export async function updateExpiries(
   tx: Transaction,
   account_id: number,
@@ -217,7 +222,7 @@ export function update(tx: Transaction, row: OverrideRow): Promise<number> {
   return updateRow(tx, 'overrides', ['account_id', 'id'], changeable, row);
 }
 
-/** The row that holds this server and hostname: not yet ended; one that is removed gives way. */
+/** The row that has this server and hostname and has not ended; a removed one gives way. */
 export function holder(
   db: Reader,
   account_id: number,
@@ -235,7 +240,7 @@ export function remove(tx: Transaction, account_id: number, id: number): Promise
   return tx.run('delete from overrides where account_id = $1 and id = $2', [account_id, id]);
 }
 
-/** The next rows behind an id, removed or not. */
+/** The next rows after an id, removed or not. */
 export function rowsAfter(db: Reader, account_id: number, after_id: number) {
   return db.all<OverrideRow>(
     `select * from overrides where account_id = $1 and id > $2 order by id limit ${slice}`,
@@ -243,13 +248,13 @@ export function rowsAfter(db: Reader, account_id: number, after_id: number) {
   );
 }
 
-/** Puts entries back that are wanted. Errors: when a hostname is overridden by another. */
+/** Restores entries that are wanted. Errors: when another entry overrides a hostname. */
 export function putBack(tx: Transaction, entries: readonly OverrideRow[]): Promise<void> {
   const rows = entries.map((row) => ({ ...row, removed_revision: null, ...noteOf(row) }));
   return tx.insertMany('overrides', rows as never);
 }
 
-/** The rows that hold any of these hostnames on a server: not yet ended. */
+/** The rows that have any of these hostnames on a server and have not ended. */
 export function holders(
   db: Reader,
   account_id: number,
@@ -264,7 +269,7 @@ export function holders(
   );
 }
 
-/** Entries whose expiry has passed and whose nodes have not been told. */
+/** Entries that have expired and whose nodes are not notified yet. */
 export function toEnd(db: Reader, now: number, maxRows: number): Promise<StoredRow[]> {
   return db.all(
     `${selectStored} where o.expiry <= $1 and o.removed_revision is null order by o.expiry limit $2`,
@@ -280,7 +285,10 @@ export function toPurge(db: Reader, until: number, maxRows: number): Promise<Sto
   );
 }
 
-/** The entries of one account on one server whose end its nodes have not been told, a slice at a time. */
+/**
+ * The entries of one account on one server whose end was not reported to its nodes, a slice at a
+ * time.
+ */
 export async function* overridesOfAccount(
   db: Reader,
   account_id: number,
@@ -288,7 +296,7 @@ export async function* overridesOfAccount(
 ): AsyncGenerator<OverrideRow[], void, void> {
   for await (const { after, to } of liveSlices(db, 'overrides', account_id)) {
     yield await db.all<OverrideRow>(
-      // Judged once more: a removal may have come between the two statements.
+      // Checked again: a removal may have come between the two statements.
       `select o.* from overrides o where o.account_id = $1 and o.server_id = $2 and o.id > $3
          and o.id <= $4 and o.removed_revision is null and not ${removed} order by o.id`,
       [account_id, server_id, after, to],

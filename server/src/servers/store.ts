@@ -20,7 +20,7 @@ export interface ServerRow {
   longitude: number;
   /** JSON: array of service names of the current variant. */
   services: string;
-  /** Every change up to this revision is applied by every node of the server; 0 while there is none. */
+  /** Every node of the server has applied every change up to this revision; 0 without nodes. */
   applied_revision: number;
   created_at: number;
 }
@@ -28,10 +28,10 @@ export interface ServerRow {
 export interface ExitIpRow {
   server_id: number;
   ip: Address;
-  /** Added to the bases of a port scheme it gives the ports that lead to this address. */
+  /** Added to the bases of a port scheme, it gives the ports that lead to this address. */
   port_base: number;
   status: string;
-  /** Of the last report; 0 before the first. */
+  /** The time of the last report; 0 before the first. */
   status_time: number;
 }
 
@@ -59,7 +59,7 @@ export function insertServer(tx: Transaction, row: ServerRow): Promise<boolean> 
   return insertRow(tx, 'servers', [...columns, 'applied_revision', 'created_at'], row);
 }
 
-/** False when the hostname is another server's. */
+/** False when another server has the hostname. */
 export async function updateServer(tx: Transaction, row: ServerRow): Promise<boolean> {
   const { id, hostname, title, city, country, latitude, longitude, services } = row;
   const rows = await tx.put(
@@ -70,7 +70,7 @@ export async function updateServer(tx: Transaction, row: ServerRow): Promise<boo
   return rows.length > 0;
 }
 
-/** Frees a hostname that another server takes in the same transaction; `updateServer` gives a new one. */
+/** Frees a hostname for another server in the same transaction; `updateServer` sets a new one. */
 export function releaseHostname(tx: Transaction, id: number): Promise<number> {
   return tx.run("update servers set hostname = '~' || id where id = $1", [id]);
 }
@@ -96,7 +96,9 @@ export async function hasHeldUsage(db: Reader, server_id: number): Promise<boole
   return row !== undefined;
 }
 
-/** How many custom DNS entries each account has on a server, those that are removed aside: they go with it. */
+/**
+ * How many custom DNS entries each account has on a server, except removed ones, which go with it.
+ */
 export function overridesOf(db: Reader, server_id: number) {
   return db.all<{ account_id: number; entries: number }>(
     `select o.account_id, count(*) as entries from overrides o
@@ -105,7 +107,7 @@ export function overridesOf(db: Reader, server_id: number) {
   );
 }
 
-/** Removes a server with everything that hangs on it. */
+/** Removes a server and everything that belongs to it. */
 export async function remove(tx: Transaction, id: number): Promise<void> {
   await tx.run(
     'delete from geo_statuses where ip in (select ip from exit_ips where server_id = $1)',
@@ -120,7 +122,7 @@ export async function remove(tx: Transaction, id: number): Promise<void> {
 
 // ---- Port schemes -------------------------------------------------------------------------
 
-/** The port schemes of a server, as their rows tell them. */
+/** The port schemes of a server. */
 export function portSchemesOf(db: Reader, server_id: number) {
   return db.all<{ id: number; name: string; bases: string }>(
     `select p.* from server_port_schemes s join port_schemes p on p.id = s.port_scheme_id
@@ -147,7 +149,7 @@ export function serversOnScheme(db: Reader, port_scheme_id: number) {
   );
 }
 
-/** The servers that listen on a port scheme: the first of them, by name, and how many there are. */
+/** The servers that listen on a port scheme: the first ones by name, and how many there are. */
 export async function firstOnScheme(db: Reader, port_scheme_id: number, maxNames: number) {
   const rows = await db.all<{ name: string; all_of_them: number }>(
     `select s.name, count(*) over () as all_of_them
@@ -158,7 +160,7 @@ export async function firstOnScheme(db: Reader, port_scheme_id: number, maxNames
   return { first: rows.map(({ name }) => name), all: rows[0]?.all_of_them ?? 0 };
 }
 
-/** The other port schemes of the servers that listen on one, each with the first of these servers. */
+/** The other port schemes of a port scheme's servers, each with its first server. */
 export function otherSchemes(db: Reader, port_scheme_id: number) {
   return db.all<{ id: number; name: string; bases: string; server: string }>(
     `select p.id, p.name, p.bases, min(s.name) as server from server_port_schemes one
@@ -223,7 +225,7 @@ export interface PlacedExitIp {
   longitude: number;
 }
 
-/** Exit IPs with their server's place, in the order of the text of their addresses. */
+/** Exit IPs with their server's place, sorted by the text of their addresses. */
 export function exitIpsAfter(db: Reader, after: string, maxRows: number): Promise<PlacedExitIp[]> {
   return db.all(
     `select e.ip, s.name as server, s.city, s.country, s.latitude, s.longitude
@@ -232,7 +234,7 @@ export function exitIpsAfter(db: Reader, after: string, maxRows: number): Promis
   );
 }
 
-/** Exit IPs of a network, with their servers, at most so many. */
+/** Exit IPs of a network, with their servers, up to a limit. */
 export function findExits(db: Reader, network: Network, maxRows: number) {
   return findWithin<{ ip: string; server: string; port_base: number }>(
     network,
@@ -253,7 +255,7 @@ export interface ExitCounts {
   unknown: number;
 }
 
-/** How many exit IPs there are of each status. A health report of `fresh_after` or before says nothing of now: unknown. */
+/** How many exit IPs have each status. Health reports of `fresh_after` or earlier are unknown. */
 const counted = `count(*) filter (where shown = 'ok') as ok,
   count(*) filter (where shown = 'warn') as warn, count(*) filter (where shown = 'crit') as crit,
   count(*) filter (where shown = 'unknown') as unknown`;
@@ -261,7 +263,7 @@ const shownExits = (condition: string) =>
   `(select server_id, case when status_time > $1 then status else 'unknown' end as shown
     from exit_ips where ${condition}) e`;
 
-/** Of all servers, or of these. */
+/** For all servers, or for these. */
 export function exitCounts(db: Reader, fresh_after: number, only?: readonly number[]) {
   const { sql, ids } = idCondition('server_id', only, 2);
   return db.all<ExitCounts & { server_id: number }>(
@@ -270,7 +272,7 @@ export function exitCounts(db: Reader, fresh_after: number, only?: readonly numb
   );
 }
 
-/** Of the whole network. */
+/** For the whole network. */
 export async function allExitCounts(db: Reader, fresh_after: number): Promise<ExitCounts> {
   const row = await db.one<ExitCounts>(`select ${counted} from ${shownExits('1 = 1')}`, [
     fresh_after,
@@ -284,7 +286,7 @@ export function insertExitIp(tx: Transaction, row: ExitIpRow): Promise<boolean> 
   return insertRow(tx, 'exit_ips', columns, row);
 }
 
-/** Inserts exit IPs that are known to be free. */
+/** Inserts exit IPs that are free for sure. */
 export async function insertExitIps(tx: Transaction, rows: ExitIpRow[]): Promise<void> {
   if (rows.length > 0) await tx.insertMany('exit_ips', rows as never);
 }
@@ -304,7 +306,7 @@ export async function moveExitIp(
   return rows.length > 0;
 }
 
-/** Takes an exit IP off a server that gets it back at another port base: its geo-IP statuses stay. */
+/** Removes an exit IP that the server gets back at another port base: its geo-IP statuses stay. */
 export function takeExitIp(tx: Transaction, server_id: number, ip: string): Promise<number> {
   return tx.run('delete from exit_ips where server_id = $1 and ip = $2', [server_id, ip]);
 }
