@@ -1,4 +1,5 @@
-// Questions to nodes about a connection, and their decisions: the parts that operators, account holders and nodes have in common.
+// Questions to nodes about a connection, and their decisions: the parts that operators, account
+// holders and nodes have in common.
 import { Type } from 'typebox';
 import { Integer, OneOf, Strict, Text } from '../http/fields.ts';
 import type { Secrets } from '../keys/secrets.ts';

@@ -1,4 +1,5 @@
-// The pages of lists over HTTP: what a query may ask for, and the Link and the counts of a response.
+// The pages of lists over HTTP: what a query may ask for, and the Link and the counts of a
+// response.
 import type { FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { invalidField } from '../errors.ts';
@@ -53,7 +54,7 @@ interface ListQuery<S> {
   ends_before?: string;
 }
 
-/** The page that a query asks for; undefined: the whole list. Errors: 400. */
+/** The page that a query requests; undefined: the whole list. Errors: 400. */
 export function pageIn<S extends string>(
   query: ListQuery<S> & { limit: string },
 ): PageRequest<S | 'id'>;
@@ -74,7 +75,7 @@ export function filterIn({ search, ends_before }: ListQuery<string>) {
   return { search: search?.trim(), ends_before: wholeIn('ends_before', ends_before, 0, 1) };
 }
 
-/** The place that a Link of ours names. Errors: 400. */
+/** The place in a Link of ours. Errors: 400. */
 function placeIn(text: string | undefined): Place | undefined {
   if (text === undefined) return undefined;
   try {
@@ -90,7 +91,9 @@ function placeIn(text: string | undefined): Place | undefined {
 const placeText = ({ sort_key, id }: Sorted<unknown>) =>
   Buffer.from(JSON.stringify([sort_key, id])).toString('base64url');
 
-/** Reads a page beside the other traffic; its Link, and of a first page the counts, are headers of the response. */
+/**
+ * Reads a page next to other traffic; sets its Link and, for a first page, the counts as headers.
+ */
 export async function readPage<R>(
   { longReads }: { longReads: LongReads },
   reply: FastifyReply,

@@ -1,4 +1,5 @@
-// Whole lists as JSON: a long one is made a slice at a time, of one snapshot, so that others are served meanwhile.
+// Whole lists as JSON: long ones are made a slice at a time, from one snapshot, while other
+// requests are served.
 import { createHash } from 'node:crypto';
 import type { Versions } from '../changes/versions.ts';
 import type { Clock } from '../clock.ts';
@@ -11,7 +12,7 @@ import { LongReads, turnOf } from './long_reads.ts';
 export interface Part {
   values: unknown[];
   isLast: boolean;
-  /** Epoch seconds from which time alone changes it. */
+  /** Epoch seconds at which time alone changes it. */
   valid_until: number;
 }
 
@@ -48,29 +49,34 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
   return new ListJson(Buffer.concat(pieces), `"${hash.digest('base64url')}"`, valid_until);
 }
 
-/** Whoever has the bytes has the list. */
+/** The list of each body of bytes. */
 const listOf = new WeakMap<Buffer, ListJson>();
 
-/** Makes lists: long ones one after another, by turns between accounts; equal requests share one. */
+/**
+ * Makes lists: long ones one at a time, taking turns between accounts; equal requests share one.
+ */
 export class Lists {
   readonly #clock: Clock;
   readonly #reads: LongReads;
   readonly #making = new Map<string, Promise<ListJson>>();
-  /** Those that were made, for as long as somebody reads them. */
+  /** Lists for as long as they are being read. */
   readonly #made = new Map<string, WeakRef<ListJson>>();
   readonly #unread = new FinalizationRegistry((key: string) => {
     if (!this.#made.get(key)?.deref()) this.#made.delete(key);
   });
   readonly #isVersioned: boolean;
 
-  /** `isVersioned`: whether the versions tell of all that shows in the lists, so that one that was made holds. */
+  /**
+   * `isVersioned`: whether the versions cover everything in the lists, so that a finished one
+   * holds.
+   */
   constructor(ctx: Pick<Context, 'db' | 'clock'>, isVersioned: boolean) {
     this.#clock = ctx.clock;
     this.#reads = new LongReads(ctx.db);
     this.#isVersioned = isVersioned;
   }
 
-  /** `name` and the versions tell the list, as of a state that is read after them, from all others of the account. */
+  /** `name` and the versions identify the list in its account; it is read after the versions. */
   async make(
     account_id: number,
     name: string,
@@ -84,7 +90,7 @@ export class Lists {
       if (!shared) return this.#share(key, this.#reads.collect(account_id, read, jsonOf));
       const made = await shared;
       if (made.body.length >= largeBytes) await turnOf(account_id);
-      // A list that was begun before an entry expired is not for a request that came after that.
+      // A list begun before an entry expired must not answer a request that came after that.
       if (now < made.valid_until) return made;
       this.#made.delete(key);
     }

@@ -1,26 +1,29 @@
-// Long reads: what grows with an account is read a slice at a time, of one snapshot, by turns between accounts, so that others are served meanwhile.
+// Long reads: data that grows with an account is read a slice at a time, from one snapshot, taking
+// turns between accounts, while other requests are served.
 
 import { Pace } from '../bounds/pace.ts';
 import type { Database, Reader } from '../db/database.ts';
 import { Turns, type Waiter } from '../db/turns.ts';
 import { unavailable } from '../errors.ts';
 
-/** Of all that is read in slices, with what is made of them: one in a turn of the event loop. */
+/** One slice of any long read, including its processing, in a turn of the event loop. */
 const pace = new Pace(1);
 
-/** As many as one address has connections: a client that asks and leaves again and again queues no more. */
+/**
+ * As many as one address has connections: a client that disconnects and retries can't queue more.
+ */
 const maxWaitingOfAccount = 256;
 
 interface WaitingRead extends Waiter {
   begin: () => void;
 }
 
-/** Resolves when something that takes about as long as a slice may be done for the account. */
+/** Resolves when the account may do something that takes about as long as a slice. */
 export function turnOf(account_id: number): Promise<void> {
   return pace.take(String(account_id));
 }
 
-/** Reads in one go what is one slice; longer ones one after another, by turns between accounts. */
+/** Reads a single slice at once; longer reads go one at a time, taking turns between accounts. */
 export class LongReads {
   readonly #db: Database;
   readonly #waiting = new Turns<WaitingRead>();
@@ -30,7 +33,10 @@ export class LongReads {
     this.#db = db;
   }
 
-  /** `collect` is given the slices; it resolves as that does. Errors: 503 when too many of the account wait. */
+  /**
+   * Resolves with the result of `collect`, which gets the slices. Errors: 503 when too many of the
+   * account wait.
+   */
   async collect<S extends { isLast: boolean }, T>(
     account_id: number,
     read: (db: Reader) => AsyncIterable<S>,
@@ -65,7 +71,7 @@ export class LongReads {
   }
 }
 
-/** Each slice is read when its account has its turn. */
+/** Reads each slice when it is the account's turn. */
 async function* paced<S>(account_id: number, slices: AsyncIterable<S>) {
   await turnOf(account_id);
   for await (const slice of slices) {

@@ -1,13 +1,18 @@
-// Revocations: the requests that take something away. Among the writes that wait they go ahead of other accounts' additions.
+// Revocations: the requests that take something away. In the queue of writes they go before other
+// accounts' additions.
 import type { FastifyRequest } from 'fastify';
 
-/** Fields whose change, of one record or of several, may take away what was in force: another address or user, a nearer end, a lower limit. */
+/**
+ * Fields whose change, in one or several records, may end what was in force: another address or
+ * user, an earlier end, a lower limit.
+ */
 const several = ['entries', 'users', 'accounts'];
 const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
 
 /**
- * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, what makes a user
- * inactive or takes a flag, the draining of a node, and a change by which an entry, a contract or a limit may let through less than before.
+ * True for a removal, a raised token_version, a suspension, an undone proof, a changed password, a
+ * user made inactive or losing a flag, a drained node, and a change by which an entry, a contract
+ * or a limit may let through less than before.
  */
 export function isRevocation({ method, routeOptions, body }: FastifyRequest): boolean {
   const url = routeOptions.url ?? '';

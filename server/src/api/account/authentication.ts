@@ -1,4 +1,5 @@
-// Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its variant.
+// Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its
+// variant.
 import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
 import { tokensBumped } from '../../changes/changes.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -10,7 +11,7 @@ import type { Principal, Session, Variant } from './session.ts';
 const advice =
   'Obtain an API token from your account (Account > API token) and send it with HTTP Basic authentication: as the password with an empty username (current interface), or as the username with an empty password (earlier interface).';
 
-/** The two halves of a Basic pair; undefined when the header is no such pair. */
+/** The two halves of a Basic pair; undefined if the header is not one. */
 export function parseBasic(
   header: string | undefined,
 ): { user: string; password: string } | undefined {
@@ -22,7 +23,7 @@ export function parseBasic(
   return { user: pair.slice(0, colon), password: pair.slice(colon + 1) };
 }
 
-/** The spelling that clients send, of all that say the same: blanks, case and the alphabet of base64 are free. */
+/** One spelling for all equal headers: blanks, case and the base64 alphabet may differ. */
 function spelled({ user, password }: { user: string; password: string }): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
@@ -69,7 +70,7 @@ export async function authenticate(
     }
   }
   const token = pair.user || pair.password;
-  // A text that cannot be one of our tokens costs no look-up.
+  // A text that cannot be one of our tokens needs no look-up.
   const row = tokenTextIsPlausible(token)
     ? await principalByHash(ctx.db, ctx.secrets.hashesOf(token))
     : undefined;
@@ -88,7 +89,7 @@ const unknownToken = () =>
 const expiredToken = () =>
   unauthorized(`The API token has expired. ${advice}`, 'Basic', { code: 'token_expired' });
 
-/** Errors: 403 for an API token that may read alone. */
+/** Errors: 403 for a read-only API token. */
 export function rejectReadOnly({ token_name }: Principal, read_only: boolean): void {
   if (!read_only) return;
   throw forbidden(
@@ -98,9 +99,9 @@ export function rejectReadOnly({ token_name }: Principal, read_only: boolean): v
 }
 
 /**
- * Asks in the transaction of a change whether its API token still holds: a body may have been long on
- * its way. All changes of one group ask once, unless tokens change among them.
- * Errors: 401 when it was revoked or has expired; 403 when it is read-only.
+ * Checks in the transaction of a change whether its API token still holds: the body may have been
+ * long on its way. Changes of one group check once, unless tokens change among them. Errors: 401
+ * when it was revoked or has expired; 403 when it is read-only.
  */
 export async function requireTokenNow(tx: Transaction, principal: Principal): Promise<void> {
   const { account_id, token_id } = principal;

@@ -74,7 +74,7 @@ async function* presented(slices: AsyncIterable<EntrySlice>): AsyncGenerator<Par
 const addressIsTaken =
   'The address is on the authlist already (one entry holds an address in the whole network of a port scheme), the user is not part of the account, or the list is full.';
 
-/** The settings of this list, with one count of conflicts for every way to it. */
+/** The settings of this list, with one count of conflicts for all interfaces. */
 export function authlistRules({ config }: Pick<AccountContext, 'config'>): AuthlistRules {
   return {
     ...config,
@@ -83,7 +83,7 @@ export function authlistRules({ config }: Pick<AccountContext, 'config'>): Authl
   };
 }
 
-/** The same routes under each variant's own path. */
+/** The same routes under each variant's path. */
 export function authlistRoutes(
   app: FastifyInstance,
   ctx: AccountContext,
@@ -112,7 +112,7 @@ function addRoutes(
     find: (request: FastifyRequest) =>
       requireEntry(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
-  /** With `Prefer: wait` the entry is shown again once the nodes have it. */
+  /** With `Prefer: wait`, the entry is shown again once the nodes have it. */
   const shown = (entry: ChangedEntry) => {
     const value = presentEntry(entry);
     return {

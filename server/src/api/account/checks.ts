@@ -1,4 +1,4 @@
-// The /v0 half of a request before its handler: the checks of the spec in their order, and the 405s.
+// The checks of a /v0 request before its handler, in the order of the spec, and the 405s.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
@@ -7,9 +7,9 @@ import { authenticate, rejectReadOnly } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import type { Variant } from './session.ts';
 
-/** The facts that a /v0 route states beside its schema. */
+/** The facts of a /v0 route in addition to its schema. */
 export interface V0Config {
-  /** The variant whose path this is; both when absent. */
+  /** The variant that has this path; both when absent. */
   variant?: Variant;
   /** This path's counterpart in the other variant, for the message of its 404. */
   counterpart?: string;
@@ -19,7 +19,7 @@ declare module 'fastify' {
   interface FastifyContextConfig extends V0Config {}
 }
 
-/** A path that cannot be read still needs a token first, as every path under /v0. Errors: 401. */
+/** A path that cannot be read needs a token first, like every path under /v0. Errors: 401. */
 export async function rejectBrokenPath(
   ctx: AccountContext,
   request: FastifyRequest,
@@ -29,7 +29,10 @@ export async function rejectBrokenPath(
 
 const reads = new Set(['GET', 'HEAD']);
 
-/** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the body's 400. */
+/**
+ * Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the
+ * body's 400.
+ */
 export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/v0', request)) return;

@@ -1,4 +1,5 @@
-// The context of a request under /v0: that of every request, the response cache, whole lists, large responses and the rate limit.
+// The context of a /v0 request: the general one, the response cache, whole lists, large responses
+// and the rate limit.
 import type { Context } from '../../context.ts';
 import { LargeBodies } from '../../http/large_bodies.ts';
 import { Lists } from '../lists.ts';
@@ -9,7 +10,7 @@ export interface AccountContext extends Context {
   cache: ResponseCache;
   bodies: LargeBodies;
   lists: Lists;
-  /** Undefined where the operator sets no limit. */
+  /** Undefined if the operator sets no limit. */
   limiter: RateLimiter | undefined;
 }
 

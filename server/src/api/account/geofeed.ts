@@ -1,4 +1,4 @@
-// /geofeed.csv: the network's geofeed for everybody, where the operator publishes it.
+// /geofeed.csv: the network's geofeed, public if the operator publishes it.
 import type { FastifyInstance } from 'fastify';
 import { CachedGeofeed, geofeedType } from '../../geofeed/geofeed.ts';
 import { etagMatches } from '../../http/conditions.ts';
@@ -9,7 +9,7 @@ export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
 
   app.get('/geofeed.csv', async (request, reply) => {
     const { body, etag } = await geofeed.current();
-    // The same for everybody, whoever asks: providers come once a day, or through caches.
+    // The same for every client: providers come once a day, or through caches.
     reply.header('etag', etag).header('cache-control', 'public, max-age=300').removeHeader('vary');
     if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();
     return reply.type(geofeedType).send(body);

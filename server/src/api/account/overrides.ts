@@ -85,7 +85,7 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     find: (request: FastifyRequest) =>
       requireOverride(ctx.db, accountOf(request), idIn(request), ctx.clock.now()),
   };
-  /** With `Prefer: wait` the entry is read again once the nodes have it, unless it was removed meanwhile. */
+  /** With `Prefer: wait`, the entry is read again once the nodes have it, unless it was removed. */
   const shown = (override: Override) => {
     const value = present(override);
     return {

@@ -4,7 +4,10 @@ import type { Principal } from './session.ts';
 
 export interface RateDecision {
   allowed: boolean;
-  /** Those of the current draft (draft-ietf-httpapi-ratelimit-headers), and the three of the earlier ones. */
+  /**
+   * The headers of the current draft (draft-ietf-httpapi-ratelimit-headers), and the three older
+   * ones.
+   */
   headers: {
     'ratelimit-policy': string;
     ratelimit: string;
@@ -17,7 +20,7 @@ export interface RateDecision {
 const windowSeconds = 60;
 const maxKeys = 100_000;
 
-/** Counts requests by API token in fixed windows of a minute; each process counts its own. */
+/** Counts requests per API token in fixed windows of a minute; each process has its own count. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #maxRequests: number;

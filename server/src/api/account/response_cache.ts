@@ -1,4 +1,5 @@
-// The response cache of /v0: each rule of which response is cached, how long it holds, and how it is served.
+// The response cache of /v0: which responses are cached, how long they hold, and how they are
+// served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Versions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
@@ -19,28 +20,28 @@ import type { Session } from './session.ts';
 
 /** The facts that end a response before its account changes. */
 export interface Freshness {
-  /** Epoch seconds from which time alone changes the response. */
+  /** Epoch seconds at which time alone changes the response. */
   valid_until?: number | undefined;
-  /** True when servers, exit IPs or health show in it. */
+  /** Whether it shows servers, exit IPs or health. */
   network?: boolean;
-  /** True when usage shows in it. */
+  /** Whether it shows usage. */
   usage?: boolean;
 }
 
 /** A response as it is sent. */
 interface Ready {
   body: Buffer | undefined;
-  /** Ready for `writeHead`: the first one is the ETag, the last one the request id. */
+  /** Ready for `writeHead`: the first is the ETag, the last the request id. */
   headers: string[];
 }
 
 /** A 200 response to a GET, as ready bytes. */
 interface CachedResponse extends Required<Freshness> {
   etag: string;
-  /** Its body is undefined where it is too large: then only that it has not changed is told from here. */
+  /** Its body is undefined if it is too large: then only a 304 is served from here. */
   plain: Ready;
   unchanged: Ready;
-  /** Made for the first client that accepts it; the bytes are counted beforehand. */
+  /** Made for the first client that accepts it; the bytes are counted in advance. */
   encoded: Map<Encoding, Ready>;
   versions: Versions;
   valid_until: number;
@@ -57,25 +58,28 @@ interface CachedSession extends Session {
 
 const sessionBytes = 1200;
 const responseBytes = 1000;
-/** The bytes of both encodings of a list together, as a share of its own; they take about a fifth. */
+/** The bytes of both encodings of a list, as a share of its own; they take about a fifth. */
 const encodedShare = 0.5;
-/** The time until which a response holds that time alone does not change. */
+/** The end of a response that time alone does not change. */
 export const never = Number.MAX_SAFE_INTEGER;
 
-/** The first of these times, however many there are. */
+/** The earliest of any number of times. */
 export function earliest(times: readonly number[]): number {
   return times.reduce((first, time) => Math.min(first, time), never);
 }
 
 /**
- * Remembers principals by their Authorization header, in one spelling, and under each the responses to its GETs by URL.
+ * Remembers principals by their Authorization header, in one spelling, and for each the responses
+ * to its GETs by URL.
  *
- * - A response is served while the versions that show in it are those that were read before its data, in the same
- *   epoch: the account's, the network's and the usage's where these show; until `valid_until`; not in maintenance.
- * - It is served ahead of the router, to a GET with no condition or with one plain tag in If-None-Match. Any
- *   other request, and any response that does not hold, falls through to the router.
- * - A hit counts as any request: rate limit, metrics, log line, last use of the API token.
- * - Past `EXITWARD_CACHE_BYTES` the principals that were not used since the last round are forgotten.
+ * - A response is served while the versions that it shows are those read before its data, in the
+ *   same epoch: the account's, and the network's and usage's if they show; until `valid_until`;
+ *   not in maintenance.
+ * - It is served ahead of the router, to a GET without a condition or with one plain tag in
+ *   If-None-Match. Any other request, and any response that does not hold, is left to the router.
+ * - A hit counts like any request: rate limit, metrics, log line, last use of the API token.
+ * - Beyond `EXITWARD_CACHE_BYTES`, principals that were not used since the last round are
+ *   forgotten.
  */
 export class ResponseCache {
   readonly #ctx: Context;
@@ -90,7 +94,7 @@ export class ResponseCache {
     this.#limiter = limiter;
   }
 
-  /** The session that was remembered for this Authorization header; its versions may be old. */
+  /** The session stored for this Authorization header; its versions may be old. */
   session(authorization: string): Session | undefined {
     return this.#sessions.get(authorization);
   }
@@ -120,7 +124,7 @@ export class ResponseCache {
   ): void {
     const session = this.#sessions.get(authorization);
     if (!session) return;
-    // The bytes of a large one are those that its response is sent from.
+    // A large response is sent from the same bytes.
     const whole = typeof response.body === 'string' ? Buffer.from(response.body) : response.body;
     const body = whole.length > this.#ctx.config.cache_bytes / 8 ? undefined : whole;
     const isEncoded = whole.length >= leastCompressedBytes;
@@ -151,7 +155,7 @@ export class ResponseCache {
     this.#makeRoom();
   }
 
-  /** Second chance: a session that was used since the last round goes to the back once. */
+  /** Second chance: a session that was used since the last round moves to the end once. */
   #makeRoom(): void {
     for (const [authorization, session] of this.#sessions) {
       if (this.#bytes <= this.#ctx.config.cache_bytes) return;
@@ -165,7 +169,7 @@ export class ResponseCache {
     }
   }
 
-  /** Serves the cached response to a request; calls `miss` where there is none that holds. */
+  /** Serves the cached response to a request; calls `miss` if none holds. */
   serve(
     request: IncomingMessage,
     response: ServerResponse,
@@ -204,7 +208,7 @@ export class ResponseCache {
     return finish(versions);
   }
 
-  /** The response as the client accepts it: compressed now, where nobody asked for that before. */
+  /** The response as the client accepts it: compressed now, if this is the first request for it. */
   #inEncoding(
     { headers }: IncomingMessage,
     { principal }: Session,
@@ -237,7 +241,10 @@ export class ResponseCache {
     );
   }
 
-  /** Counts the request. Over the limit the router rejects it; that it counts it again changes nothing there. */
+  /**
+   * Counts the request. Over the limit the router rejects it; its second count changes nothing
+   * there.
+   */
   #isWithinLimit({ principal }: Session, response: ServerResponse): boolean {
     const rate = this.#limiter?.take(principal);
     if (!rate) return true;
@@ -280,14 +287,14 @@ export class ResponseCache {
   }
 }
 
-/** The headers with those of a body; the request id stays the last. */
+/** The headers with those of a body; the request id stays last. */
 const withBody = (headers: string[], { length }: Buffer) => [
   ...headers.slice(0, -2),
   ...['content-type', jsonType, 'content-length', String(length)],
   ...headers.slice(-2),
 ];
 
-/** No condition, the one tag, or one other: the router knows lists of tags, weak ones and `*`. */
+/** No condition, this tag, or one other: lists of tags, weak ones and `*` are for the router. */
 function hasPlainCondition({ headers }: IncomingMessage, etag: string): boolean {
   const ifNoneMatch = headers['if-none-match'];
   return (

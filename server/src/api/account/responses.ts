@@ -24,7 +24,7 @@ declare module 'fastify' {
 export const removesAll =
   'Removes every entry of the account; takes no filters. The operator can undo it for seven days.';
 
-/** Responds to a GET with `value` as JSON: ETag, 304, and cached for the next time. */
+/** Responds to a GET with `value` as JSON: ETag, 304, and cached for later. */
 export function respond(
   ctx: AccountContext,
   request: FastifyRequest,
@@ -33,13 +33,13 @@ export function respond(
   freshness: Freshness = {},
 ): FastifyReply {
   const list = value instanceof ListJson ? value : undefined;
-  // As bytes: those that are cached are those that are compressed.
+  // As bytes: the cached bytes are also the ones that get compressed.
   const content = list?.body ?? Buffer.from(JSON.stringify(value));
   const etag = list?.etag ?? etagOf(content);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
   const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong');
   const isUnchanged = etagMatches(ifNoneMatch, etag, 'weak');
-  // A body that is not sent needs no room, and ends no response of others.
+  // A body that is not sent needs no room, and ends no other response.
   const isSent = request.method === 'GET' && !isOther && !isUnchanged;
   const isShared = isSent && content.length >= largeBytes;
   const body = isShared ? ctx.bodies.share(content, etag) : content;
@@ -66,7 +66,10 @@ export interface Changed {
   status: 200 | 201 | 204;
   value?: unknown;
   headers?: Record<string, string>;
-  /** With `Prefer: wait`: resolves when the nodes have applied it, or the seconds are over, with the value to show; undefined: too many wait. */
+  /**
+   * With `Prefer: wait`: resolves when the nodes have applied it, or time is up, with the value to
+   * show; undefined if too many wait.
+   */
   whenApplied?: (waitSeconds: number) => Promise<unknown>;
 }
 
@@ -82,10 +85,10 @@ function actorOf(request: FastifyRequest): Actor {
 }
 
 /**
- * Runs `action` in one transaction and responds with its outcome when that is durable. Honours
- * `Idempotency-Key` (in the same transaction) on POST and `Prefer: wait=N`.
- * Errors: those of `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403
- * for an API token that has ended, or may not write any more; 429 when the day's writes are used up.
+ * Runs `action` in one transaction and responds once its outcome is durable. Supports
+ * `Idempotency-Key` (in the same transaction) on POST, and `Prefer: wait=N`. Errors: those of
+ * `action`; 400 for a malformed header; 409 for a key used with another body; 401 and 403 for an
+ * API token that has ended or may no longer write; 429 when the day's writes are used up.
  */
 export async function change(
   ctx: AccountContext,
@@ -134,7 +137,7 @@ export async function change(
 
 const maxWaitSeconds = 30;
 
-/** The seconds of `Prefer: wait=N`, 0 without it, 30 at most. Other preferences are ignored. */
+/** The seconds of `Prefer: wait=N`, at most 30, 0 without it. Other preferences are ignored. */
 function preferredWait(request: FastifyRequest): number {
   const header = request.headers.prefer;
   if (header === undefined) return 0;
@@ -157,7 +160,7 @@ export function requireMatch(request: FastifyRequest, current: () => unknown): v
   }
 }
 
-/** The same for a list, which is read for it alone where the header is there. Errors: 412. */
+/** The same for a list, which is read only if the header is there. Errors: 412. */
 export async function requireListMatch(
   request: FastifyRequest,
   current: () => AsyncIterable<Part>,

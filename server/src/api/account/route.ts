@@ -1,4 +1,5 @@
-// Adds the routes of /v0: a read, whose response can be cached, or a change, which is one transaction.
+// Adds the routes of /v0: reads, whose responses can be cached, and changes, each in one
+// transaction.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
@@ -11,7 +12,7 @@ import type { AccountContext } from './context.ts';
 import type { Freshness } from './response_cache.ts';
 import { type Changed, change, respond } from './responses.ts';
 
-/** The nouns of /v0 in the API document, in the order in which it shows them. */
+/** The nouns of /v0 in the API document, in its order. */
 export const accountTags = {
   Root: 'Where to start.',
   Contract: 'The contract of the account, and its usage of the whole network.',
@@ -26,12 +27,12 @@ export const accountTags = {
     'Hostname overrides: on the override port (the normal port plus 500) a server resolves a hostname to an address of your choice. `pending`: wanted, and not yet on every node of the server; `active`: wanted and applied; `expiring`: expired, and still applied somewhere; `expired`: neither. Expired entries stay in the list for 30 days.',
 };
 
-/** A route of /v0, but for its handler. */
+/** A route of /v0, without its handler. */
 interface V0Route<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends V0Config,
     Omit<Route<Params, Body, Query>, 'handle'> {
   tag: keyof typeof accountTags;
-  /** Throws when the record that the path names is not there; runs before the body is read. */
+  /** Throws if the path's record does not exist; runs before the body is read. */
   find?: (request: FastifyRequest) => Promise<unknown>;
 }
 
@@ -51,10 +52,10 @@ interface Change<Params extends TSchema, Body extends TSchema, Query extends TSc
 
 export const accountOf = ({ session }: FastifyRequest) => session.principal.account_id;
 
-/** The id of an `{id}` path; undefined when it is none. */
+/** The id of an `{id}` path; undefined if it is none. */
 export const idIn = ({ params }: FastifyRequest) => idOf((params as IdPath).id);
 
-/** The options that reads and changes have alike. */
+/** The options that reads and changes share. */
 function optionsOf<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   endpoint: Endpoint,
   route: V0Route<Params, Body, Query>,
@@ -98,7 +99,8 @@ export class Routes {
     this.#app.route({
       ...optionsOf(endpoint, route),
       handler: (request, reply) => {
-        // A GET proves nothing: a machine at an address can be led to fetch a URL that holds another's token.
+        // A GET proves nothing: a machine at an address can be led to fetch a URL with another
+        // account's token.
         const address = knownAddress(request);
         if (address !== undefined) this.#ctx.callers.note(accountOf(request), address);
         return change(this.#ctx, request, reply, (tx) =>

@@ -1,4 +1,5 @@
-// GET /v0/servers and /v0/contract/servers: the network, and the servers of a contract, per variant.
+// GET /v0/servers and /v0/contract/servers: the network, and the servers of a contract, per
+// variant.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
@@ -104,7 +105,7 @@ function parseDetail(text: string | undefined, allowed: ReadonlyArray<keyof Deta
   return { location: has('location'), usage: has('usage'), geostatus: has('geostatus') };
 }
 
-/** The earlier variant knows two services: any proxy, and any VPN. */
+/** The earlier variant has two services: any proxy, and any VPN. */
 function presentServices(server: Server, variant: Variant): string[] {
   const services = servicesOf(server);
   if (variant === 'current') return services;
@@ -131,7 +132,10 @@ export function presentNetworkServer(
   };
 }
 
-/** Current: the server's own limit under detailed billing, else the network's. Earlier: its own, else the network's. */
+/**
+ * Current: the server's own limit under detailed billing, else the network's. Earlier: its own,
+ * else the network's.
+ */
 function usageLimit(account: Account, own_limit_bytes: number | null, variant: Variant): number {
   if (variant === 'current' && !account.detailed_billing) return account.limit_bytes;
   return own_limit_bytes ?? account.limit_bytes;

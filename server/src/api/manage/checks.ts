@@ -1,4 +1,5 @@
-// The /console half of a request before its handler: who is signed in, and whether the page may do this.
+// The checks of a /console request before its handler: the session, and whether the page may do
+// this.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { networkVersion } from '../../changes/changes.ts';
@@ -21,9 +22,10 @@ import { isRevocation } from '../revocations.ts';
 export type Flag = keyof Person['flags'];
 
 /**
- * The people who may call a route: anybody; or those signed in with one of these flags (none named:
- * everybody who is signed in). `record`: it changes the account's records, which takes a contract that holds.
- * `own_sign_in`: it changes how the person signs in, which is not counted among the account's writes.
+ * The people who may call a route: all, or those signed in with one of these flags (none: everyone
+ * who is signed in). `record`: it changes the account's records, which needs a contract that holds.
+ * `own_sign_in`: it changes how the person signs in, which is not counted as a write of the
+ * account.
  */
 export type ConsoleAccess =
   | { open: true }
@@ -35,7 +37,7 @@ declare module 'fastify' {
     console?: ConsoleAccess;
   }
   interface FastifyRequest {
-    /** The person who is signed in, on every path under /console that is not open. */
+    /** The person who is signed in, on every /console path that is not open. */
     person: Person;
   }
 }
@@ -43,8 +45,9 @@ declare module 'fastify' {
 const reads = new Set(['GET', 'HEAD']);
 
 /**
- * Adds the checks, in their order: 401 (409 of another session), 404 of a path, 405, 403 without the flags, 404 of a
- * record, 403 for other reasons, then the body's 400. Without the flags a person hears the same of any record, there or not.
+ * Adds the checks, in their order: 401 (409 of another session), 404 of a path, 405, 403 without
+ * the flags, 404 of a record, 403 for other reasons, then the body's 400. Without the flags, the
+ * answer is the same whether a record exists or not.
  */
 export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('person', null as never);
@@ -55,9 +58,9 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   });
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/console', request)) return;
-    // The records of one person must be stored by no cache on the way.
+    // No cache on the way may store a person's records.
     reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
-    // Ahead of all that is read for the response: it shows at least this revision.
+    // Before anything is read for the response: it shows at least this revision.
     const { latest } = await ctx.versions.current(networkVersion);
     reply.header('exitward-as-of', `revision=${latest}`);
     const { allow, console: access, find } = request.routeOptions.config;
@@ -83,7 +86,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
   });
 }
 
-/** Errors: 401 when the cookie holds no session, or one that has ended. */
+/** Errors: 401 when the cookie has no session, or one that has ended. */
 async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
   const token = readCookie(request.headers.cookie, 'session', isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
@@ -95,9 +98,9 @@ async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> 
 }
 
 /**
- * All tabs of a browser share one cookie: a page that was opened as one person would show and change what
- * is another's once somebody else has signed in beside it. So a page says in `exitward-session` whose it
- * is, as ACCOUNT/SESSION_ID (ids are counted in each account); without the header nothing is checked.
+ * All tabs of a browser share one cookie: after a second sign-in, a page of the first person would
+ * show and change the second's data. So a page names its session in `exitward-session`, as
+ * ACCOUNT/SESSION_ID (ids are counted in each account); without the header nothing is checked.
  * Errors: 409 when that is not the session of the cookie.
  */
 function rejectOtherSession({ headers, person }: FastifyRequest): void {
@@ -117,7 +120,7 @@ export function requireFlags(person: Pick<Person, 'flags'>, may: readonly Flag[]
   });
 }
 
-/** Errors: 403 for a change that does not come from a page of this very server. */
+/** Errors: 403 for a change that does not come from a page of this server. */
 function requireOurPage(ctx: Context, request: FastifyRequest): void {
   const { origin, host } = request.headers;
   const site = request.headers['sec-fetch-site'];
@@ -147,8 +150,8 @@ export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
 }
 
 /**
- * Asks the person for the password anew, ahead of something that a borrowed browser must not do.
- * Errors: 409 when the person has none; 403 when it is wrong; 429 when throttled; 503.
+ * Asks for the password again, before something that a borrowed browser must not do. Errors: 409
+ * when the person has none; 403 when it is wrong; 429 when throttled; 503.
  */
 export async function requirePassword(
   ctx: Context,
@@ -159,10 +162,10 @@ export async function requirePassword(
 }
 
 /**
- * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the person
- * as of this transaction: session and flags may have ended while the body was on its way. It counts as `amount` writes.
- * Errors: those of `action`; 401 when the session has ended; 403 when the route's flags were taken; 429 when
- * the day's writes of the account are used up.
+ * Runs a change by the person in one transaction; resolves when it is durable. `action` gets the
+ * person as of this transaction: session and flags may have ended while the body was on its way. It
+ * counts as `amount` writes. Errors: those of `action`; 401 when the session has ended; 403 when
+ * the route's flags were removed; 429 when the account's writes of the day are used up.
  */
 export function consoleWrite<T>(
   ctx: Context,

@@ -1,4 +1,4 @@
-// …/contract: how an account stands.
+// …/contract: the contract of an account and its state.
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';

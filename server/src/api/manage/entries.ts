@@ -1,4 +1,4 @@
-// …/entries: a few entries of the authlist and of custom DNS by a part of them, for who knows what it is, and not where.
+// …/entries: finds a few entries of the authlist and of custom DNS by a part of their text.
 import { Type } from 'typebox';
 import { entrySlices } from '../../authlist/authlist.ts';
 import { Integer, Named, OneOf, Strict, Text } from '../../http/fields.ts';
@@ -19,10 +19,10 @@ const EntryQuery = Strict({
 });
 
 const maxEntries = 10;
-/** Of 500 entries each: in longer lists what is far behind is found on the page of the list alone. */
+/** Of 500 entries each: in longer lists, later entries are only found on the list's own page. */
 const maxSlices = 40;
 
-/** The first entries in slices, each of which waits for `turn`. */
+/** The first entries of the slices; each slice waits for `turn`. */
 async function firstOf<E>(
   slices: AsyncIterable<{ entries: readonly E[] }>,
   turn: () => Promise<void>,

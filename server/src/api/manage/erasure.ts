@@ -1,4 +1,4 @@
-// …/users/{user}/erase: a person is taken out of the records; the operator's alone.
+// …/users/{user}/erase: removes a person from the records; for operators only.
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { forgetEntriesOf } from '../../authlist/authlist.ts';
@@ -11,7 +11,7 @@ import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';
 import type { Mount } from './mount.ts';
 import { UserPath, userOf } from './users.ts';
 
-/** Looks at a slice behind an id; answers the last id of it, undefined at the end. */
+/** Reads a slice after an id; answers its last id, undefined at the end. */
 type Walk = (tx: Transaction, after: number) => Promise<number | undefined>;
 
 export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {

@@ -1,4 +1,4 @@
-// /console/events: tells the pages of an account that something has changed.
+// /console/events: notifies the pages of an account that something has changed.
 import type { FastifyInstance } from 'fastify';
 import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';

@@ -1,4 +1,5 @@
-// The VPN services of an exit IP, as pages and operators see them; the account interface does not tell them.
+// The VPN services of an exit IP, for pages and operators; the account interface does not show
+// them.
 import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { OneOf, Strict } from '../../http/fields.ts';
@@ -17,7 +18,7 @@ export const ExitVpn = Type.Array(
   { description: 'The VPN services of the server at this address; none at one of IPv6.' },
 );
 
-/** Each VPN service of the server, also one of which nothing is known of late. */
+/** Each VPN service of the server, also those without a recent report. */
 export function presentExitVpn(server: Server, exit_ip: string, health: VpnHealth) {
   if (!isIPv4(exit_ip)) return [];
   const offered = servicesOf(server).filter((service) => service.startsWith('vpn'));

@@ -1,4 +1,5 @@
-// …/servers/{server}/explain: why a connection of the account is let through or rejected, as a node of the server decides.
+// …/servers/{server}/explain: why a connection of the account is let through or rejected, by a
+// node's own decision.
 import { type Static, Type } from 'typebox';
 import { invalidField } from '../../errors.ts';
 import { Named, Text } from '../../http/fields.ts';
@@ -28,14 +29,14 @@ const Connection = Named('OwnConnection', {
 const Decision = Named('ConnectionDecision', decisionFields);
 type Decision = Static<typeof Decision>;
 
-/** The sentences of nodes for what nobody has: the same ones, whichever node answers. */
+/** The sentences of nodes for unknown clients: the same ones, whichever node answers. */
 const sentences = {
   unknown_address:
     'this address is not on an IP authlist; add it, or give your user name and a proxy access token',
   bad_token: 'the user name and the proxy access token do not fit; check both',
 };
 
-/** A connection that counts as somebody else's is as one of nobody: that others list an address is not theirs to know. */
+/** Shows another account's connection like an unknown one: its list entries must stay secret. */
 function shownTo(
   { account_name, only_user }: Scope,
   answer: Decision,
@@ -47,7 +48,7 @@ function shownTo(
   return { verdict: 'challenge', status: 407, reason: nobodys, message: sentences[nobodys] };
 }
 
-/** Of what is somebody else's nothing is sent through the exit: the time that it takes would tell of it. */
+/** Checks the exit for the client's own connections only: the time taken would reveal others. */
 const ofOwn = ({ account_name: account, only_user }: Scope): Pick<Question, 'check_exit_of'> => ({
   check_exit_of: { account, ...(only_user && { user: only_user.name }) },
 });

@@ -1,4 +1,5 @@
-// …/authlist and …/overrides, many entries at once: removed, given other expiries, or added from lines that were pasted; all or none.
+// …/authlist and …/overrides, many entries at once: removed, given other expiries, or pasted; all
+// or none.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {
@@ -79,7 +80,7 @@ interface Expiring {
   expiry: number;
 }
 
-/** Errors: 400 naming the first that is given again. */
+/** Errors: 400 naming the first repeated one. */
 export function rejectRepeated(
   keys: ReadonlyArray<number | string>,
   fieldOf: (at: number) => string,

@@ -1,4 +1,4 @@
-// …/users, many at once: given or denied what they may do, or signed out; all or none.
+// …/users, many at once: given or denied permissions, or signed out; all or none.
 import { type Static, Type } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
 import { inTurns } from '../../db/slices.ts';
@@ -28,7 +28,7 @@ const ConfirmedChanges = Named('ConsoleUsersChanges', {
 export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
   const route = routesOf('users');
   const { confirmPassword } = audience;
-  /** Does something to each, in the order in which they are named. Errors: 404 naming the first that is not there. */
+  /** Handles each user, in the order given. Errors: 404 naming the first that does not exist. */
   const each = async (
     tx: Transaction,
     { account_id }: Scope,

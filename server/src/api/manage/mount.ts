@@ -1,4 +1,5 @@
-// Adds a route of this folder for one audience: at /console/… for people, at /admin/accounts/{account}/… for operators.
+// Adds a route of this folder for one audience: at /console/… for people, at
+// /admin/accounts/{account}/… for operators.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -12,7 +13,7 @@ import type { Audience, Noun, Scope } from './scope.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The account that is asked about and what the client may do, in handlers of this folder. */
+    /** The account of the request and the client's rights, in handlers of this folder. */
     scope: Scope;
   }
 }
@@ -20,11 +21,14 @@ declare module 'fastify' {
 /** A route below the audience's prefix. */
 interface ManageRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends Route<Params, Body, Query> {
-  /** The flags of which a person needs one; none named: everybody who is signed in. */
+  /** The flags of which a person needs one; none: everyone who is signed in. */
   may: readonly Flag[];
-  /** Whether it changes records, which people can only while their contract holds. */
+  /** Whether it changes records, which people can do only while their contract holds. */
   record?: boolean;
-  /** Throws 404 (or 403) when what the path names is not there for this client; before the body is read. */
+  /**
+   * Throws 404 (or 403) if the path's record does not exist for this client; before the body is
+   * read.
+   */
   find?: (scope: Scope, names: Static<Params>, request: FastifyRequest) => unknown;
 }
 
@@ -42,13 +46,13 @@ export interface Mount {
   ctx: Context;
   audience: Audience;
   write: Audience['write'];
-  /** The bytes of a list of an account; `name` tells it from others. */
+  /** The bytes of a list of an account; `name` identifies it. */
   listOf(
     account_id: number,
     name: string,
     read: (db: Reader) => AsyncIterable<Part>,
   ): Promise<Buffer>;
-  /** For pages of the lists: they wait for no whole list. */
+  /** For pages of the lists, which don't wait for whole lists. */
   longReads: LongReads;
   /** Answers a function that adds a route under this noun. */
   routesOf(noun: Noun): AddManageRoute;
@@ -57,7 +61,7 @@ export interface Mount {
 export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience): Mount {
   if (!app.hasRequestDecorator('scope')) app.decorateRequest('scope', null as never);
   const { prefix, is_operator, tags } = audience;
-  // Uses and nodes show in them.
+  // They show uses and nodes.
   const lists = new Lists(ctx, false);
 
   const routesOf = (noun: Noun): AddManageRoute => {
@@ -89,7 +93,7 @@ export function mountFor(app: FastifyInstance, ctx: Context, audience: Audience)
   return { ctx, audience, listOf, longReads, routesOf, write: audience.write };
 }
 
-/** The path of an operator names the account, too; and the contract may be suspended or over. */
+/** An operator's path also names the account, whose contract may be suspended or over. */
 function forOperators<Params extends TSchema, Body extends TSchema, Query extends TSchema>(
   route: ManageRoute<Params, Body, Query>,
 ): ManageRoute<Params, Body, Query> {

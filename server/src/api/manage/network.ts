@@ -1,4 +1,4 @@
-// …/network: the servers of the network as the account sees them, in pages too, and the places where they are.
+// …/network: the servers of the network as the account sees them, also in pages, and their places.
 import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import {
@@ -113,7 +113,7 @@ const Place = Named('AccountServerPlace', {
 
 const location = { location: true, usage: true, geostatus: true };
 
-/** The servers that a page is made of. Errors: 404 for an account that is gone. */
+/** The slices of a page of servers. Errors: 404 for an account that no longer exists. */
 export async function networkSlices(
   { ctx, audience }: Mount,
   account_id: number,
@@ -181,7 +181,7 @@ function presentRow(row: PagedServer) {
   };
 }
 
-/** Near enough for a map. */
+/** Precise enough for a map. */
 const rounded = (degrees: number) => Math.round(degrees * 10_000) / 10_000;
 
 export function networkRoutes(mount: Mount): void {

@@ -1,4 +1,4 @@
-// The note of an entry over HTTP, and who added the entry when: for people and operators.
+// The note of an entry over HTTP, and by whom and when it was added: for people and operators.
 import { Type } from 'typebox';
 import { Integer, Text } from '../../http/fields.ts';
 import type { Noted } from '../../lists/notes.ts';

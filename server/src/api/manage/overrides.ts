@@ -106,7 +106,10 @@ function presentNode({ name, live, applied_revision }: ServerNode, wanted: numbe
   return { name, live: live === 1, applied: applied_revision >= wanted };
 }
 
-/** An entry with the nodes of its server as `present` shows them, given the change that they are to have applied. */
+/**
+ * An entry with the nodes of its server in the form of `present`, which gets the change they should
+ * have applied.
+ */
 function presentEntry<Node>(
   entry: Override,
   now: number,
@@ -128,7 +131,7 @@ function presentEntry<Node>(
   };
 }
 
-/** A long list holds few entries that wait: it does not repeat the nodes for the others. */
+/** Few entries of a long list are pending: it omits the nodes for the others. */
 function presentListed(entry: Override, nodes: ServerNode[], now: number) {
   return presentEntry(entry, now, (status, wanted) => {
     const waits = status === 'pending' || status === 'expiring';
@@ -156,7 +159,7 @@ export function overrideRoutes(mount: Mount): void {
       const page = pageIn(query);
       await turnOf(account_id);
       const now = ctx.clock.now();
-      // Nodes first: one that applies an entry meanwhile is shown behind it, never ahead.
+      // Nodes first: one that applies an entry in the meantime is shown late, never early.
       const nodes = Map.groupBy(await nodesOfServers(ctx.db), ({ server_id }) => server_id);
       const present = (entry: Override) =>
         presentListed(entry, nodes.get(entry.server_id) ?? [], now);

@@ -1,4 +1,4 @@
-// /console/sessions, /console/password, /console/second-factor: how a person's own sign-in is changed.
+// /console/sessions, /console/password, /console/second-factor: people change how they sign in.
 import { Type } from 'typebox';
 import { isSecure, setCookie } from '../../http/cookies.ts';
 import { IdPath, Integer, idOf, Named, Timestamp } from '../../http/fields.ts';

@@ -1,4 +1,4 @@
-// …/removals: the entries that were removed at once and that can be put back.
+// …/removals: entries that were removed together and can be restored.
 import { Type } from 'typebox';
 import { Integer, Named, OneOf, Timestamp } from '../../http/fields.ts';
 import { listRemovals } from '../../lists/removals.ts';

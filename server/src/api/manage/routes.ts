@@ -1,4 +1,5 @@
-// All routes of an account's console: those that people and operators share, and those that only people have.
+// All routes of an account's console: those shared by people and operators, and those for people
+// only.
 import type { FastifyInstance } from 'fastify';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
@@ -27,7 +28,7 @@ import { usageRoutes } from './usage.ts';
 import { userRoutes } from './users.ts';
 import { vpnProfileRoutes } from './vpn_profiles.ts';
 
-/** The same routes for either audience. */
+/** The same routes for both audiences. */
 function manageRoutes(mount: Mount): void {
   contractRoutes(mount);
   usageRoutes(mount);

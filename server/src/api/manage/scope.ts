@@ -1,4 +1,5 @@
-// The scope of a request: its account, and what its client may do there. With it each route is written once, for people and operators.
+// The scope of a request: its account, and the client's rights there. With it, each route is
+// written once, for people and operators.
 import type { FastifyRequest } from 'fastify';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
@@ -11,7 +12,7 @@ import { operatorWrite } from '../operator/checks.ts';
 import type { operatorTags } from '../operator/route.ts';
 import { consoleWrite, requirePassword } from './checks.ts';
 
-/** The nouns of /console in the API document, in the order in which it shows them. */
+/** The nouns of /console in the API document, in its order. */
 export const consoleTags = {
   'Console: sign-in':
     'Signing in with a password and a second factor, by invitation, or by a link; sessions.',
@@ -23,45 +24,52 @@ export const consoleTags = {
   'Console: live': 'Hearing of changes.',
 };
 
-/** The account that a request is about, and how much of it its client may see and change. */
+/** The account of a request, and how much of it the client may see and change. */
 export interface Scope {
   account_id: number;
   account_name: string;
-  /** Below which path the records of the account are. */
+  /** The path above the account's records. */
   path: string;
   /** The one user whose entries are seen and changed, for a person without the admin flag. */
   only_user?: { id: number; name: string } | undefined;
 }
 
-/** The nouns of the API document under which the routes stand. */
+/** The nouns of the API document that group the routes. */
 export type Noun = 'account' | 'servers' | 'users' | 'sign_in' | 'tokens' | 'lists' | 'usage';
 
-/** Everything that tells people and operators apart, but for the flags that each route names. */
+/** Everything that differs between people and operators, except the flags that each route names. */
 export interface Audience {
   prefix: '/console' | '/admin/accounts/:account';
   is_operator: boolean;
   tags: Record<Noun, keyof typeof consoleTags | keyof typeof operatorTags>;
-  /** Limits and addresses of the lists; and whether a suspended or expired contract is changed too. */
+  /**
+   * Limits and addresses of the lists; and whether suspended or expired contracts can be changed.
+   */
   rules: AuthlistRules & OverrideRules & { any_contract: boolean };
-  /** Whether it is theirs to say which servers are on the contract, and how much each may carry. */
+  /** Whether the client decides which servers are on the contract, and how much each may carry. */
   chooses_servers: boolean;
   sets_limits: boolean;
   /** Whether one active user with the admin flag must be left: else only an operator could help. */
   keeps_an_admin: boolean;
   makes_sign_in_links: boolean;
-  /** Whether an authlist entry without an address is one of the client's own; an operator's is nobody's to list. */
+  /**
+   * Whether an authlist entry without an address is for the client's own; operators' addresses are
+   * never listed.
+   */
   lists_own_address: boolean;
-  /** Whether the audit log shows them from where operators and nodes call. */
+  /** Whether the audit log shows the addresses of operators and nodes. */
   sees_all_addresses: boolean;
   scopeOf(request: FastifyRequest): Promise<Scope>;
   /**
-   * Runs a change in one transaction; resolves when it is durable. `action` gets the scope as of this
-   * transaction. Errors: those of `action`; 401 or 403 when the client's session, flags or token ended
-   * while the body was on its way; 404 when the account did; 429 for a person whose account has no `amount` writes (one,
-   * when omitted) left of the day.
+   * Runs a change in one transaction; resolves when it is durable. `action` gets the scope as of
+   * this transaction. Errors: those of `action`; 401 or 403 when the client's session, flags or
+   * token ended while the body was on its way; 404 when the account did; 429 for a person whose
+   * account has fewer than `amount` writes (1 by default) left for the day.
    */
   write<T>(request: FastifyRequest, action: Action<T>, amount?: number): Promise<T>;
-  /** Asks for the password anew, ahead of what a borrowed browser must not do; operators have none. */
+  /**
+   * Asks for the password again, before what a borrowed browser must not do; operators have none.
+   */
   confirmPassword?(request: FastifyRequest, password: string): Promise<void>;
 }
 
@@ -132,11 +140,11 @@ async function scopeOfPath(db: Reader, { params }: FastifyRequest): Promise<Scop
   return { account_id: id, account_name: name, path: `/admin/accounts/${name}` };
 }
 
-/** The 403 of routes that ask `requireSelf`. */
+/** The 403 of routes that call `requireSelf`. */
 export const onlyOneself =
   'Without the admin flag: a user other than oneself; or the contract takes no changes.';
 
-/** Errors: 403 when a person without the admin flag names somebody else, to do what `verb` says. */
+/** Errors: 403 when a person without the admin flag names another user, for what `verb` says. */
 export function requireSelf(
   { only_user }: Scope,
   user: string | undefined,

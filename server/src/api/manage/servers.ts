@@ -1,4 +1,4 @@
-// …/servers: the servers of the contract, all, in pages or one, and who puts them on it, also many at once.
+// …/servers: the servers of the contract, all, in pages or one, and adding or removing one or many.
 import { type Static, Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { HourlyCap } from '../../bounds/hourly.ts';
@@ -82,7 +82,7 @@ const Servers = Named('ChosenServers', {
 
 const everything = { location: true, usage: true, geostatus: true };
 
-/** The servers of a contract, all or those of these names. */
+/** The servers of a contract, all or by name. */
 async function ownServers(
   db: Reader,
   account_id: number,
@@ -140,7 +140,7 @@ export function contractServerRoutes(mount: Mount): void {
   const admins = ['admin'] as const;
   const find = (_: Scope, { server }: ServerPath) => requireServer(ctx.db, server);
 
-  /** Errors: 403 where the operator keeps that for themselves. */
+  /** Errors: 403 when only the operator may choose servers. */
   function requireChoice(): void {
     if (chooses_servers) return;
     throw forbidden('Which servers are on the contract is set by your provider; ask there.');
@@ -150,7 +150,10 @@ export function contractServerRoutes(mount: Mount): void {
     ctx.config.server_additions_per_hour,
     'The account added too many servers to the contract',
   );
-  /** Errors: 429 for people who have added too many servers; each takes all entries to its nodes. */
+  /**
+   * Errors: 429 for people who have added too many servers; each one sends all entries to its
+   * nodes.
+   */
   function countAdditions(account_id: number, now: number, amount: number): void {
     if (audience.is_operator) return;
     additions.rejectTooMany(account_id, now, amount);

@@ -68,7 +68,7 @@ const Acceptance = Named('InviteAcceptance', {
 
 const signedIn = 'Signed in; `Set-Cookie` holds the session.';
 
-/** Adds a route that anybody may call. */
+/** Adds a route that needs no session. */
 function openRoute<Body extends TSchema = TSchema>(
   app: FastifyInstance,
   endpoint: Endpoint,
@@ -78,7 +78,7 @@ function openRoute<Body extends TSchema = TSchema>(
   addRoute(app, endpoint, usual, { ...route, open: true });
 }
 
-/** The route that the console asks first, on each listener that serves it. */
+/** The console's first request, on each listener that serves it. */
 export function consoleFactsRoute(
   app: FastifyInstance,
   audiences: { account: boolean; operator: boolean },
@@ -100,7 +100,7 @@ export function sessionRoutes(app: FastifyInstance, mount: Mount): void {
   ownSessionRoutes(mount);
 }
 
-/** Hands the browser its cookies, and shows the person who is signed in. */
+/** Gives the browser its cookies, and shows the person who is signed in. */
 async function startedSession({ ctx }: Mount, reply: FastifyReply, session: SignedIn) {
   const now = ctx.clock.now();
   const person = await findPerson(ctx.db, ctx.secrets, session.token, now);

@@ -1,4 +1,4 @@
-// …/users/{user}: how admins and operators let users sign in to the console, and take it back.
+// …/users/{user}: admins and operators let users sign in to the console, or stop them.
 import { type Static, Type } from 'typebox';
 import { Integer, Named } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
@@ -38,7 +38,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
     ...facts,
     id: 'invite_user',
     summary: 'Invite a user to set a password; the invitation before it ends',
-    // Whoever holds the code signs in as the user, an admin perhaps.
+    // The code lets its holder sign in as the user, perhaps an admin.
     ...(confirmPassword ? { description: 'Asks for your password anew.', body: Confirmation } : {}),
     created: OneTimeCodeRecord,
     errors: [409],

@@ -1,4 +1,4 @@
-// The fields of signing in, as /console and /admin send and take them.
+// The fields of signing in, for /console and /admin.
 import { Type } from 'typebox';
 import { Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import {
@@ -8,10 +8,10 @@ import {
 } from '../../sign_in/sign_in.ts';
 import { flagFields } from '../account/users.ts';
 
-/** Longer than any of our names; what is no name is refused like an unknown one. */
+/** Longer than any valid name; an invalid name is refused like an unknown one. */
 export const NameText = (description: string) => Text(description, 63);
 
-/** A password that is asked for. Its length says nothing of whether it is right. */
+/** A password that a person enters. Its length says nothing about whether it is right. */
 export const GivenPassword = (description: string) => Text(description, 4 * max_password_length);
 
 export const Confirmation = Named('PasswordAnew', {
@@ -20,7 +20,7 @@ export const Confirmation = Named('PasswordAnew', {
 
 export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';
 
-/** The errors of a route that asks a person for the password anew. */
+/** The errors of a route that asks for the password again. */
 export const passwordStatuses = (conflict: string) => ({
   403: 'The password is wrong; or the person does not have the admin flag.',
   409: conflict,

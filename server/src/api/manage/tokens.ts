@@ -1,4 +1,4 @@
-// …/tokens: the API tokens that open an account.
+// …/tokens: the API tokens of an account.
 import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import {

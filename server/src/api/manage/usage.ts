@@ -1,4 +1,4 @@
-// …/usage: how much traffic an account made, when, where, by whom.
+// …/usage: how much traffic an account made, when, on which servers, by which users.
 import { type Static, Type } from 'typebox';
 import { type Account, requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
@@ -65,7 +65,7 @@ export function usageRoutes({ ctx, routesOf }: Mount): void {
   });
 }
 
-/** The report of an account's usage, as it was asked for. Errors: 400 for a span that holds no time. */
+/** The report of an account's usage for a query. Errors: 400 for an empty time span. */
 async function usageReport(reads: LongReads, account: Account, query: ReportQuery, now: number) {
   const requestedFrom = wholeIn('from', query.from, null);
   const to = wholeIn('to', query.to, nextHour(now));
@@ -79,13 +79,15 @@ async function usageReport(reads: LongReads, account: Account, query: ReportQuer
   return { from, to, by, rows, ...inAll(rows) };
 }
 
-/** The hour from which traffic counts in the running billing period; the first takes the hour it starts in. */
+/**
+ * The first hour of the running billing period; the first period includes the hour it starts in.
+ */
 function periodStart(account: Account, now: number): number {
   const { start } = periodAt(account.start, now);
   return start === account.start ? hourOf(start) : start;
 }
 
-/** The sums of some rows; never more than JSON can tell exactly. */
+/** The sums of some rows, limited to numbers that JSON holds exactly. */
 function inAll(rows: Array<{ up: number; down: number }>) {
   const up = safeBytes(rows.reduce((sum, row) => sum + row.up, 0));
   const down = safeBytes(rows.reduce((sum, row) => sum + row.down, 0));

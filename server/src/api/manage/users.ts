@@ -86,7 +86,7 @@ const ConfirmedChanges = Named('ConsoleUserChanges', {
 export const UserPath = Type.Object({ user: Type.String({ description: 'User name.' }) });
 export type UserPath = Static<typeof UserPath>;
 
-/** The user that a path names. Errors: 404. */
+/** The user in a path. Errors: 404. */
 export const userOf = (db: Reader, { account_id }: Scope, { user }: UserPath) =>
   requireUserNamed(db, account_id, user);
 
@@ -94,8 +94,8 @@ export const noAdminLeft =
   'Nobody active with the admin flag would be left; or the person who gives a password has none yet.';
 
 /**
- * Changes a user as far as the audience may. `isConfirmed`: the client gave the password. Errors: 400 where it is needed; 409 naming
- * the `field` when no active admin would be left.
+ * Changes a user, as far as the audience may. `isConfirmed`: the client gave the password. Errors:
+ * 400 if it is needed; 409 naming the `field` when no active admin would be left.
  */
 export async function changeAs(
   { confirmPassword, keeps_an_admin }: Audience,
@@ -117,7 +117,7 @@ export function userRoutes(mount: Mount): void {
   const route = routesOf('users');
   const { confirmPassword } = audience;
   const adminsAndSelf = ['admin', 'proxy'] as const;
-  /** A person who is no admin hears the same of users that are there and of others. */
+  /** Without the admin flag, the answer is the same whether a user exists or not. */
   const find = (scope: Scope, names: UserPath) => {
     requireSelf(scope, names.user, 'name');
     return userOf(ctx.db, scope, names);

@@ -1,4 +1,5 @@
-// The /node half of a request before its handler: the token, the path and the query; and the actor behind a report.
+// The checks of a /node request before its handler: the token, the path and the query; and the
+// actor of a report.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Actor } from '../../db/database.ts';
@@ -13,7 +14,10 @@ declare module 'fastify' {
   }
 }
 
-/** A code is the credential of joining; the others tell what is nobody's secret: a client's own address, the programs of a node. */
+/**
+ * Joining needs a code; the others show nothing secret: a client's own address, the programs of a
+ * node.
+ */
 const withoutToken = ['/node/join', '/node/echo', '/node/install.sh', '/node/packages/:file'];
 
 /** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
@@ -33,8 +37,8 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
 }
 
 /**
- * Its version, and its open requests and tunnels of clients, as an agent says in headers: other programs leave them out,
- * and a server of before does not mind them.
+ * An agent's version, and its open requests and tunnels of clients, from headers: other programs
+ * omit them, and older servers ignore them.
  */
 export function agentHeaders({ headers }: FastifyRequest) {
   const connections = /^\d{1,9}$/.exec(String(headers['exitward-connections']))?.[0];
@@ -44,7 +48,7 @@ export function agentHeaders({ headers }: FastifyRequest) {
   };
 }
 
-/** The node behind a request; a machine that joins has no name yet. */
+/** The node that made a request; a machine that joins has no name yet. */
 export function actorOf(request: FastifyRequest): Actor {
   const name = request.node?.name ?? 'joining';
   return { kind: 'node', name, address: request.ip, request_id: request.id };

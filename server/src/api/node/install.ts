@@ -1,4 +1,5 @@
-// GET /node/install.sh and /node/packages/{file}, which are no part of the API: the programs of a machine that is to become a node.
+// GET /node/install.sh and /node/packages/{file}, not part of the API: the programs of a future
+// node.
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -12,7 +13,7 @@ export function installRoutes(app: FastifyInstance, { install }: Context): void 
   });
 
   app.get<{ Params: { file: string } }>('/node/packages/:file', async (request, reply) => {
-    // Only names of the list lead to a file, so none leads out of the folder.
+    // Only listed names lead to a file, so none leads out of the folder.
     const { file } = request.params;
     const match = (await install.packages()).find((entry) => entry.file === file);
     if (!match) throw notFound(`There is no package ${JSON.stringify(file)}.`);

@@ -1,9 +1,10 @@
-// The pace of a node: how often it may report of each kind, and how much. A steady agent of ours stays far below.
+// The pace of a node: how often it may send each kind of report, and how much. Our agents stay far
+// below.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import { tooManyRequests } from '../../errors.ts';
 
-/** Reports a second, by path; each may come at once for a minute's worth. */
+/** Reports per second, by path; a minute's worth may come at once. */
 const rates: Readonly<Record<string, number>> = {
   '/node/usage': 20,
   '/node/last-used': 5,
@@ -13,27 +14,33 @@ const rates: Readonly<Record<string, number>> = {
   '/node/answers': 20,
   '/node/changes': 5,
   '/node/acks': 500,
-  /** Acknowledgements of less than before: each looks up whose entries are pending again. */
+  /** Acknowledgements of an older revision: each looks up whose entries are pending again. */
   back: 0.5,
 };
 const savedSeconds = 60;
-/** So many bytes more are one report more. */
+/** Each additional part of this many bytes counts as another report. */
 const bytesOfReport = 64 * 1024;
-/** Of those that are longer, being read or worked on. An agent sends one after another, and may have given one up. */
+/**
+ * How many longer reports may be read or handled at once. An agent sends one at a time, and may
+ * have given one up.
+ */
 const maxLong = 2;
 
 export class Pace {
   readonly #clock: Clock;
-  /** By node and path: up to when, in steady seconds, its reports are paid for. As many as there are nodes. */
+  /**
+   * By node and path: the time until which its reports are paid for, in steady seconds. As many as
+   * nodes.
+   */
   readonly #until = new Map<string, number>();
-  /** By node: its long reports in work. */
+  /** By node: how many long reports are being handled. */
   readonly #long = new Map<number, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Takes the report of a node that is about to be read into account. Errors: 429. */
+  /** Counts a report that is about to be read. Errors: 429. */
   admit({ node, method, headers, routeOptions }: FastifyRequest, { raw }: FastifyReply): void {
     const { url = '', bodyLimit } = routeOptions;
     const declaredBytes = method === 'POST' ? Number(headers['content-length'] ?? bodyLimit) : 0;
@@ -48,7 +55,7 @@ export class Pace {
     raw.once('close', settle);
   }
 
-  /** Takes reports of a node into account. Errors: 429. */
+  /** Counts reports of a node. Errors: 429. */
   take(node_id: number, what: string, reports = 1): void {
     const rate = rates[what];
     if (rate === undefined) return;

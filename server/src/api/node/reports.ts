@@ -83,7 +83,7 @@ const CheckedVpn = Strict({
   }),
   ...CheckedExit.properties,
 });
-/** Each exit IP, and each VPN service at it. */
+/** Enough for each exit IP, and each VPN service at it. */
 const healthBodyLimit = 512 * 1024;
 const Health = Named('HealthReport', {
   exit_ips: Type.Array(CheckedExit, { maxItems: 1000 }),
@@ -120,7 +120,7 @@ const Faults = Named('FaultReport', {
     { maxItems: 100 },
   ),
 });
-/** Of each report: as many as agents of several versions could know. */
+/** For each report: enough for the reasons of agents of several versions. */
 const maxReasons = 64;
 const Rejections = Named('NewRejection', {
   boot: Text('One run of the agent.', 64),
@@ -193,7 +193,7 @@ export function reportRoutes(app: FastifyInstance, ctx: Context): void {
           id: entry,
           at: Math.min(at, now),
         }));
-      // Before they are kept: as long as nothing can be written, they would pile up.
+      // Checked before they are stored: while nothing can be written, they would pile up.
       for (const { account_id, id, at } of await usesOfEntries(ctx.db, servedUses)) {
         ctx.lastUsed.authlist_entries.note(account_id, id, at);
       }

@@ -1,4 +1,5 @@
-// /node: the paths that agents call. Join once, then snapshot, change stream, acknowledgements and reports.
+// /node: the paths that agents call. They join once, then use snapshot, change stream,
+// acknowledgements and reports.
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { acknowledgementRoutes } from './acknowledgements.ts';

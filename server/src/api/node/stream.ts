@@ -43,7 +43,7 @@ export function streamRoutes(app: FastifyInstance, ctx: Context, pace: Pace): vo
           'Last-Event-ID: expected EPOCH:REVISION, as in the snapshot and in event ids.',
         );
       const [epoch, revision] = [match[1], Number(match[2])];
-      // A node whose disk does not take the changes that it follows must not count as having them.
+      // A node whose disk cannot store the changes it follows must not count as having them.
       if (request.headers['exitward-acknowledges'] === 'false') {
         await requireHistory(ctx.db, epoch, revision);
       } else {

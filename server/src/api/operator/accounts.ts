@@ -1,4 +1,4 @@
-// /admin/accounts: the operator creates accounts, changes their contracts, and sees how they stand.
+// /admin/accounts: the operator creates accounts, changes their contracts, and sees their state.
 
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
@@ -128,7 +128,7 @@ const ManyChanges = Named('AccountsChanges', {
   ),
 });
 
-/** Accounts as the operator sees them, with their usage in the running billing period. */
+/** Accounts as the operator sees them, with their usage in the current billing period. */
 async function presentAccounts(db: Reader, accounts: Account[], now: number) {
   const schemes = new Map((await listPortSchemes(db)).map(({ id, name }) => [id, name]));
   const periods = accounts.map(({ id, start }) => [id, periodAt(start, now).start] as const);

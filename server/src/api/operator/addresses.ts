@@ -1,4 +1,5 @@
-// /admin/addresses: what an address or a network is used for, in the whole network: authlist entries, custom DNS entries, exits.
+// /admin/addresses: uses of an address or a network anywhere: authlist entries, custom DNS entries,
+// exits.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { findClaims, proofState } from '../../authlist/authlist.ts';

@@ -1,4 +1,4 @@
-// /admin/audit: who changed what, in all accounts and in the network.
+// /admin/audit: the log of changes and their actors, in all accounts and in the network.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -53,7 +53,7 @@ const AuditQuery = Strict({
   account: Type.Optional(Type.String({ description: 'Only what concerns this account.' })),
   ...AccountAuditQuery.properties,
 });
-/** Told of both routes. */
+/** The description of both routes. */
 export const auditDescription =
   'One request looks at a part of the log only: while it searches, a page may have fewer entries than asked for, or none, and a Link to the next all the same. The end of the log is where there is no Link.';
 
@@ -65,7 +65,7 @@ function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditReco
 const maxWords = 10;
 const maxActions = 50;
 
-/** The filter that a query asks for. Errors: 400. */
+/** The filter of a query. Errors: 400. */
 function filterIn(
   { account, actor, ...query }: Static<typeof AuditQuery>,
   sees_all_addresses: boolean,
@@ -99,8 +99,8 @@ function filterIn(
 }
 
 /**
- * A page of the log, newest first, as an operator sees it or, without `sees_all_addresses`, an account. `account_id`: whose
- * turn it takes; 0 for the network. Errors: 400.
+ * A page of the log, newest first, as an operator sees it or, without `sees_all_addresses`, an
+ * account. `account_id`: the account whose turn it uses; 0 for the network. Errors: 400.
  */
 export async function auditPage(
   ctx: Context,
@@ -118,7 +118,7 @@ export async function auditPage(
   return shown.map(presentAudit);
 }
 
-/** From where the operator and the nodes call is not the account's to know. */
+/** Accounts don't see the addresses of operators and nodes. */
 function withoutAddress(record: NamedAuditRecord): NamedAuditRecord {
   const isOwn = record.actor_kind === 'account' || record.actor_kind === 'user';
   return isOwn ? record : { ...record, address: '' };

@@ -1,4 +1,5 @@
-// The /admin half of a request before its handler, and how the operator's handlers write and answer.
+// The checks of an /admin request before its handler, and how the operator's handlers write and
+// answer.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
@@ -13,7 +14,7 @@ import { isRevocation } from '../revocations.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The operator who calls, on every path under /admin. */
+    /** The operator who calls, on every /admin path. */
     operator: Operator;
   }
 }
@@ -22,8 +23,8 @@ const advice =
   'Send an operator token as "Authorization: Bearer ewo_…"; the first one is in the file that EXITWARD_ADMIN_TOKEN_FILE names.';
 
 /**
- * The operator behind a request, looked up anew each time: a revoked token stops at once, on every
- * process. Errors: 401.
+ * The operator of a request, looked up each time: a revoked token stops at once, on every process.
+ * Errors: 401.
  */
 export async function authenticateOperator(
   ctx: Context,
@@ -46,11 +47,11 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
   app.decorateRequest('operator', null as never);
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/admin', request)) return;
-    // Answers here hold tokens and whole accounts: nothing on the way may keep them.
+    // Responses contain tokens and whole accounts: no cache on the way may keep them.
     reply.header('cache-control', 'no-store');
     request.operator = await authenticateOperator(ctx, request.headers.authorization);
     if (request.is404) return;
-    // Ahead of all that is read for the response: it shows at least this revision, and these nodes.
+    // Before anything is read for the response: it shows at least this revision, and these nodes.
     const { revision, nodes } = await networkMarks(ctx.db);
     reply.header('exitward-as-of', `revision=${revision}, nodes=${nodes}`);
     const { allow, find } = request.routeOptions.config;

@@ -1,4 +1,4 @@
-// /admin/doctor: what this process finds when it looks at itself, its database and its nodes.
+// /admin/doctor: the findings of this process about itself, its database and its nodes.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { runChecks } from '../../../../kit/src/doctor/check.ts';

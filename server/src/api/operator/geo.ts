@@ -1,4 +1,5 @@
-// /admin/geo and /admin/geofeed.csv: where geo-IP providers see the exit IPs, and what to tell them.
+// /admin/geo and /admin/geofeed.csv: where geo-IP providers see the exit IPs, and the geofeed for
+// them.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';

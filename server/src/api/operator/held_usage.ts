@@ -1,4 +1,5 @@
-// /admin/held_usage: batches of usage beyond what their node can have carried, for an operator to judge.
+// /admin/held_usage: usage batches larger than their node can have carried, for an operator to
+// judge.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -35,7 +36,7 @@ const Accepted = Named('AcceptedUsage', {
   counted_bytes: Integer('Bytes that were counted, both ways.'),
 });
 
-/** Errors: 404 for a text that is no id. */
+/** Errors: 404 for a text that is not an id. */
 function batchId(text: string): number {
   const id = idOf(text);
   if (id === undefined) throw notFound(`There is no held batch ${text}.`);

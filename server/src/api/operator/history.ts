@@ -1,4 +1,5 @@
-// /admin/history: traffic, connections, rejections, lag and faults over time, of the network, a server or a node.
+// /admin/history: traffic, connections, rejections, lag and faults over time, of the network, a
+// server or a node.
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -62,7 +63,7 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
   });
 }
 
-/** Errors: 400 for both, 404 for one that is not there. */
+/** Errors: 400 for both, 404 for one that does not exist. */
 async function whoseOf(
   { db }: Context,
   { server, node }: { server?: string | undefined; node?: string | undefined },

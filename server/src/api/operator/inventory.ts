@@ -1,4 +1,4 @@
-// /admin/inventory: the whole network from one JSON or CSV document, all or nothing, and as one.
+// /admin/inventory: the whole network as one JSON or CSV document, imported all or nothing.
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -58,7 +58,10 @@ const Summary = Named('InventoryOutcome', {
   exit_ips_removed: Integer('Exit IPs that a server lost.'),
 });
 
-/** The body is checked by its reader, which names every fault; a schema check would stop at the first. */
+/**
+ * The body is checked by its reader, which names every fault; a schema check would stop at the
+ * first.
+ */
 function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string }) {
   if (httpPart === 'body') return () => true;
   return (value: unknown) => {

@@ -1,4 +1,5 @@
-// An inventory as a document, in JSON or CSV: written from the network; read and checked whole, every fault named.
+// An inventory as a document, in JSON or CSV: written from the network; read and checked as a
+// whole, with every fault named.
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
@@ -15,7 +16,7 @@ import {
 import { exitAddressOf, type NewServer, serverHostname } from '../../servers/servers.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
 
-/** A server as it was written, not yet checked. */
+/** A server as it was written, unchecked. */
 interface Written {
   where: string;
   fields: Record<string, unknown>;
@@ -23,8 +24,8 @@ interface Written {
 }
 
 /**
- * Reads an inventory of the network that is `present`: the parsed JSON body, or the bytes of a CSV. Errors: 400 that lists
- * every fault with its row and field.
+ * Reads an inventory, given the `present` network: a parsed JSON body, or the bytes of a CSV.
+ * Errors: 400 that lists every fault with its row and field.
  */
 export function readInventory(body: unknown, present: ReadonlyMap<string, Present>): Inventory {
   const faults: string[] = [];
@@ -77,7 +78,10 @@ const csvLists = new Set(['services', 'port_schemes']);
 const csvColumns = [...Object.keys(serverFields), ...Object.keys(exitFields)];
 const csvOptional = new Set(['port_schemes']);
 
-/** One row for each exit IP; rows with the same name are one server. A server may have a row without an exit IP. */
+/**
+ * One row for each exit IP; rows with the same name are one server. A server may have a row without
+ * an exit IP.
+ */
 function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
   const [header, ...rows] = csvRows(bytes);
   if (!header)
@@ -93,7 +97,7 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
     else if (header.cells.indexOf(column) !== at)
       faults.push(`row ${header.line}: the column ${column} is given twice.`);
   }
-  // Without the right columns every row would only repeat it.
+  // Without the right columns, each row would only repeat the fault.
   rejectFaults(faults, badRequest, 'inventory_invalid');
   const servers = new Map<string, Written>();
   for (const { line, cells } of rows) {
@@ -118,7 +122,10 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
   return Array.from(servers.values());
 }
 
-/** These servers as a CSV that `readInventory` reads as the same: a row for each exit IP, or one without any. */
+/**
+ * These servers as a CSV that `readInventory` reads back: a row for each exit IP, or one without
+ * any.
+ */
 export function inventoryCsv(servers: readonly WrittenServer[]): string {
   const rows = servers.flatMap(({ exit_ips, ...server }) => {
     const exits = exit_ips.length > 0 ? exit_ips : [{ ip: '', port_base: '' }];
@@ -130,14 +137,16 @@ export function inventoryCsv(servers: readonly WrittenServer[]): string {
   return [csvColumns, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
-/** Numbers without an exponent, which a CSV's have not. Few need the formatter, which takes long to be made. */
+/**
+ * Numbers without an exponent, for CSV. The formatter is slow to create, and few numbers need it.
+ */
 function textOf(value: unknown): string {
   const text = String(value);
   if (typeof value !== 'number' || !text.includes('e')) return text;
   return value.toLocaleString('en', { useGrouping: false, maximumFractionDigits: 100 });
 }
 
-/** Quoted where a reader would trim or divide it (RFC 4180). */
+/** Quoted if a reader would trim or split it (RFC 4180). */
 function csvCell(value: unknown): string {
   const text = Array.isArray(value) ? value.join(';') : textOf(value);
   return /^[\w.:;@-]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
@@ -211,7 +220,10 @@ function checkFields(
   }
 }
 
-/** The one spelling of an address or a hostname; a text that is none becomes a fault and stays as it is. */
+/**
+ * The canonical spelling of an address or hostname; an invalid text becomes a fault and stays as it
+ * is.
+ */
 function canonical<T extends string>(
   where: string,
   value: unknown,

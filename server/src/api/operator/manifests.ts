@@ -69,13 +69,13 @@ const Plan = Named('Manifest', {
   ),
 });
 
-/** The plan as it is shown, without its steps. */
+/** The plan for display, without its steps. */
 function presentPlan(steps: readonly Planned[]) {
   const changes = steps.map(({ action, kind, name, fields }) => ({ action, kind, name, fields }));
   return { version: hash('sha256', JSON.stringify(changes), 'base64url'), changes };
 }
 
-/** Errors: 412 where the plan is no longer the one that was shown. */
+/** Errors: 412 when the plan has changed since it was shown. */
 function requireShown(steps: readonly Planned[], version: string | undefined): void {
   if (version === undefined || presentPlan(steps).version === version) return;
   throw preconditionFailed('The plan is no longer the one that was shown; nothing was changed.');

@@ -1,4 +1,5 @@
-// /admin/nodes and /admin/invites: which machines serve, how far behind they are, who may join.
+// /admin/nodes and /admin/invites: the machines that serve, how far they lag, and invites for new
+// ones.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -20,7 +21,7 @@ import { compareVersions, version } from '../../version.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
-/** Counting stops here: a node that is farther behind takes a while in any case. */
+/** Counting stops here: a node with a larger lag takes a while in any case. */
 const maxLagCounted = 10_000;
 
 const FaultRecord = Named('NodeFault', {
@@ -182,14 +183,14 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
 
 const noNode = (id: string) => notFound(`There is no node ${id}.`);
 
-/** Errors: 404 for a text that is no id. */
+/** Errors: 404 for a text that is not an id. */
 function requireId(text: string): number {
   const id = idOf(text);
   if (id === undefined) throw noNode(text);
   return id;
 }
 
-/** Those that are not revoked; one alone, when it is named. */
+/** Nodes that are not revoked; a single one, if it is named. */
 async function presentNodes(
   ctx: Context,
   only?: number,

@@ -1,4 +1,4 @@
-// /admin/port_schemes: which ports lead to a server's exit IPs, and with which service.
+// /admin/port_schemes: the ports that lead to a server's exit IPs, and the service of each.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';

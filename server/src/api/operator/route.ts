@@ -1,9 +1,9 @@
-// Adds a route of /admin, for operators alone.
+// Adds a route of /admin, for operators only.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { addRoute, type Endpoint, type Route } from '../../http/route.ts';
 
-/** The nouns of /admin in the API document, in the order in which it shows them. */
+/** The nouns of /admin in the API document, in its order. */
 export const operatorTags = {
   'Operator: network': 'How the network stands, maintenance, and the audit log.',
   'Operator: accounts': 'Accounts and their contracts.',
@@ -23,7 +23,7 @@ export const operatorTags = {
 
 interface OperatorRoute<Params extends TSchema, Body extends TSchema, Query extends TSchema>
   extends Route<Params, Body, Query> {
-  /** Throws 404 when the record that the path names is not there; before the body is read. */
+  /** Throws 404 if the path's record does not exist; before the body is read. */
   find?: (names: Static<Params>) => Promise<unknown>;
 }
 

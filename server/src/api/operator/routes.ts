@@ -1,4 +1,4 @@
-// All routes of /admin that are not about the records of one account: those are in api/manage.
+// All routes of /admin that are not about one account's records: those are in api/manage.
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { accountRoutes } from './accounts.ts';

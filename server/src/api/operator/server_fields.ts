@@ -41,7 +41,7 @@ export const exitCountsOf = (description: string) =>
     description,
   );
 
-/** The values that each field takes, in words, for reports that name every fault. */
+/** The allowed values of each field, in words, for reports that name every fault. */
 export const expected = {
   name: 'a short name of letters, digits and . _ @ -, at most 63 characters',
   hostname: 'one full hostname',

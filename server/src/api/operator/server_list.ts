@@ -1,4 +1,5 @@
-// /admin/servers as a list: whole or in pages, each server with how it stands; the places where they are; many changed at once.
+// /admin/servers as a list: whole or in pages, each server with its state; their places; many
+// changed at once.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
@@ -29,7 +30,7 @@ import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitCountsOf, serverFields } from './server_fields.ts';
 
-/** Counting stops here: a node that is farther behind takes a while in any case. */
+/** Counting stops here: a node with a larger lag takes a while in any case. */
 const maxLagCounted = 10_000;
 
 export const listedFields = {
@@ -121,7 +122,7 @@ export function presentServer(
   return { ...server, services: servicesOf(server), port_schemes, ip_count, exits, nodes };
 }
 
-/** How each server stands; `only`: of these ids alone. */
+/** The state of each server; `only`: just these ids. */
 export async function standingOf(
   ctx: Context,
   db: Reader,

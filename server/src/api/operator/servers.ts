@@ -67,7 +67,7 @@ const ExitPath = Type.Object({
 });
 const ExitBody = Named('ExitIpSettings', { port_base: exitFields.port_base });
 
-/** A server with all that is known of it. */
+/** A server with all its details. */
 async function presentWhole(ctx: Context, db: Reader, server: Server, now: number) {
   const { health_stale_seconds } = ctx.config;
   const [schemes, exits, geo, accounts, standing, vpn] = await Promise.all([
