@@ -1,5 +1,4 @@
-// Questions to nodes about a connection, and their decisions: the parts that operators, account
-// holders and nodes have in common.
+// Questions to nodes about a connection, and their decisions, for operators, accounts and nodes.
 import { Type } from 'typebox';
 import { Integer, OneOf, Strict, Text } from '../http/fields.ts';
 import type { Secrets } from '../keys/secrets.ts';
@@ -37,7 +36,7 @@ export const requestFields = {
     }),
   ),
 };
-/** A node's decision, as its client is told of it. */
+/** A node's decision, as the client gets it. */
 export const decisionFields = {
   verdict: OneOf(
     ['allow', 'challenge', 'deny'],
@@ -53,7 +52,7 @@ export const decisionFields = {
   dial: Type.Optional(Type.String({ description: 'What it would connect to.' })),
   checked: Type.Optional(ExitCheck),
 };
-/** The method and the port that a client asks for when it does not say so. */
+/** The method and the port, with defaults for a client that doesn't name them. */
 export function withDefaults<T extends { method?: string; destination_port?: number }>(
   connection: T,
 ) {

@@ -1,5 +1,4 @@
-// The pages of lists over HTTP: what a query may ask for, and the Link and the counts of a
-// response.
+// The pages of lists over HTTP: the query of a list, and the Link and the counts of a response.
 import type { FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { invalidField } from '../errors.ts';
@@ -15,7 +14,7 @@ import {
 } from '../lists/list_pages.ts';
 import type { LongReads } from './long_reads.ts';
 
-/** The query of a list that can be sorted by these, and is filtered by `filters` besides. */
+/** The query of a list with these sort orders and `filters`. */
 export function listQuery<S extends string, F extends Record<string, TSchema>>(
   sorts: readonly S[],
   filters: F,
@@ -91,9 +90,7 @@ function placeIn(text: string | undefined): Place | undefined {
 const placeText = ({ sort_key, id }: Sorted<unknown>) =>
   Buffer.from(JSON.stringify([sort_key, id])).toString('base64url');
 
-/**
- * Reads a page next to other traffic; sets its Link and, for a first page, the counts as headers.
- */
+/** Reads a page next to other traffic; sets its Link and, for a first page, the counts. */
 export async function readPage<R>(
   { longReads }: { longReads: LongReads },
   reply: FastifyReply,

@@ -1,5 +1,4 @@
-// Whole lists as JSON: long ones are made a slice at a time, from one snapshot, while other
-// requests are served.
+// Whole lists as JSON: long ones are made a slice at a time, so that other requests are served.
 import { createHash } from 'node:crypto';
 import type { Versions } from '../changes/versions.ts';
 import type { Clock } from '../clock.ts';
@@ -52,9 +51,7 @@ export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
 /** The list of each body of bytes. */
 const listOf = new WeakMap<Buffer, ListJson>();
 
-/**
- * Makes lists: long ones one at a time, taking turns between accounts; equal requests share one.
- */
+/** Makes lists: long ones one at a time, by turns between accounts; equal requests share one. */
 export class Lists {
   readonly #clock: Clock;
   readonly #reads: LongReads;
@@ -66,10 +63,7 @@ export class Lists {
   });
   readonly #isVersioned: boolean;
 
-  /**
-   * `isVersioned`: whether the versions cover everything in the lists, so that a finished one
-   * holds.
-   */
+  /** `isVersioned`: whether the versions cover everything in the lists. */
   constructor(ctx: Pick<Context, 'db' | 'clock'>, isVersioned: boolean) {
     this.#clock = ctx.clock;
     this.#reads = new LongReads(ctx.db);

@@ -9,9 +9,7 @@ import { unavailable } from '../errors.ts';
 /** One slice of any long read, including its processing, in a turn of the event loop. */
 const pace = new Pace(1);
 
-/**
- * As many as one address has connections: a client that disconnects and retries can't queue more.
- */
+/** As many as one address has connections: clients that disconnect and retry can't queue more. */
 const maxWaitingOfAccount = 256;
 
 interface WaitingRead extends Waiter {
@@ -33,10 +31,7 @@ export class LongReads {
     this.#db = db;
   }
 
-  /**
-   * Resolves with the result of `collect`, which gets the slices. Errors: 503 when too many of the
-   * account wait.
-   */
+  /** `collect` gets the slices. Errors: 503 when too many of the account wait. */
   async collect<S extends { isLast: boolean }, T>(
     account_id: number,
     read: (db: Reader) => AsyncIterable<S>,

@@ -1,11 +1,7 @@
-// Revocations: the requests that take something away. In the queue of writes they go before other
-// accounts' additions.
+// Revocations: requests that take something away. They go before other accounts' additions.
 import type { FastifyRequest } from 'fastify';
 
-/**
- * Fields whose change, in one or several records, may end what was in force: another address or
- * user, an earlier end, a lower limit.
- */
+/** Fields whose change may take away what was in force, in one record or in `several`. */
 const several = ['entries', 'users', 'accounts'];
 const replacing = ['ip', 'user', 'expiry', 'limit_bytes', 'hostname', 'server'];
 

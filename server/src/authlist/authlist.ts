@@ -1,5 +1,4 @@
-// The IP authlist: a connection from a listed address needs no password and counts as the named
-// user.
+// The IP authlist: a connection from a listed address needs no password and counts as its user.
 //
 // An entry is { id, ip, user, expiry }. It holds while now < expiry, and claims its address on the
 // account's port scheme: one entry at most in the whole network, of any account. A claim is

@@ -24,10 +24,7 @@ const statement = `select p.name as port_scheme, c.name as account, a.id, a.ip, 
     and not ${isRemoved('authlist', 'a')}
   order by a.ip limit $5`;
 
-/**
- * The claims on addresses of a network at `now`, up to a limit: at most one for each address and
- * port scheme.
- */
+/** The claims on a network's addresses at `now`, up to a limit: one per address and port scheme. */
 export async function findClaims(
   db: Reader,
   network: Network,

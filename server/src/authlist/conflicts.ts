@@ -1,5 +1,4 @@
-// A cap on address conflicts per account and hour: without it, attempts would reveal which
-// addresses others list.
+// A cap on address conflicts per account and hour: without it, tries reveal other lists' addresses.
 import { HourlyCap } from '../bounds/hourly.ts';
 
 /**

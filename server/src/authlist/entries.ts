@@ -143,10 +143,7 @@ export async function sweepOwnExpired(tx: Transaction, account_id: number): Prom
   for (const row of expired) await removeRow(tx, row);
 }
 
-/**
- * Called when a condition of the insert did not hold: says which, or retries if it was an expired
- * claim.
- */
+/** Called when the insert had no effect: says why, or retries if it was an expired claim. */
 async function placeAgain(
   tx: Transaction,
   row: store.NewRow,
@@ -249,10 +246,7 @@ export async function removeRow(
   await recordChange(tx, { kind: 'authlist', account_id, record_id: id });
 }
 
-/**
- * Changes any of ip, user, expiry and note; nodes don't see notes. Errors: 404; 403; 400 for
- * nothing to change; 409 as on create.
- */
+/** Changes any fields; nodes don't see notes. Errors: 404; 403; 400 for none; 409 as on create. */
 export async function changeEntry(
   tx: Transaction,
   account_id: number,

@@ -1,5 +1,4 @@
-// Many entries of the IP authlist at once, all or none. Nodes and the audit log get each change
-// singly.
+// Many entries of the IP authlist at once, all or none. Nodes and audit log get each one singly.
 import { requireWritable } from '../accounts/accounts.ts';
 import { audit } from '../changes/audit.ts';
 import { countHeld, recordChange } from '../changes/changes.ts';
@@ -11,19 +10,13 @@ import { checkExpiries } from '../values/expiry.ts';
 import { auditRemoval } from './entries.ts';
 import * as store from './store.ts';
 
-/**
- * The client's rights: whether contracts that accept no changes can be changed; and which entries
- * are theirs.
- */
+/** The client's rights: whether it can change any contract, and which entries are theirs. */
 export interface Asking {
   any_contract?: boolean;
   isOwn: (entry: store.AuthlistEntry) => boolean;
 }
 
-/**
- * The entries, in the order given. Errors: 403; 404 naming the first that does not exist or is not
- * theirs.
- */
+/** The entries, in the order given. Errors: 403; 404 naming the first missing or foreign one. */
 async function requireMany(
   tx: Transaction,
   account_id: number,

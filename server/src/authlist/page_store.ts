@@ -12,8 +12,7 @@ const sorts = {
   id: ['a.id', ''],
   ip: ['ip_order(a.ip)', ''],
   user: ['u.name', users],
-  // A sum, so that no index fits: PostgreSQL would walk all accounts' rows in the order of their
-  // expiry.
+  // A sum, so that no index fits: PostgreSQL would walk all accounts' rows in expiry order.
   expiry: ['a.expiry + 0', ''],
   last_used_at: ['coalesce(s.used_at, 0)', uses],
 } as const;

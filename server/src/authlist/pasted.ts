@@ -32,10 +32,7 @@ export interface PastedLine {
   note: string;
 }
 
-/**
- * `new`: it is added; `listed`: the user already has it; `repeated`: an earlier line has the same
- * address.
- */
+/** `new`: is added; `listed`: the user has it; `repeated`: an earlier line has the same address. */
 interface GoodLine {
   line: number;
   ip: Address;
@@ -142,10 +139,7 @@ function faultOf({ line, ip }: Pick<LineOutcome, 'line' | 'ip'>, error: unknown)
   return { line, ip, outcome: 'fault', code, message: sentence };
 }
 
-/**
- * Adds the addresses of all lines, except those that the user already has. Errors: as above; 400 or
- * 409 when a line has a fault.
- */
+/** Adds all addresses that the user doesn't have. Errors: as above; 400 or 409 for a bad line. */
 export async function addPasted(
   tx: Transaction,
   account: Account,

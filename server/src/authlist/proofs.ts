@@ -4,10 +4,7 @@ import { bumpVersion, recordChange } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './store.ts';
 
-/**
- * `require`: an unproven entry waits, and nodes don't get it. `off`: proofs change nothing, the
- * first claim wins.
- */
+/** `require`: nodes don't get unproven entries. `off`: proofs are ignored, the first claim wins. */
 export type ProofSetting = 'off' | 'prefer' | 'require';
 
 /** The state of an entry, for people and operators; null if no proof is needed. */
@@ -46,10 +43,7 @@ export async function proveEntries(
   }
 }
 
-/**
- * Makes unproven entries wait, or act, as the setting says: it may have changed since they were
- * listed.
- */
+/** Makes unproven entries wait, or act, as the setting says, which may have changed. */
 export async function sweepProofs(
   tx: Transaction,
   maxEntries: number,

@@ -1,5 +1,4 @@
-// The whole IP authlist of an account at once: removed, and restored by an undo. Each is one
-// change.
+// The whole IP authlist of an account: removed, and restored by an undo. Each is one change.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';

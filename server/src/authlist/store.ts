@@ -254,10 +254,7 @@ export function rowsAfter(db: Reader, account_id: number, after_id: number): Pro
   );
 }
 
-/**
- * The rows of a removal's batches if they are on another port scheme: all of them are on the same
- * one.
- */
+/** The rows of a removal's batches if on another port scheme; all of them share one. */
 export async function rowsOnOtherScheme(
   db: Reader,
   batches: readonly Batch[],
@@ -338,10 +335,7 @@ const unprovenStatement = `select a.* from (values ${Array.from(
   join authlist a on a.port_scheme_id = c.port_scheme_id and a.ip = v.column2 and a.account_id = v.column1
   where a.proven_at is null and not ${removed}`;
 
-/**
- * The unproven entries of these accounts for the addresses that they called from, by the claim's
- * index.
- */
+/** The unproven entries of these accounts for the callers' addresses, by the claim's index. */
 export async function unprovenOf(db: Reader, callers: readonly Caller[]): Promise<AuthlistRow[]> {
   const unproven: AuthlistRow[] = [];
   for (let at = 0; at < callers.length; at += callersOfStatement) {

@@ -1,14 +1,10 @@
-// Uses: when authlist entries last let a connection in, to the minute. They are no changes: nodes
-// and /v0 don't show them.
+// Uses: when authlist entries last let a connection in. Nodes and /v0 don't show them.
 import type { Reader, Transaction } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
 import type { Use } from '../observed/last_used.ts';
 import * as store from './uses_store.ts';
 
-/**
- * Stores when entries last let a connection in, to the minute. Uses of unknown entries are left
- * out.
- */
+/** Stores when entries last let a connection in, to the minute, except unknown entries. */
 export function markEntriesUsed(tx: Transaction, uses: readonly Use[]): Promise<void> {
   return store.putLastUsed(
     tx,
@@ -23,10 +19,7 @@ export async function usesOfEntries(db: Reader, uses: readonly Use[]): Promise<U
   return uses.filter((use) => existingNames.has(nameOf(use)));
 }
 
-/**
- * When each of these entries of the account last let a connection in, by id: epoch seconds, to the
- * minute.
- */
+/** When each of these entries last let a connection in, by id: epoch seconds, to the minute. */
 export async function lastUses(
   db: Reader,
   account_id: number,

@@ -45,10 +45,7 @@ const putLastUsedStatement = `insert into authlist_uses (account_id, entry_id, u
   on conflict (account_id, entry_id) do update set used_at = excluded.used_at
     where authlist_uses.used_at < excluded.used_at`;
 
-/**
- * Stores when entries were last used, unless a later time is stored. Each entry once; unknown
- * entries are left out.
- */
+/** Stores when entries were last used, each once; not for unknown ones, nor an earlier time. */
 export async function putLastUsed(tx: Transaction, entries: readonly LastUsed[]): Promise<void> {
   for (let at = 0; at < entries.length; at += rowsOfStatement) {
     const part = entries.slice(at, at + rowsOfStatement);

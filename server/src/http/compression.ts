@@ -1,5 +1,4 @@
-// Compression of responses: which ones, in which encoding, how many at a time. Shared bytes are
-// compressed once.
+// Compression of responses: which ones, in which encoding, how many at a time, each body once.
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -78,8 +77,8 @@ class Lane {
 }
 
 /**
- * Node's thread pool has four threads: large bodies take one, small ones two, and the disk keeps
- * one. Large bodies wait only for large ones.
+ * Of the four threads in Node's pool, large bodies take one and small ones two; the disk keeps one.
+ * Large bodies wait only for large ones.
  */
 const lanes = { large: new Lane(1), small: new Lane(2) };
 const made = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>();

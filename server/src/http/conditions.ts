@@ -1,5 +1,4 @@
-// Entity tags: of a body, of a compressed one, and whether If-Match and If-None-Match name our
-// version (RFC 9110, 8.8.3).
+// Entity tags, also of compressed bodies, and whether conditions name our version (RFC 9110).
 import { hash } from 'node:crypto';
 import type { Encoding } from './compression.ts';
 
@@ -8,21 +7,13 @@ export function etagOf(body: string | Buffer): string {
   return `"${hash('sha1', body, 'base64url')}"`;
 }
 
-/**
- * The strong ETag of an encoded body, from that of its content: other bytes, another tag (RFC 9110,
- * 8.8.3).
- */
+/** The strong ETag of an encoded body: other bytes, another tag (RFC 9110, 8.8.3). */
 export const encodedTag = (etag: string, encoding: Encoding) => etag.replace(/"$/, `-${encoding}"`);
 
-/**
- * The tag of the content, whichever encoding it was sent in. Tags from `etagOf` never end like
- * this.
- */
+/** The tag of the content, in whichever encoding. Tags from `etagOf` never end like this. */
 export const contentTag = (etag: string) => etag.replace(/-(?:br|gzip)"$/, '"');
 
-/**
- * One element of the list, possibly empty, up to its comma or the end. A tag may contain commas.
- */
+/** One element of the list, possibly empty, up to its comma or the end. Tags may contain commas. */
 const element = /[\t ]*(?:(W\/)?("[!\x23-\x7e\x80-\xff]*")[\t ]*)?(?:,|$)/y;
 
 /**

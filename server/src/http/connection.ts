@@ -1,5 +1,4 @@
-// One connection of a client: one request is being handled, later ones wait, and a refusal is sent
-// after the earlier responses.
+// One connection: one request is handled, later ones wait, a refusal follows earlier responses.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
@@ -13,10 +12,7 @@ interface Request {
 
 /** How many requests may wait on one connection. One read can bring more: then it is cut. */
 const maxWaiting = 1000;
-/**
- * From this many on, reading pauses until the last has its turn: the rest of its body may be on its
- * way.
- */
+/** From this many on, reading pauses until the last has its turn: its body may be on its way. */
 const fewWaiting = 16;
 /** For all connections together. Beyond it, connections with more than a few waiting are cut. */
 const maxWaitingInAll = 8192;
@@ -71,9 +67,7 @@ export class Connection {
     this.#openSince = performance.now();
   }
 
-  /**
-   * Whether no request has begun or is on its way: browsers open connections before they need them.
-   */
+  /** Whether no request has begun or is on its way: browsers open connections in advance. */
   get isUnused(): boolean {
     const isInHandshake = this.socket === this.raw && this.server instanceof TlsServer;
     const isSilent = isInHandshake || this.socket.bytesRead === 0;

@@ -1,5 +1,4 @@
-// The connections of all listeners: how many there may be, per address and in total, and which one
-// gives way.
+// The connections of all listeners: how many, per address and in total, and which one gives way.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -25,10 +24,7 @@ export interface ConnectionLimits {
 const usualPerAddress = 256;
 const lookMs = 1000;
 
-/**
- * A connection's network: its address, or its /64 for IPv6, which belongs to one customer as a
- * whole.
- */
+/** A connection's network: its address, or its IPv6 /64, which belongs to one customer. */
 export function networkOf(address: string): string {
   const canonical = canonicalAddress(address.replace(/%.*$/, '')) ?? address;
   if (!canonical.includes(':')) return canonical;
@@ -86,8 +82,7 @@ export class Connections {
     const accept = server.listeners('connection') as Array<(socket: Socket) => void>;
     const handshaking = new Map<string, Connection>();
     server.removeAllListeners('connection');
-    // Node closes connections as idle once the last bytes are written, even if not yet sent. It
-    // calls this itself, too.
+    // Node closes connections as idle once the last bytes are written, even unsent; it calls this.
     const closeIdle = server.closeIdleConnections;
     server.closeIdleConnections = () => {
       const unsent = this.#unsentOf(server);
@@ -131,10 +126,7 @@ export class Connections {
     return this.#bySocket.get(socket);
   }
 
-  /**
-   * Moves the connection, which carries a node's stream, to a place reserved for nodes, if one is
-   * free.
-   */
+  /** Moves a connection that carries a node's stream to a place for nodes, if one is free. */
   keepForNode(socket: Socket): void {
     const connection = this.of(socket);
     if (!connection || this.#nodes.size >= this.#reserve.nodes) return;

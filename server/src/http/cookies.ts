@@ -1,5 +1,4 @@
-// The cookies of a browser, for its session and its device: names and flags, how they are read and
-// set.
+// The cookies of a browser, for session and device: names and flags, how they are read and set.
 import type { Config } from '../config.ts';
 
 /** Whether browsers reach this server over TLS: then cookies are sent over TLS only. */
@@ -9,9 +8,7 @@ export const isSecure = (config: Config): boolean =>
 const names = { session: 'exitward', device: 'exitward-device' };
 export type Cookie = keyof typeof names;
 
-/**
- * `__Host-` binds a cookie to this host, over TLS; without TLS the server listens on loopback only.
- */
+/** `__Host-` binds a cookie to this host, over TLS; without TLS only loopback is listened on. */
 const nameOf = (cookie: Cookie, secure: boolean): string =>
   (secure ? '__Host-' : '') + names[cookie];
 

@@ -1,5 +1,4 @@
-// The API's documentation at /docs: works offline, from our own files, under a strict content
-// policy.
+// The API's documentation at /docs: offline, from our own files, under a strict content policy.
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
-// Error responses: a message for people, a code for programs, the right status, never a secret or a
-// stack.
+// Error responses: a message for people, a code for programs, the status, never secrets or stacks.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -29,10 +28,7 @@ const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
   FST_ERR_MAX_PARAM_LENGTH: [404, 'not_found', 'There is nothing at this path.'],
 };
 
-/**
- * Whether the client ended the connection before its body was complete: there is no client to
- * answer.
- */
+/** Whether the client disconnected before its body was complete: there is no client to answer. */
 function isCutOff({ raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed;
 }

@@ -1,5 +1,4 @@
-// Live pages: streams of server-sent events that tell a page that its records have changed, not
-// how.
+// Live pages: streams of server-sent events, which say that records have changed, not how.
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,10 +24,7 @@ export interface Watch {
   read: () => Promise<unknown>;
   /** The shortest time between two events. */
   pause_milliseconds: number;
-  /**
-   * The owners of the stream, and how many streams each may have: a user and the account, or an
-   * operator's token.
-   */
+  /** Owners (a user and the account, or an operator's token), and their limits of streams. */
   owners: ReadonlyArray<{ name: string; most: number }>;
   /** Whether its owner may still listen; checked before each event, and at each heartbeat. */
   holds: () => Promise<boolean>;
@@ -81,10 +77,7 @@ class Topic {
     this.#pause_milliseconds = pause_milliseconds;
     this.#log = log;
   }
-  /**
-   * Checks now, or once the pause since the last check is over; all changes until then are one
-   * event.
-   */
+  /** Checks now, or once the pause is over; all changes until then are one event. */
   wake(): void {
     this.#isAwake = true;
     if (this.#isSending) return;

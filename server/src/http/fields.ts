@@ -11,9 +11,7 @@ export const Timestamp = (description: string) =>
 export const Text = (description: string, maxLength = 255, minLength = 1) =>
   Type.String({ description, minLength, maxLength });
 
-/**
- * A whole number in a path or a query, where everything is text; the API document shows a number.
- */
+/** A whole number in a path or a query, where all is text; the API document shows a number. */
 export const Digits = (description: string, minimum = 0, maximum?: number) =>
   Type.String({
     description,
@@ -157,9 +155,7 @@ function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>
   }
 }
 
-/**
- * Patterns that people fill in, in words; others are for programs, which read a regular expression.
- */
+/** Patterns that people fill in, in words; others are for programs, which read the expression. */
 const patterns: Record<string, string> = {
   [namePattern]:
     "letters, digits, '.', '_', '@' or '-', beginning with a letter or digit, at most 63 characters",

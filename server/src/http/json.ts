@@ -1,5 +1,4 @@
-// Reads a JSON body strictly: a text that two readers could understand differently is rejected with
-// 400.
+// Reads a JSON body strictly: a text that readers could understand differently gets a 400.
 import { isUtf8 } from 'node:buffer';
 import { quoted } from '../../../kit/src/quoted.ts';
 import { badRequest, invalidField } from '../errors.ts';

@@ -1,5 +1,4 @@
-// Large responses: each is held once for all its readers, sent in slices as it is read, and all
-// together have a limit.
+// Large responses: each is held once, sent in slices as it is read, and all together have a limit.
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { Pace } from '../bounds/pace.ts';
@@ -92,9 +91,7 @@ export class LargeBodies {
     if (tag !== undefined && this.#byTag.get(tag) === body) this.#byTag.delete(tag);
   }
 
-  /**
-   * Makes room by ending the responses that stalled longest. A single body may exceed the limit.
-   */
+  /** Makes room by ending the responses that stalled longest. One body may exceed the limit. */
   #hasRoom(bytes: number): boolean {
     const latest = (readers: Readers) => Math.max(...readers.values());
     while (this.#held.size > 0 && this.#bytes + bytes > this.#maxBytes) {

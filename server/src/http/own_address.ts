@@ -1,5 +1,4 @@
-// The client's address: the socket's, or the one that a trusted proxy passes on; only valid
-// addresses count.
+// The client's address: the socket's, or the one from a trusted proxy, if it is valid.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { canonicalAddress, type Network } from '../../../kit/src/address.ts';

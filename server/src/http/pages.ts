@@ -43,9 +43,7 @@ const safety = {
   'x-frame-options': 'DENY',
 };
 
-/**
- * Browsers use only TLS with this host for a year. Sent if TLS is ours; else the proxy may send it.
- */
+/** Browsers use only TLS with this host for a year. Sent if TLS is ours, else by the proxy. */
 const tlsAlone = { 'strict-transport-security': 'max-age=31536000' };
 
 /** Serves the console, if this installation contains it. */
@@ -86,10 +84,7 @@ function ownHeaders(name: string): Record<string, string> {
   };
 }
 
-/**
- * Paths below the folder, with slashes; none without a build. Compressed files follow their
- * originals.
- */
+/** Paths below the folder, with slashes; none without a build. Compressed ones follow theirs. */
 function builtFiles(): string[] {
   return ['', 'assets/'].flatMap((below) => {
     if (!existsSync(join(folder, below))) return [];

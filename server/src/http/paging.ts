@@ -37,10 +37,7 @@ export function limitIn(text: string = usual): number {
   return wholeIn('limit', text, 0, 1, max);
 }
 
-/**
- * Cuts `rows`, read with one more than `limit`, to the page. If there is more, adds a Link header
- * to the next page.
- */
+/** Cuts `rows`, read with one more than `limit`, to the page, and adds a Link to the next one. */
 export function pageOf<T>(
   reply: FastifyReply,
   rows: T[],

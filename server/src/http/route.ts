@@ -1,5 +1,4 @@
-// A route in few words: its schema from what it takes and answers, its response from its handler's
-// value.
+// A route in few words: its schema from its fields, its response from its handler's value.
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import { sendCreated, sendJson, sendNothing } from './responses.ts';
@@ -19,9 +18,7 @@ export interface Words {
   created?: TSchema;
   /** Statuses of errors, in addition to those of every route of its audience. */
   errors?: readonly number[];
-  /**
-   * Words for a status, if the usual ones say too little; such an error need not be in `errors`.
-   */
+  /** Words for a status, if the usual ones say too little; `errors` may then omit it. */
   statuses?: Readonly<Record<number, string | undefined>> | undefined;
   /** Whether it takes no credentials; its audience's checks decide. */
   open?: true;
@@ -45,10 +42,7 @@ export interface Route<
   query?: Query;
   /** The largest body in bytes, if it is not the usual. */
   bodyLimit?: number;
-  /**
-   * Returns what is sent: `undefined` 204, a `Created` 201, the reply if it was sent already, else
-   * 200.
-   */
+  /** Returns what is sent: `undefined` 204, a `Created` 201, a reply as it is, else 200. */
   handle: (request: RouteRequest<Params, Body, Query>, reply: FastifyReply) => Promise<unknown>;
 }
 

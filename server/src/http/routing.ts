@@ -1,5 +1,4 @@
-// Routes of every audience: which audience a path belongs to, the checks of every path, and the
-// 405s.
+// Routes of every audience: whose path it is, the checks of every path, and the 405s.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ApiError, badRequest, notFound } from '../errors.ts';
@@ -29,10 +28,7 @@ export function methodOf({ raw }: FastifyRequest): string {
   return raw.sent_method ?? raw.method ?? '';
 }
 
-/**
- * Errors: 404 when the record is not there. Whether the principal may use it (403) comes after the
- * 405.
- */
+/** Errors: 404 when the record is missing. The 403 of a principal comes after the 405. */
 export async function rejectIfAbsent(
   request: FastifyRequest,
   find: RouteConfig['find'],
@@ -53,10 +49,7 @@ export function isUnder(prefix: string, request: FastifyRequest): boolean {
   return path.startsWith(prefix) && /^(?:[/?]|$)/.test(path.slice(prefix.length));
 }
 
-/**
- * Errors: 404 for a NUL in the path, 400 in the query. No record has one, and PostgreSQL would fail
- * on it.
- */
+/** Errors: 404 for a NUL in the path, 400 in the query: no record has one, and PostgreSQL fails. */
 export function rejectNul(request: FastifyRequest, where: 'path' | 'query'): void {
   const [path = '', query = ''] = (request.raw.url ?? '').split(/\?(.*)/s);
   if (where === 'path' && path.includes('%00')) throw notFound('There is nothing at this path.');

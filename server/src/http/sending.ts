@@ -1,5 +1,4 @@
-// How a body gets to its client: reads are compressed if the client accepts it, and large ones are
-// sent as the client reads.
+// How a body gets to its client: reads are compressed, and large ones sent as the client reads.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { compressed, leastCompressedBytes, preferredEncoding } from './compression.ts';
 import { contentTag, encodedTag } from './conditions.ts';

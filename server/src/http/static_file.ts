@@ -1,5 +1,4 @@
-// One file of the installation: read at its first request, then held in memory, with the build's
-// compressed copies.
+// One file of the installation: read at its first request, then held in memory, also compressed.
 import { existsSync, readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Encoding, preferredEncoding } from './compression.ts';

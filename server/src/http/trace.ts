@@ -1,12 +1,9 @@
-// The trace that a request belongs to, from the caller's `traceparent` header (W3C Trace Context,
-// level 1).
+// The trace of a request, from the `traceparent` header (W3C Trace Context, level 1).
 import type { IncomingMessage } from 'node:http';
 
 const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}(-.*)?$/;
 
-/**
- * The trace id, 32 digits; undefined without a valid header: the request is served all the same.
- */
+/** The trace id, 32 digits; undefined without a valid header: the request is served anyway. */
 export function traceIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
   const { traceparent } = headers;
   // Node joins two headers by a comma, which isn't valid here: there is no saying which was meant.

@@ -15,10 +15,7 @@ export function faultsIn(schema: AnySchema, value: unknown): ErrorObject[] {
   return ajv.validate(schema, value) ? [] : (ajv.errors ?? []);
 }
 
-/**
- * A schema is compiled when its route is first called: compiling all of them would double the
- * start-up.
- */
+/** A schema is compiled when its route is first called: all of them would double the start-up. */
 export function validatorCompiler(): FastifySchemaCompiler<AnySchema> {
   return ({ schema }) => {
     let compiled: ValidateFunction | undefined;

@@ -132,10 +132,7 @@ export async function countIn(
   return sum;
 }
 
-/**
- * Takes everything off a list. Adjacent batches with the same end become one. Answers how many
- * there are.
- */
+/** Takes everything off a list; answers how many. Adjacent batches with the same end become one. */
 export async function closeBatches(
   tx: Transaction,
   account_id: number,
@@ -165,10 +162,7 @@ export async function closeBatches(
   return batches.length - joined;
 }
 
-/**
- * Puts the batches of a removal back on their list, as of a change; without one they are off it for
- * good.
- */
+/** Puts the batches of a removal back on their list as of a change; without one, off for good. */
 export function endRemoval(
   tx: Transaction,
   account_id: number,

@@ -27,10 +27,7 @@ interface Condition {
   values: readonly Value[];
 }
 
-/**
- * A list in SQL. `$1` and `$2` are the ids of a slice; the values of the conditions come after
- * them.
- */
+/** A list in SQL. `$1` and `$2` are the ids of a slice; the conditions' values come after them. */
 export interface ListSql {
   /** The slices of its ids, with a given number of rows each. */
   slices: (rows: number) => AsyncIterable<Ids>;
@@ -127,9 +124,7 @@ function order(a: string | number, b: string | number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/**
- * A text as a pattern of `like … escape '\'`, for which both databases ignore the case of a to z.
- */
+/** A text as a pattern of `like … escape '\'`; both databases ignore the case of a to z in it. */
 export function containing(text: string): string {
   if (text === '') return '';
   const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,5 +1,4 @@
-// Notes: what an entry of a list is for, in a person's words, and who added it when. Nodes and /v0
-// never see them.
+// Notes: the purpose of a list's entry, and who added it when. Nodes and /v0 never see them.
 import type { Actor, Transaction } from '../db/database.ts';
 
 export interface Noted {

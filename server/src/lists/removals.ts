@@ -34,9 +34,7 @@ export interface Removal {
   chosen: number;
 }
 
-/**
- * The outcome of removing all or selected entries. Without `removal_id` there is nothing to undo.
- */
+/** The outcome of removing all or selected entries. `removal_id` is null without an undo. */
 export interface Removed {
   removal_id: number | null;
   entries: number;
@@ -95,10 +93,7 @@ export async function recordRemoval(
   return outcome;
 }
 
-/**
- * Keeps selected entries, which the caller removes. Answers the id of the removal; null if none of
- * the entries holds any more.
- */
+/** Keeps selected entries, which the caller removes. Answers the removal's id, if any holds. */
 export async function recordChosen(
   tx: Transaction,
   account_id: number,
@@ -195,10 +190,7 @@ export function removalGone(list: RemovableList) {
   });
 }
 
-/**
- * Keeps a removed entry that gives way to one of `taker`, if it holds and its removal can be
- * undone.
- */
+/** Keeps a removed entry that gives way to `taker`'s, if it holds and an undo is possible. */
 export async function keepEntry(
   tx: Transaction,
   { removal_id, ...entry }: OfBatch & { account_id: number; id: number; expiry: number },
@@ -223,10 +215,7 @@ export async function keepEntry(
   await tx.insertMany('removed_entries', [{ ...row, entry: JSON.stringify(entry) }]);
 }
 
-/**
- * Forgets the kept authlist entries of a user, so that an undo leaves them out. For other entries,
- * forgets that the user added them.
- */
+/** Forgets a user's kept authlist entries, for an undo to leave out, and the user as adder. */
 export async function forgetKeptOf(tx: Transaction, erased: ErasedAdder): Promise<void> {
   const { account_id } = erased;
   const rows = await tx.all<{ removal_id: number; id: number; entry: string }>(
@@ -313,10 +302,7 @@ export async function restore<Row extends { id: number; server_id?: number }>(
   return outcome;
 }
 
-/**
- * Makes removals final that can no longer be undone, and forgets their kept entries, a batch at a
- * time.
- */
+/** Makes old removals final, and forgets their kept entries, a batch at a time. */
 export async function purgeRemoved(tx: Transaction, maxRows: number): Promise<number> {
   const until = tx.now - keptSeconds;
   const entries = await tx.run(

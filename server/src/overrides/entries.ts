@@ -1,5 +1,4 @@
-// The rules of one entry: what it needs, its status, which other entry it replaces, and what is
-// recorded of it.
+// The rules of one entry: its needs, its status, which entry it replaces, what is recorded of it.
 
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { requireWritable } from '../accounts/accounts.ts';
@@ -56,10 +55,7 @@ export function statusOf(override: store.Override, now: number): OverrideStatus 
 const revisionOf = ({ revision, restored_revision }: store.Override) =>
   Math.max(revision, restored_revision ?? 0);
 
-/**
- * The change that a node must have applied to be up to date with the entry; undefined if there is
- * none yet.
- */
+/** The change that nodes must have applied to be up to date with the entry, if there is one. */
 export function lastChangeOf(override: store.Override, now: number): number | undefined {
   const { contract_revision, removed_revision } = override;
   if (removed_revision !== null) return removed_revision;

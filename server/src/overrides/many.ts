@@ -37,10 +37,7 @@ async function requireMany(
   });
 }
 
-/**
- * Removes these entries; an undo is possible for seven days, except for expired ones. Errors: 403;
- * 404 naming the entry.
- */
+/** Removes these entries, with an undo for unexpired ones. Errors: 403; 404 naming the entry. */
 export async function removeOverrides(
   tx: Transaction,
   account_id: number,
@@ -100,10 +97,7 @@ export async function changeOverrideExpiries(
   await store.updateExpiries(tx, account_id, rows);
 }
 
-/**
- * An expired entry may have lost its hostname, and two that revive may want the same one. Errors:
- * 409.
- */
+/** Expired entries may have lost their hostname, and two that revive may share one. Errors: 409. */
 async function freeHostnames(
   tx: Transaction,
   account_id: number,

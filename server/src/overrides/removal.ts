@@ -1,5 +1,4 @@
-// All custom DNS entries of an account at once: removed, and restored by an undo. Each is one
-// change.
+// All custom DNS entries of an account: removed, and restored by an undo. Each is one change.
 import { type Account, requireWritable } from '../accounts/accounts.ts';
 import type { Transaction } from '../db/database.ts';
 import { slice } from '../db/slices.ts';
@@ -70,10 +69,7 @@ export async function restoreOverrides(
   });
 }
 
-/**
- * Forgets that a user added entries, in a slice of the list after an id; answers its last id,
- * undefined at the end.
- */
+/** Forgets a user as adder in a slice of the list; answers its last id, undefined at the end. */
 export async function forgetAdder(
   tx: Transaction,
   erased: ErasedAdder,

@@ -38,9 +38,7 @@ export interface Override extends OverrideRow {
   server: string;
   /** Every node of the server has applied every change up to this revision. */
   applied_revision: number;
-  /**
-   * 1 when every node of its server has applied its last change, and the server is on the contract.
-   */
+  /** 1 when the server is on the contract, and all its nodes have applied the last change. */
   applied: number;
   /** The change that put the server on the contract; null if it is not on it. */
   contract_revision: number | null;
@@ -113,10 +111,7 @@ export interface ServerNode {
   applied_revision: number;
 }
 
-/**
- * The nodes of all servers: fewer rows than the entries that would say which servers an account
- * uses.
- */
+/** The nodes of all servers: fewer rows than the entries that would name an account's servers. */
 export function nodesOfServers(db: Reader): Promise<ServerNode[]> {
   return db.all(
     `select server_id, name, live, applied_revision from nodes where revoked_at is null
@@ -285,10 +280,7 @@ export function toPurge(db: Reader, until: number, maxRows: number): Promise<Sto
   );
 }
 
-/**
- * The entries of one account on one server whose end was not reported to its nodes, a slice at a
- * time.
- */
+/** The entries of one account and server whose end its nodes don't have, a slice at a time. */
 export async function* overridesOfAccount(
   db: Reader,
   account_id: number,

@@ -96,9 +96,7 @@ export async function hasHeldUsage(db: Reader, server_id: number): Promise<boole
   return row !== undefined;
 }
 
-/**
- * How many custom DNS entries each account has on a server, except removed ones, which go with it.
- */
+/** How many custom DNS entries each account has on a server, except removed ones. */
 export function overridesOf(db: Reader, server_id: number) {
   return db.all<{ account_id: number; entries: number }>(
     `select o.account_id, count(*) as entries from overrides o

@@ -1,5 +1,4 @@
-// Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and its
-// variant.
+// Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and variant.
 import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
 import { tokensBumped } from '../../changes/changes.ts';
 import type { Transaction } from '../../db/database.ts';

@@ -29,10 +29,7 @@ export async function rejectBrokenPath(
 
 const reads = new Set(['GET', 'HEAD']);
 
-/**
- * Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then the
- * body's 400.
- */
+/** Adds the checks, in the order of the rulings: 503 maintenance, 401, 404, 405, 403, then 400. */
 export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isUnder('/v0', request)) return;

@@ -1,5 +1,4 @@
-// The context of a /v0 request: the general one, the response cache, whole lists, large responses
-// and the rate limit.
+// The context of a /v0 request, with response cache, lists, large responses and rate limit.
 import type { Context } from '../../context.ts';
 import { LargeBodies } from '../../http/large_bodies.ts';
 import { Lists } from '../lists.ts';

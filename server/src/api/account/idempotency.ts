@@ -4,9 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { badRequest } from '../../errors.ts';
 import type { IdempotencyClaim } from '../../stored_responses.ts';
 
-/**
- * The claim of a POST with an Idempotency-Key; undefined without. Errors: 400 for a malformed key.
- */
+/** The claim of a POST with an Idempotency-Key, if it has one. Errors: 400 for a malformed key. */
 export function idempotencyClaim(request: FastifyRequest): IdempotencyClaim | undefined {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.method !== 'POST') return undefined;

@@ -4,10 +4,7 @@ import type { Principal } from './session.ts';
 
 export interface RateDecision {
   allowed: boolean;
-  /**
-   * The headers of the current draft (draft-ietf-httpapi-ratelimit-headers), and the three older
-   * ones.
-   */
+  /** Those of the draft (draft-ietf-httpapi-ratelimit-headers), and the three older ones. */
   headers: {
     'ratelimit-policy': string;
     ratelimit: string;

@@ -1,5 +1,4 @@
-// The response cache of /v0: which responses are cached, how long they hold, and how they are
-// served.
+// The response cache of /v0: which responses are cached, for how long, and how they are served.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Versions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
@@ -241,10 +240,7 @@ export class ResponseCache {
     );
   }
 
-  /**
-   * Counts the request. Over the limit the router rejects it; its second count changes nothing
-   * there.
-   */
+  /** Counts the request. Over the limit the router rejects it; a second count changes nothing. */
   #isWithinLimit({ principal }: Session, response: ServerResponse): boolean {
     const rate = this.#limiter?.take(principal);
     if (!rate) return true;

@@ -73,7 +73,7 @@ export interface Changed {
   whenApplied?: (waitSeconds: number) => Promise<unknown>;
 }
 
-/** The actor behind an account's request. */
+/** The actor of an account's request. */
 function actorOf(request: FastifyRequest): Actor {
   const { principal } = request.session;
   return {

@@ -1,5 +1,4 @@
-// Adds the routes of /v0: reads, whose responses can be cached, and changes, each in one
-// transaction.
+// Adds the routes of /v0: reads, whose responses can be cached, and changes, one transaction each.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Transaction } from '../../db/database.ts';
@@ -99,8 +98,7 @@ export class Routes {
     this.#app.route({
       ...optionsOf(endpoint, route),
       handler: (request, reply) => {
-        // A GET proves nothing: a machine at an address can be led to fetch a URL with another
-        // account's token.
+        // A GET proves nothing: a machine can be led to fetch a URL with another account's token.
         const address = knownAddress(request);
         if (address !== undefined) this.#ctx.callers.note(accountOf(request), address);
         return change(this.#ctx, request, reply, (tx) =>

@@ -1,5 +1,4 @@
-// GET /v0/servers and /v0/contract/servers: the network, and the servers of a contract, per
-// variant.
+// GET /v0/servers and /v0/contract/servers: the network, and a contract's servers, per variant.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Account } from '../../accounts/accounts.ts';
@@ -132,16 +131,13 @@ export function presentNetworkServer(
   };
 }
 
-/**
- * Current: the server's own limit under detailed billing, else the network's. Earlier: its own,
- * else the network's.
- */
+/** Current: the server's own limit under detailed billing. Earlier: its own. Else the network's. */
 function usageLimit(account: Account, own_limit_bytes: number | null, variant: Variant): number {
   if (variant === 'current' && !account.detailed_billing) return account.limit_bytes;
   return own_limit_bytes ?? account.limit_bytes;
 }
 
-/** A report that is too old says nothing of now. */
+/** An old report says nothing about now. */
 export function presentStatus(exit: ExitIpRow, stale_seconds: number, now: number): string {
   return now >= exit.status_time + stale_seconds ? 'unknown' : exit.status;
 }
@@ -180,7 +176,7 @@ export function presentContractServer(
   };
 }
 
-/** When the first fresh status of these turns into `unknown`. */
+/** When the first fresh status of these becomes `unknown`. */
 function firstStale(servers: ContractServer[], stale_seconds: number, now: number): number {
   const stale = servers.flatMap(({ exit_ips }) =>
     exit_ips.map(({ status_time }) => status_time + stale_seconds),

@@ -1,9 +1,9 @@
-// Whom a request under /v0 comes from, once that is known.
+// The principal of a /v0 request, once it is known.
 import type { Versions } from '../../changes/versions.ts';
 
 export type Variant = 'current' | 'earlier';
 
-/** The account, token and variant behind a request, as of its versions. */
+/** The account, token and variant of a request, as of its versions. */
 export interface Principal {
   account_id: number;
   account_name: string;
@@ -16,10 +16,10 @@ export interface Principal {
   suspended: boolean;
 }
 
-/** A principal, remembered while its contract and API tokens stay as they are. */
+/** A principal, stored while its contract and API tokens stay the same. */
 export interface Session {
   principal: Principal;
   versions: Versions;
-  /** The one spelling of its Authorization header that it is remembered under. */
+  /** The one spelling of its Authorization header that it is stored by. */
   authorization: string;
 }

@@ -1,5 +1,4 @@
-// …/authlist: the IP authlist of an account; all of it for admins and operators, only one's own
-// entries with the proxy flag alone.
+// …/authlist: the IP authlist of an account, or the person's own entries without the admin flag.
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
@@ -107,9 +106,7 @@ const Restored = Named('RestoreOutcome', {
   left_out: Integer('Entries that have expired since, or whose address is taken.'),
 });
 
-/**
- * Errors: 404 for another user's entry, as if it did not exist, except for admins and operators.
- */
+/** Errors: 404 for another user's entry, as if it did not exist; not for admins and operators. */
 function requireOwn({ only_user }: Scope, entry: AuthlistEntry): void {
   if (only_user && entry.user_id !== only_user.id) throw noSuchEntry();
 }

@@ -1,5 +1,4 @@
-// The checks of a /console request before its handler: the session, and whether the page may do
-// this.
+// The checks of a /console request before its handler: the session, and what the page may do.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { networkVersion } from '../../changes/changes.ts';

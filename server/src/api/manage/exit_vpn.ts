@@ -1,5 +1,4 @@
-// The VPN services of an exit IP, for pages and operators; the account interface does not show
-// them.
+// The VPN services of an exit IP, for pages and operators; /v0 does not show them.
 import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { OneOf, Strict } from '../../http/fields.ts';

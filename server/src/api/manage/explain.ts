@@ -1,5 +1,4 @@
-// …/servers/{server}/explain: why a connection of the account is let through or rejected, by a
-// node's own decision.
+// …/servers/{server}/explain: a node's decision about a connection of the account, and its reason.
 import { type Static, Type } from 'typebox';
 import { invalidField } from '../../errors.ts';
 import { Named, Text } from '../../http/fields.ts';

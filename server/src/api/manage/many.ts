@@ -1,5 +1,4 @@
-// …/authlist and …/overrides, many entries at once: removed, given other expiries, or pasted; all
-// or none.
+// …/authlist and …/overrides, many at once: remove, set the expiry, add pasted lines; all or none.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import {

@@ -1,5 +1,4 @@
-// Adds a route of this folder for one audience: at /console/… for people, at
-// /admin/accounts/{account}/… for operators.
+// Adds a route of this folder for an audience: /console for people, /admin/accounts for operators.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -25,10 +24,7 @@ interface ManageRoute<Params extends TSchema, Body extends TSchema, Query extend
   may: readonly Flag[];
   /** Whether it changes records, which people can do only while their contract holds. */
   record?: boolean;
-  /**
-   * Throws 404 (or 403) if the path's record does not exist for this client; before the body is
-   * read.
-   */
+  /** Throws 404 (or 403) if the record does not exist for this client; before the body is read. */
   find?: (scope: Scope, names: Static<Params>, request: FastifyRequest) => unknown;
 }
 

@@ -106,10 +106,7 @@ function presentNode({ name, live, applied_revision }: ServerNode, wanted: numbe
   return { name, live: live === 1, applied: applied_revision >= wanted };
 }
 
-/**
- * An entry with the nodes of its server in the form of `present`, which gets the change they should
- * have applied.
- */
+/** An entry with its server's nodes, as `present` shows them by the change they should have. */
 function presentEntry<Node>(
   entry: Override,
   now: number,

@@ -1,5 +1,4 @@
-// /console/proxy-tokens: proxy access tokens, made by people for themselves, and by admins for
-// others.
+// /console/proxy-tokens: proxy access tokens; people make their own, admins also others'.
 import { Type } from 'typebox';
 import { requireWritable } from '../../accounts/accounts.ts';
 import { Integer, Named, Text, Timestamp } from '../../http/fields.ts';

@@ -1,5 +1,4 @@
-// All routes of an account's console: those shared by people and operators, and those for people
-// only.
+// All routes of an account's console: those shared with operators, and those for people only.
 import type { FastifyInstance } from 'fastify';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';

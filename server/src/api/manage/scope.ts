@@ -1,5 +1,4 @@
-// The scope of a request: its account, and the client's rights there. With it, each route is
-// written once, for people and operators.
+// The scope of a request: its account, and the client's rights there, person or operator.
 import type { FastifyRequest } from 'fastify';
 import { requireAccountNamed } from '../../accounts/accounts.ts';
 import type { AuthlistRules } from '../../authlist/authlist.ts';
@@ -42,9 +41,7 @@ export interface Audience {
   prefix: '/console' | '/admin/accounts/:account';
   is_operator: boolean;
   tags: Record<Noun, keyof typeof consoleTags | keyof typeof operatorTags>;
-  /**
-   * Limits and addresses of the lists; and whether suspended or expired contracts can be changed.
-   */
+  /** Limits and addresses of the lists; whether suspended or expired contracts can be changed. */
   rules: AuthlistRules & OverrideRules & { any_contract: boolean };
   /** Whether the client decides which servers are on the contract, and how much each may carry. */
   chooses_servers: boolean;
@@ -52,10 +49,7 @@ export interface Audience {
   /** Whether one active user with the admin flag must be left: else only an operator could help. */
   keeps_an_admin: boolean;
   makes_sign_in_links: boolean;
-  /**
-   * Whether an authlist entry without an address is for the client's own; operators' addresses are
-   * never listed.
-   */
+  /** Whether an authlist entry without an address lists the client's own; never for operators. */
   lists_own_address: boolean;
   /** Whether the audit log shows the addresses of operators and nodes. */
   sees_all_addresses: boolean;
@@ -67,9 +61,7 @@ export interface Audience {
    * account has fewer than `amount` writes (1 by default) left for the day.
    */
   write<T>(request: FastifyRequest, action: Action<T>, amount?: number): Promise<T>;
-  /**
-   * Asks for the password again, before what a borrowed browser must not do; operators have none.
-   */
+  /** Asks for the password again, before what a borrowed browser must not do; not for operators. */
   confirmPassword?(request: FastifyRequest, password: string): Promise<void>;
 }
 

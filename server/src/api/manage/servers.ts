@@ -150,10 +150,7 @@ export function contractServerRoutes(mount: Mount): void {
     ctx.config.server_additions_per_hour,
     'The account added too many servers to the contract',
   );
-  /**
-   * Errors: 429 for people who have added too many servers; each one sends all entries to its
-   * nodes.
-   */
+  /** Errors: 429 for people who add too many servers; each one sends all entries to its nodes. */
   function countAdditions(account_id: number, now: number, amount: number): void {
     if (audience.is_operator) return;
     additions.rejectTooMany(account_id, now, amount);

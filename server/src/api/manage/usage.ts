@@ -79,9 +79,7 @@ async function usageReport(reads: LongReads, account: Account, query: ReportQuer
   return { from, to, by, rows, ...inAll(rows) };
 }
 
-/**
- * The first hour of the running billing period; the first period includes the hour it starts in.
- */
+/** The hour from which the running period counts; the first one includes its starting hour. */
 function periodStart(account: Account, now: number): number {
   const { start } = periodAt(account.start, now);
   return start === account.start ? hourOf(start) : start;

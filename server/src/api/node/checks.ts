@@ -1,5 +1,4 @@
-// The checks of a /node request before its handler: the token, the path and the query; and the
-// actor of a report.
+// The checks of a /node request before its handler: token, path and query; and a report's actor.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Actor } from '../../db/database.ts';
@@ -14,10 +13,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Joining needs a code; the others show nothing secret: a client's own address, the programs of a
- * node.
- */
+/** Joining needs a code; the others show no secret: the caller's address, a node's programs. */
 const withoutToken = ['/node/join', '/node/echo', '/node/install.sh', '/node/packages/:file'];
 
 /** Adds the checks, in the order of the rulings: 401, 404, 405, 429, then the body's 400. */
@@ -36,10 +32,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
   });
 }
 
-/**
- * An agent's version, and its open requests and tunnels of clients, from headers: other programs
- * omit them, and older servers ignore them.
- */
+/** An agent's version, open requests and tunnels, from headers; older servers ignore them. */
 export function agentHeaders({ headers }: FastifyRequest) {
   const connections = /^\d{1,9}$/.exec(String(headers['exitward-connections']))?.[0];
   return {

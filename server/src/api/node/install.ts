@@ -1,5 +1,4 @@
-// GET /node/install.sh and /node/packages/{file}, not part of the API: the programs of a future
-// node.
+// GET /node/install.sh and /node/packages/{file}, not in the API: the programs of a future node.
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';

@@ -1,5 +1,4 @@
-// The pace of a node: how often it may send each kind of report, and how much. Our agents stay far
-// below.
+// The pace of a node: how often and how much it may report. Our agents stay far below.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../clock.ts';
 import { tooManyRequests } from '../../errors.ts';
@@ -20,18 +19,12 @@ const rates: Readonly<Record<string, number>> = {
 const savedSeconds = 60;
 /** Each additional part of this many bytes counts as another report. */
 const bytesOfReport = 64 * 1024;
-/**
- * How many longer reports may be read or handled at once. An agent sends one at a time, and may
- * have given one up.
- */
+/** How many longer reports may be read at once. An agent sends one, and may have given one up. */
 const maxLong = 2;
 
 export class Pace {
   readonly #clock: Clock;
-  /**
-   * By node and path: the time until which its reports are paid for, in steady seconds. As many as
-   * nodes.
-   */
+  /** By node and path: until when, in steady seconds, reports are paid for. As many as nodes. */
   readonly #until = new Map<string, number>();
   /** By node: how many long reports are being handled. */
   readonly #long = new Map<number, number>();

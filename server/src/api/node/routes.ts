@@ -1,5 +1,4 @@
-// /node: the paths that agents call. They join once, then use snapshot, change stream,
-// acknowledgements and reports.
+// /node: the paths of agents, from joining to snapshot, changes, acknowledgements and reports.
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../../context.ts';
 import { acknowledgementRoutes } from './acknowledgements.ts';

@@ -1,5 +1,4 @@
-// /admin/addresses: uses of an address or a network anywhere: authlist entries, custom DNS entries,
-// exits.
+// /admin/addresses: where an address or a network is used: authlists, custom DNS, exits.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { findClaims, proofState } from '../../authlist/authlist.ts';

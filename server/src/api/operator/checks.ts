@@ -1,5 +1,4 @@
-// The checks of an /admin request before its handler, and how the operator's handlers write and
-// answer.
+// The checks of an /admin request before its handler, and the operator's writes and responses.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
@@ -22,10 +21,7 @@ declare module 'fastify' {
 const advice =
   'Send an operator token as "Authorization: Bearer ewo_…"; the first one is in the file that EXITWARD_ADMIN_TOKEN_FILE names.';
 
-/**
- * The operator of a request, looked up each time: a revoked token stops at once, on every process.
- * Errors: 401.
- */
+/** The operator of a request, looked up each time: a revoked token stops at once. Errors: 401. */
 export async function authenticateOperator(
   ctx: Context,
   header: string | undefined,

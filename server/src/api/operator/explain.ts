@@ -44,10 +44,7 @@ const Verdict = Named('Verdict', {
 
 const ServerPath = Type.Object({ server: Type.String({ description: 'Server short name.' }) });
 
-/**
- * The connection with defaults filled in; a node gets the token's claims, never the token. Errors:
- * 400.
- */
+/** The connection with defaults; a node gets the token's claims, never the token. Errors: 400. */
 function questionOf(
   { secrets }: Context,
   { from, token, ...rest }: Static<typeof Connection>,

@@ -1,5 +1,4 @@
-// /admin/geo and /admin/geofeed.csv: where geo-IP providers see the exit IPs, and the geofeed for
-// them.
+// /admin/geo and /admin/geofeed.csv: where geo-IP providers see exit IPs, and the geofeed for them.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';

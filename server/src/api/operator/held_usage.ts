@@ -1,5 +1,4 @@
-// /admin/held_usage: usage batches larger than their node can have carried, for an operator to
-// judge.
+// /admin/held_usage: usage batches larger than their node can carry, for an operator to judge.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';

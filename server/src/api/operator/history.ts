@@ -1,5 +1,4 @@
-// /admin/history: traffic, connections, rejections, lag and faults over time, of the network, a
-// server or a node.
+// /admin/history: traffic, lag, faults and more over time, of the network, a server or a node.
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';

@@ -58,10 +58,7 @@ const Summary = Named('InventoryOutcome', {
   exit_ips_removed: Integer('Exit IPs that a server lost.'),
 });
 
-/**
- * The body is checked by its reader, which names every fault; a schema check would stop at the
- * first.
- */
+/** The body is checked by its reader, which names every fault; a schema check names only one. */
 function validator({ schema, httpPart }: { schema: TSchema; httpPart?: string }) {
   if (httpPart === 'body') return () => true;
   return (value: unknown) => {

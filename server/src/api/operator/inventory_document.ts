@@ -1,5 +1,4 @@
-// An inventory as a document, in JSON or CSV: written from the network; read and checked as a
-// whole, with every fault named.
+// An inventory in JSON or CSV: written from the network; read and checked, every fault named.
 import { isUtf8 } from 'node:buffer';
 import { type CsvError, parse } from 'csv-parse/sync';
 import type { TSchema } from 'typebox';
@@ -78,10 +77,7 @@ const csvLists = new Set(['services', 'port_schemes']);
 const csvColumns = [...Object.keys(serverFields), ...Object.keys(exitFields)];
 const csvOptional = new Set(['port_schemes']);
 
-/**
- * One row for each exit IP; rows with the same name are one server. A server may have a row without
- * an exit IP.
- */
+/** One row for each exit IP, or one without any; rows with the same name are one server. */
 function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
   const [header, ...rows] = csvRows(bytes);
   if (!header)
@@ -122,10 +118,7 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
   return Array.from(servers.values());
 }
 
-/**
- * These servers as a CSV that `readInventory` reads back: a row for each exit IP, or one without
- * any.
- */
+/** These servers as a CSV for `readInventory`: a row for each exit IP, or one without any. */
 export function inventoryCsv(servers: readonly WrittenServer[]): string {
   const rows = servers.flatMap(({ exit_ips, ...server }) => {
     const exits = exit_ips.length > 0 ? exit_ips : [{ ip: '', port_base: '' }];
@@ -137,9 +130,7 @@ export function inventoryCsv(servers: readonly WrittenServer[]): string {
   return [csvColumns, ...rows].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
-/**
- * Numbers without an exponent, for CSV. The formatter is slow to create, and few numbers need it.
- */
+/** Numbers without an exponent, for CSV. The formatter is slow to create, and rarely needed. */
 function textOf(value: unknown): string {
   const text = String(value);
   if (typeof value !== 'number' || !text.includes('e')) return text;
@@ -220,10 +211,7 @@ function checkFields(
   }
 }
 
-/**
- * The canonical spelling of an address or hostname; an invalid text becomes a fault and stays as it
- * is.
- */
+/** The canonical spelling of an address or hostname; an invalid text becomes a fault. */
 function canonical<T extends string>(
   where: string,
   value: unknown,

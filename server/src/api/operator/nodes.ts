@@ -1,5 +1,4 @@
-// /admin/nodes and /admin/invites: the machines that serve, how far they lag, and invites for new
-// ones.
+// /admin/nodes and /admin/invites: machines that serve, how far they lag, invites for new ones.
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';

@@ -1,5 +1,4 @@
-// /admin/servers as a list: whole or in pages, each server with its state; their places; many
-// changed at once.
+// /admin/servers as a list: whole or in pages, with states and places; many changed at once.
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
