@@ -14,7 +14,7 @@ export const ExitCheck = Strict(
 );
 
 /** The 503 of routes that ask a node. */
-export const noNodeAnswers = 'No node of the server is live, or none answered in time.';
+export const noAnswer = 'No node of the server is live, or none answered in time.';
 
 /** A connection, as a client asks a proxy for it. */
 export const requestFields = {

@@ -7,13 +7,7 @@ import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.
 import { claimsOfUser } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
-import {
-  claimsOf,
-  decisionFields,
-  noNodeAnswers,
-  requestFields,
-  withDefaults,
-} from '../decisions.ts';
+import { claimsOf, decisionFields, noAnswer, requestFields, withDefaults } from '../decisions.ts';
 import type { Mount } from './mount.ts';
 import { onlyOneself, requireSelf, type Scope } from './scope.ts';
 
@@ -64,7 +58,7 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
     statuses: {
       403: onlyOneself,
       409: 'The account has no such user.',
-      503: noNodeAnswers,
+      503: noAnswer,
     },
     handle: async (request) => {
       const { user, token, from: given, ...rest } = request.body;

@@ -9,7 +9,7 @@ import { requireUsers, type User } from '../../users/users.ts';
 import { Changed, Ids, maxAtOnce, oneIsMissing, rejectRepeated } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { GivenPassword, passwordStatuses } from './sign_in_fields.ts';
+import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
 import { changeAs, noAdminLeft, UserRights } from './users.ts';
 
 const Id = Integer('Id of a user.', 1);
@@ -49,7 +49,7 @@ export function manyUserRoutes({ audience, routesOf, write }: Mount): void {
     answer: Changed,
     statuses: {
       404: oneIsMissing('users'),
-      ...(confirmPassword && passwordStatuses(`${noAdminLeft} Nothing was done.`)),
+      ...(confirmPassword && passwordErrors(`${noAdminLeft} Nothing was done.`)),
     },
     handle: async (request) => {
       const { users: changes, password } = request.body as Static<typeof ConfirmedChanges>;

@@ -10,12 +10,7 @@ import {
 } from '../../sign_in/sign_in.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import {
-  Confirmation,
-  OneTimeCodeRecord,
-  passwordStatuses,
-  presentCode,
-} from './sign_in_fields.ts';
+import { Confirmation, OneTimeCodeRecord, passwordErrors, presentCode } from './sign_in_fields.ts';
 import { UserPath, userOf } from './users.ts';
 
 const NewLink = Named('NewSignInLink', {
@@ -44,7 +39,7 @@ export function userSignInRoutes({ ctx, audience, routesOf, write }: Mount): voi
     errors: [409],
     statuses:
       confirmPassword &&
-      passwordStatuses('The user is not active; or the person has no password yet.'),
+      passwordErrors('The user is not active; or the person has no password yet.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const invite = await write(request, async (tx, scope) =>

@@ -21,7 +21,7 @@ export const Confirmation = Named('PasswordAnew', {
 export const tooManyAttempts = 'Too many attempts; `Retry-After` says how long to wait.';
 
 /** The errors of a route that asks for the password again. */
-export const passwordStatuses = (conflict: string) => ({
+export const passwordErrors = (conflict: string) => ({
   403: 'The password is wrong; or the person does not have the admin flag.',
   409: conflict,
   429: tooManyAttempts,

@@ -21,7 +21,7 @@ import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages
 import { Ids, oneIsMissing, Revoked } from './many.ts';
 import type { Mount } from './mount.ts';
 import type { Scope } from './scope.ts';
-import { Confirmation, GivenPassword, passwordStatuses } from './sign_in_fields.ts';
+import { Confirmation, GivenPassword, passwordErrors } from './sign_in_fields.ts';
 
 const tokenFields = {
   id: Integer('Names it in paths.', 1),
@@ -105,7 +105,7 @@ export function tokenRoutes(mount: Mount): void {
     created: CreatedToken,
     errors: [409],
     statuses:
-      confirmPassword && passwordStatuses('The name is taken; or the person has no password yet.'),
+      confirmPassword && passwordErrors('The name is taken; or the person has no password yet.'),
     handle: async (request) => {
       const { password, ...given } = request.body as Static<typeof ConfirmedToken>;
       if (confirmPassword && given.read_only !== true) {
@@ -170,7 +170,7 @@ export function tokenRoutes(mount: Mount): void {
     errors: [409],
     statuses:
       confirmPassword &&
-      passwordStatuses('The person has no password yet; or the token was shown only once.'),
+      passwordErrors('The person has no password yet; or the token was shown only once.'),
     handle: async (request) => {
       await confirmPassword?.(request, (request.body as Static<typeof Confirmation>).password);
       const api_token = await write(request, async (tx, { account_id }) =>

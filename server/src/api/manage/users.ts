@@ -31,7 +31,7 @@ import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
 import type { Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
-import { GivenPassword, passwordStatuses } from './sign_in_fields.ts';
+import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
   Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
@@ -190,7 +190,7 @@ export function userRoutes(mount: Mount): void {
     params: UserPath,
     body: confirmPassword ? ConfirmedChanges : Changes,
     answer: UserSigningIn,
-    statuses: confirmPassword && passwordStatuses(noAdminLeft),
+    statuses: confirmPassword && passwordErrors(noAdminLeft),
     handle: async (request) => {
       const { password, ...changes } = request.body as Static<typeof ConfirmedChanges>;
       requireChange(changes);

@@ -13,13 +13,7 @@ import {
 } from '../../nodes/nodes.ts';
 import { exitIpsOfServer, requireServer } from '../../servers/servers.ts';
 import { parseAddress } from '../../values/address.ts';
-import {
-  claimsOf,
-  decisionFields,
-  noNodeAnswers,
-  requestFields,
-  withDefaults,
-} from '../decisions.ts';
+import { claimsOf, decisionFields, noAnswer, requestFields, withDefaults } from '../decisions.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 
@@ -73,7 +67,7 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
     params: ServerPath,
     body: Connection,
     answer: Verdict,
-    statuses: { 503: noNodeAnswers },
+    statuses: { 503: noAnswer },
     handle: (request) => ask(request, request.params.server, questionOf(ctx, request.body)),
   });
   route('POST /admin/servers/:server/explain-login', {
@@ -87,7 +81,7 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Verdict,
     statuses: {
       409: 'The server has no exit IP.',
-      503: noNodeAnswers,
+      503: noAnswer,
     },
     handle: async (request) => {
       const { server } = request.params;
