@@ -172,6 +172,10 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'node.drain': ({ is }) => `drained the node ${text(is.name)}: it takes no new connections`,
   'node.undrain': ({ is }) => `let the node ${text(is.name)} take connections again`,
   'node.revoke': ({ was }) => `revoked the node ${text(was.name)}`,
+  'held_usage.accept': ({ was }) =>
+    `counted ${bytes(number(was.bytes))} of held usage, which a node had reported`,
+  'held_usage.discard': ({ was }) =>
+    `discarded ${bytes(number(was.bytes))} of held usage, which a node had reported`,
   'operator_token.create': ({ target }) => `created the operator token ${target}`,
   'operator_token.remove': ({ target }) => `revoked the operator token ${target}`,
   'maintenance.on': () => 'took the service down for maintenance',
