@@ -10,10 +10,10 @@ import type { Listener } from '../agent/src/policy/policy.ts';
 import { SquidInstance } from '../agent/src/squid/agent/instance.ts';
 import { findSquidUser } from '../agent/src/squid/agent/unix_user.ts';
 import { squidConf } from '../agent/src/squid/conf/squid_conf.ts';
-import { hosts, scheme_ports } from './node.ts';
+import { hosts, schemePorts } from './node.ts';
 
 const host = '127.80.3.3';
-const port_shift = 8020;
+const portShift = 8020;
 
 /** The lines that make a decision, or tell of one: a plain Squid has none of them. */
 const decisions =
@@ -21,11 +21,11 @@ const decisions =
 
 export class BareSquid {
   readonly host = host;
-  readonly port = scheme_ports[0] + port_shift;
+  readonly port = schemePorts[0] + portShift;
   readonly #folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
   readonly #config = readConfig({
     EXITWARD_AGENT_LISTEN_HOST: host,
-    EXITWARD_AGENT_PORT_SHIFT: String(port_shift),
+    EXITWARD_AGENT_PORT_SHIFT: String(portShift),
   });
   readonly #user = findSquidUser();
   readonly #squid: SquidInstance;
@@ -48,8 +48,8 @@ export class BareSquid {
   }
 
   async start(): Promise<void> {
-    const inForce = scheme_ports.map((port) => ({
-      port: port + port_shift,
+    const inForce = schemePorts.map((port) => ({
+      port: port + portShift,
       exit_ip: hosts.exit,
       tls: false,
     }));
@@ -62,7 +62,7 @@ export class BareSquid {
   }
 
   #conf(): string {
-    const listeners = scheme_ports.map(
+    const listeners = schemePorts.map(
       (port): Listener => ({
         port,
         exit_ip: hosts.exit,

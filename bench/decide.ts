@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const now = Math.floor(Date.now() / 1000);
 const expiry = now + 86_400;
 const pair = generateKeyPairSync('ed25519');
-const public_key = pair.publicKey.export({ format: 'jwk' }).x as string;
+const publicKey = pair.publicKey.export({ format: 'jwk' }).x as string;
 
 const rules: Rules = {
   connect_ports: [80, 443, 8080, 8443].map((port) => ({ first: port, last: port })),
@@ -57,7 +57,7 @@ function fill(entries: number): Policy {
       exit_ips: [{ ip: '198.51.100.1', port_base: 1 }],
     },
   });
-  policy.apply({ kind: 'keys', value: [{ kid: 'k1', public_key }] });
+  policy.apply({ kind: 'keys', value: [{ kid: 'k1', public_key: publicKey }] });
   for (let index = 0; index < entries; index++) {
     const account = 1 + Math.floor(index / 100);
     const id = 1 + (index % 100);

@@ -22,15 +22,15 @@ const [rounds, seconds, rest] = [values.rounds, values.seconds, values.rest].map
   number,
 ];
 /** What the nodes may take from the server's requests, and both processes of a core at rest. */
-const least_ratio = 0.9;
-const most_cores = 0.1;
+const minRatio = 0.9;
+const maxCores = 0.1;
 const kinds = ['simulated', 'off'] as const;
 type Kind = (typeof kinds)[number];
 const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
-const port_base = String(await freeBase());
+const portBase = String(await freeBase());
 
 async function withDemo<T>(kind: Kind, measure: (facts: Facts, demo: Demo) => Promise<T>) {
-  const demo = new Demo(join(folder, kind), port_base, ['127.0.0.1:0', '127.0.0.1:0'], kind);
+  const demo = new Demo(join(folder, kind), portBase, ['127.0.0.1:0', '127.0.0.1:0'], kind);
   try {
     const facts = await demo.ready();
     // Until all nodes have joined and follow.
@@ -110,10 +110,8 @@ try {
   console.log(
     `ratio ${ratio.toFixed(2)}; at rest the server takes ${percent(cores.server)} of a core, the nodes ${percent(cores.nodes)}`,
   );
-  if (bad > 0 || ratio < least_ratio || cores.server + cores.nodes > most_cores) {
-    console.log(
-      `MISSED: at least ${least_ratio}, at most ${percent(most_cores)}; ${bad} bad answers`,
-    );
+  if (bad > 0 || ratio < minRatio || cores.server + cores.nodes > maxCores) {
+    console.log(`MISSED: at least ${minRatio}, at most ${percent(maxCores)}; ${bad} bad answers`);
     process.exitCode = 1;
   }
 } finally {

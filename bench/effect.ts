@@ -10,8 +10,8 @@ const { values } = parseArgs({
     changes: { type: 'string', default: '300' },
   },
 });
-const most_ms = { p50: 10, p99: 50 };
-const give_up_ms = 5000;
+const maxMs = { p50: 10, p99: 50 };
+const giveUpMs = 5000;
 const hostname = 'www.bench.example';
 
 interface Made {
@@ -33,7 +33,7 @@ async function until(through: Through, target: string, met: (answer: string) => 
     const answer = await ask(through, { target, host: new URL(target).host });
     const ms = performance.now() - from;
     if (met(answer)) return { ms, isAtOnce: tries === 1 };
-    if (ms > give_up_ms) throw new Error(`not in force: ${answer.slice(0, 200)}`);
+    if (ms > giveUpMs) throw new Error(`not in force: ${answer.slice(0, 200)}`);
   }
 }
 
@@ -78,8 +78,8 @@ function tell(engine: EngineName, what: string, effects: Effect[]): number[] {
 }
 
 function evaluate([p50 = 0, p99 = 0]: number[]): void {
-  if (p50 <= most_ms.p50 && p99 <= most_ms.p99) return;
-  console.log(`  TOO SLOW: p50 at most ${most_ms.p50} ms, p99 at most ${most_ms.p99} ms`);
+  if (p50 <= maxMs.p50 && p99 <= maxMs.p99) return;
+  console.log(`  TOO SLOW: p50 at most ${maxMs.p50} ms, p99 at most ${maxMs.p99} ms`);
   process.exitCode = 1;
 }
 

@@ -26,7 +26,7 @@ const changes = Number(values.changes);
 const list = '/v0/contract/ip-authlist';
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 
-const data_dir = mkdtempSync(join(tmpdir(), 'exitward-fair-'));
+const dataDir = mkdtempSync(join(tmpdir(), 'exitward-fair-'));
 const server: ChildProcess = spawn(
   process.execPath,
   [
@@ -41,7 +41,7 @@ const server: ChildProcess = spawn(
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
-      EXITWARD_DATA_DIR: data_dir,
+      EXITWARD_DATA_DIR: dataDir,
       EXITWARD_LISTEN: '127.0.0.1:0',
       EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
       EXITWARD_METRICS_LISTEN: 'off',
@@ -188,7 +188,7 @@ try {
   const [attacker = '', victim = ''] = served.tokens.map(
     (token) => `Basic ${Buffer.from(`:${token}`).toString('base64')}`,
   );
-  const operator = `Bearer ${readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()}`;
+  const operator = `Bearer ${readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()}`;
   const url = served.base_url + list;
   const own = new Agent({ keepAlive: true });
   let asked = 0;
@@ -260,6 +260,6 @@ try {
 } finally {
   server.kill('SIGTERM');
   await new Promise((resolve) => server.once('exit', resolve));
-  rmSync(data_dir, { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true });
   process.exit(isMissed ? 1 : 0);
 }

@@ -36,9 +36,9 @@ export interface Followed {
 type Moment = [revision: number, ms: number];
 
 /** As in agent/src/link/link.ts. */
-const pause_milliseconds = 100;
+const pauseMs = 100;
 
-const now_ms = () => Number(process.hrtime.bigint()) / 1e6;
+const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 /** By address: each change is another address. */
 const revisions = new Map<string, number>();
 
@@ -94,7 +94,7 @@ class Follower {
       return;
     }
     this.#rest = all.slice(end + 4);
-    const ms = now_ms();
+    const ms = nowMs();
     const newest = all.lastIndexOf(`id: ${this.#epoch}:`, end);
     const revision = Number.parseInt(all.slice(newest + 5 + this.#epoch.length), 10);
     if (revision > this.revision) this.received.push([revision, ms]);
@@ -119,11 +119,11 @@ class Follower {
 
   #noteAcknowledged(text: string): void {
     if (!text.startsWith('HTTP/1.1 204')) throw new Error(text);
-    this.acknowledged.push([this.#sent, now_ms()]);
+    this.acknowledged.push([this.#sent, nowMs()]);
     setTimeout(() => {
       this.#isWaiting = false;
       if (this.revision > this.#sent) this.#acknowledge();
-    }, pause_milliseconds);
+    }, pauseMs);
   }
 }
 

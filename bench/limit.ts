@@ -14,11 +14,11 @@ const { values } = parseArgs({
 });
 const megabyte = 1_000_000;
 const rate = Number(values.rate) * megabyte;
-const limit_bytes = Number(values.limit) * megabyte;
+const limitBytes = Number(values.limit) * megabyte;
 const times = Number(values.times);
-const most_seconds = 0.25;
-const turn_milliseconds = 10;
-const give_up_seconds = 60;
+const maxSeconds = 0.25;
+const turnMs = 10;
+const giveUpSeconds = 60;
 
 /** The bytes of a tunnel both ways, when the proxy has ended it. */
 async function bytesUntilEnded(node: Node, from: string, to: { host: string; port: number }) {
@@ -37,8 +37,8 @@ async function bytesUntilEnded(node: Node, from: string, to: { host: string; por
     const due = Math.floor((rate * (performance.now() - begun)) / 1000);
     socket.write(`${due - asked}\n`);
     asked = due;
-    if (performance.now() - begun > 1000 * give_up_seconds) socket.destroy();
-  }, turn_milliseconds);
+    if (performance.now() - begun > 1000 * giveUpSeconds) socket.destroy();
+  }, turnMs);
   await ended;
   clearInterval(timer);
   const seconds = (performance.now() - begun) / 1000;
@@ -49,7 +49,7 @@ const closers: Array<() => Promise<void>> = [];
 try {
   const origin = await startOrigin();
   closers.push(() => origin.process.stop());
-  const control = await ControlPlane.start({ accounts: 2 * times, limit_bytes });
+  const control = await ControlPlane.start({ accounts: 2 * times, limit_bytes: limitBytes });
   closers.push(() => control.remove());
   const { node_url, invites } = control.served;
   console.log(`past a limit of ${values.limit} MB at ${values.rate} MB/s, in one tunnel`);
@@ -65,11 +65,11 @@ try {
       await new Promise((resolve) => setTimeout(resolve, 500));
       const to = { host: hosts.origins[0], port: origin.ports.tunnel };
       const { bytes, seconds } = await bytesUntilEnded(node, ip, to);
-      const over = bytes - limit_bytes;
-      const ratio = over / (bytes / seconds) / most_seconds;
+      const over = bytes - limitBytes;
+      const ratio = over / (bytes / seconds) / maxSeconds;
       console.log(
         `${engine.padEnd(9)} ${(over / megabyte).toFixed(1).padStart(6)} MB over at ${(bytes / seconds / megabyte).toFixed(0)} MB/s   ` +
-          `${ratio.toFixed(2)} of ${most_seconds * 1000} ms of it`,
+          `${ratio.toFixed(2)} of ${maxSeconds * 1000} ms of it`,
       );
       if (ratio <= 1) continue;
       console.log('  TOO MUCH: no more than 1.0 of it');

@@ -21,10 +21,10 @@ const { values } = parseArgs({
 });
 const entries = Number(values.entries);
 const rounds = Number(values.rounds);
-const most_bytes = 100_000;
-const most_milliseconds = 200;
+const maxBytes = 100_000;
+const maxMs = 200;
 
-const data_dir = mkdtempSync(join(tmpdir(), 'exitward-lists-'));
+const dataDir = mkdtempSync(join(tmpdir(), 'exitward-lists-'));
 const server = spawn(
   process.execPath,
   [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries), '1', '1', values.people],
@@ -32,7 +32,7 @@ const server = spawn(
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
-      EXITWARD_DATA_DIR: data_dir,
+      EXITWARD_DATA_DIR: dataDir,
       EXITWARD_LISTEN: '127.0.0.1:0',
       EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
       EXITWARD_METRICS_LISTEN: 'off',
@@ -43,7 +43,7 @@ const server = spawn(
 );
 const [line] = (await once(createInterface({ input: server.stdout }), 'line')) as [string];
 const { admin_url, base_url, tokens } = JSON.parse(line) as Served;
-const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim();
+const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
 const asOperator = { headers: { authorization: `Bearer ${token}` } };
 const accounts = (await (await fetch(`${admin_url}/admin/accounts`, asOperator)).json()) as Array<{
   name: string;
@@ -98,8 +98,8 @@ function show(name: string, value: number, unit: string, most: number): void {
 }
 
 const first = await page('limit=100&sort=id&order=desc');
-show(`first view of ${first.found} entries`, first.bytes, 'bytes', most_bytes);
-show('  its time', first.milliseconds, 'ms', most_milliseconds);
+show(`first view of ${first.found} entries`, first.bytes, 'bytes', maxBytes);
+show('  its time', first.milliseconds, 'ms', maxMs);
 for (const query of [
   'search=.77',
   'search=no such text',
@@ -112,10 +112,10 @@ for (const query of [
   'search=1&sort=ip',
 ]) {
   const { milliseconds, found } = await page(`limit=100&${query}`);
-  show(`${query} (${found} found)`, milliseconds, 'ms', most_milliseconds);
+  show(`${query} (${found} found)`, milliseconds, 'ms', maxMs);
 }
 const link = /\?([^>]*)>/.exec(first.next ?? '')?.[1] ?? '';
-show('the next page', (await page(link)).milliseconds, 'ms', most_milliseconds);
+show('the next page', (await page(link)).milliseconds, 'ms', maxMs);
 
 for (const [name, of, queries] of [
   [
@@ -127,8 +127,8 @@ for (const [name, of, queries] of [
 ] as const) {
   for (const query of queries) {
     const { milliseconds, bytes, found } = await page(`limit=100&${query}`, of);
-    if (query === queries[0]) show(`first view of ${found} ${name}`, bytes, 'bytes', most_bytes);
-    show(`${name}: ${query} (${found} found)`, milliseconds, 'ms', most_milliseconds);
+    if (query === queries[0]) show(`first view of ${found} ${name}`, bytes, 'bytes', maxBytes);
+    show(`${name}: ${query} (${found} found)`, milliseconds, 'ms', maxMs);
   }
 }
 
@@ -141,7 +141,7 @@ async function many(method: string, path: string, body: object): Promise<number[
     answer = (await response.json()) as typeof answer;
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   });
-  show(`1000 entries at once: ${method} ${path || '/'}`, took, 'ms', most_milliseconds);
+  show(`1000 entries at once: ${method} ${path || '/'}`, took, 'ms', maxMs);
   return (answer.lines ?? []).map(({ id }) => id);
 }
 const later = Math.floor(Date.now() / 1000) + 86_400;
@@ -172,5 +172,5 @@ show('another account’s GET beside it, p99', waits[Math.floor(waits.length * 0
 
 server.kill();
 await once(server, 'exit');
-rmSync(data_dir, { recursive: true, force: true });
+rmSync(dataDir, { recursive: true, force: true });
 if (isMissed) process.exitCode = 1;

@@ -16,8 +16,8 @@ export type EngineName = 'squid' | 'embedded';
 
 export const hosts = { origins: ['127.80.2.1', '127.80.2.2'], exit: '127.80.5.1' } as const;
 /** Of the default port scheme, with the one port base that there is; moved to where nothing else listens. */
-export const scheme_ports = [10_001, 10_501, 11_001, 11_501] as const;
-const start_seconds = 60;
+export const schemePorts = [10_001, 10_501, 11_001, 11_501] as const;
+const startSeconds = 60;
 
 /** A fresh control plane with so many authlist entries. */
 export class ControlPlane {
@@ -88,8 +88,8 @@ export class Node {
 
   private constructor(engine: EngineName, state_dir: string) {
     this.host = listenHosts[engine];
-    this.port = scheme_ports[0] + shifts[engine];
-    this.override_port = scheme_ports[1] + shifts[engine];
+    this.port = schemePorts[0] + shifts[engine];
+    this.override_port = schemePorts[1] + shifts[engine];
     this.#engine = engine;
     this.#state_dir = state_dir;
   }
@@ -111,10 +111,10 @@ export class Node {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
     this.#child = child;
-    const deadline = performance.now() + start_seconds * 1000;
+    const deadline = performance.now() + startSeconds * 1000;
     for (;;) {
       const status = await askStatus(this.#state_dir).catch(() => undefined);
-      if (status?.state === 'following' && status.ports.length === scheme_ports.length) return;
+      if (status?.state === 'following' && status.ports.length === schemePorts.length) return;
       if (performance.now() > deadline || child.exitCode !== null) {
         throw new Error(`the agent does not follow: ${JSON.stringify(status)}`);
       }

@@ -66,7 +66,7 @@ const inUse = () => {
   const { heapUsed, external, rss } = process.memoryUsage();
   return { bytes: heapUsed + external, rss_mb: rss / 2 ** 20 };
 };
-const peak_mb = () => process.resourceUsage().maxRSS / 1024;
+const peakMb = () => process.resourceUsage().maxRSS / 1024;
 
 const measures: Record<string, (dir: string) => Promise<Record<string, number>>> = {
   /** From disk to a policy that can evaluate. */
@@ -83,7 +83,7 @@ const measures: Record<string, (dir: string) => Promise<Record<string, number>>>
     const after = inUse();
     const bytes = after.bytes - before.bytes;
     const pause_ms = delay.max / 1e6;
-    return { ms, bytes, pause_ms, rss_mb: after.rss_mb, peak_mb: peak_mb() };
+    return { ms, bytes, pause_ms, rss_mb: after.rss_mb, peak_mb: peakMb() };
   },
 
   /** The floor of a start: the same lines are read and parsed, and dropped. */
@@ -141,7 +141,7 @@ const measures: Record<string, (dir: string) => Promise<Record<string, number>>>
       pause_ms: delay.max / 1e6,
       before_mb: before.rss_mb,
       after_mb: inUse().rss_mb,
-      peak_mb: peak_mb(),
+      peak_mb: peakMb(),
     };
   },
 
@@ -152,7 +152,7 @@ const measures: Record<string, (dir: string) => Promise<Record<string, number>>>
     await store.replace(snapshot(), now);
     const ms = performance.now() - began;
     await store.close();
-    return { ms, peak_mb: peak_mb() };
+    return { ms, peak_mb: peakMb() };
   },
 };
 

@@ -21,8 +21,8 @@ const seconds = Number(values.seconds);
 /** Of the bare Squid's. */
 const least = { connections: 0.8, throughput: 0.97 };
 const connections = 32;
-const pace_per_second = 200;
-const piece_bytes = 32 * 1024 * 1024;
+const pacePerSecond = 200;
+const pieceBytes = 32 * 1024 * 1024;
 
 const names = ['no proxy', 'bare Squid', 'Squid', 'embedded'] as const;
 type Name = (typeof names)[number];
@@ -89,7 +89,7 @@ async function measureConnections(name: Name, proxy: Proxy | undefined): Promise
 
 async function measureLatency(name: Name, proxy: Proxy | undefined): Promise<void> {
   const at = proxy ?? originAt;
-  const times = await pace(at, askedOf(proxy), { per_second: pace_per_second, seconds });
+  const times = await pace(at, askedOf(proxy), { per_second: pacePerSecond, seconds });
   note(results.get(name), 'p50_ms', quantile(times, 0.5));
   note(results.get(name), 'p99_ms', quantile(times, 0.99));
 }
@@ -102,7 +102,7 @@ async function throughput(proxy: Proxy | undefined, tunnels: number): Promise<nu
   const until = began + seconds * 1000;
   await Promise.all(
     open.map(async (tunnel) => {
-      while (performance.now() < until) await tunnel.fetch(piece_bytes);
+      while (performance.now() < until) await tunnel.fetch(pieceBytes);
     }),
   );
   const bytes = open.reduce((sum, tunnel) => sum + tunnel.received, 0);
@@ -164,7 +164,7 @@ function tellCosts(): void {
 }
 
 function tellLatency(): void {
-  console.log(`\nlatency of a new connection, ${pace_per_second} a second`);
+  console.log(`\nlatency of a new connection, ${pacePerSecond} a second`);
   for (const name of names) {
     const middle = (what: Figure) => median(valuesOf(name, what)).toFixed(2);
     console.log(`${name.padEnd(11)} p50 ${middle('p50_ms')} ms   p99 ${middle('p99_ms')} ms`);

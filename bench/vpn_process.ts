@@ -4,7 +4,7 @@ import pino from 'pino';
 import { systemClock } from '../agent/src/clock.ts';
 import { decideLogin } from '../agent/src/policy/logins.ts';
 import { RadiusServer } from '../agent/src/vpn/radius_server.ts';
-import { exit_ip, policyOf, rules, secret } from './vpn_scene.ts';
+import { exitIp, policyOf, rules, secret } from './vpn_scene.ts';
 
 const policy = policyOf(Number(process.argv[2]));
 const server = new RadiusServer({
@@ -13,7 +13,7 @@ const server = new RadiusServer({
   clock: systemClock,
   log: pino({ level: 'silent' }),
   evaluate: async ({ login, proves, password }) => {
-    const what = { kind: 'login' as const, service: 'vpn-ikev2', exit_ip };
+    const what = { kind: 'login' as const, service: 'vpn-ikev2', exit_ip: exitIp };
     const asked = { ...what, login, proves, password };
     const decision = decideLogin(policy, rules, asked, systemClock.now());
     return decision.verdict === 'allow'

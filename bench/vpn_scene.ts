@@ -5,8 +5,8 @@ import type { NodeRecord } from '../agent/src/policy/records.ts';
 import { vpnPassword } from '../kit/src/vpn_password.ts';
 
 export const secret = 'of-both';
-export const exit_ip = '198.51.100.1';
-const vpn_key = Buffer.alloc(32, 7).toString('base64url');
+export const exitIp = '198.51.100.1';
+const vpnKey = Buffer.alloc(32, 7).toString('base64url');
 const tomorrow = Math.floor(Date.now() / 1000) + 86_400;
 
 export const rules: Rules = {
@@ -22,8 +22,13 @@ export const contractOf = (account: number, suspended = false): NodeRecord => {
 export function policyOf(accounts: number): Policy {
   const policy = new Policy();
   policy.heard_at = Date.now() / 1000;
-  const names = { name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key };
-  const exit_ips = [{ ip: exit_ip, port_base: 1 }];
+  const names = {
+    name: 'fra1',
+    hostname: 'fra1.example.net',
+    services: ['vpn-ikev2'],
+    vpn_key: vpnKey,
+  };
+  const exit_ips = [{ ip: exitIp, port_base: 1 }];
   policy.apply({ kind: 'server', value: { ...names, port_schemes: [], exit_ips } });
   const user = { name: 'alice', active: true, proxy: true, token_version: 1 };
   for (let account = 1; account <= accounts; account++) {
@@ -34,4 +39,4 @@ export function policyOf(accounts: number): Policy {
 }
 
 export const passwordOf = (account: number) =>
-  vpnPassword(vpn_key, { account, user: 1, token_version: 1, expiry: null });
+  vpnPassword(vpnKey, { account, user: 1, token_version: 1, expiry: null });

@@ -7,8 +7,8 @@ export interface Customer {
   api_token: string;
 }
 
-const listed_seconds = 600;
-const pause_seconds = 60;
+const listedSeconds = 600;
+const pauseSeconds = 60;
 
 /** Goes on until the signal is aborted; what fails is left to the next time. */
 export async function keepListing({ base_url, api_token }: Customer, signal: AbortSignal) {
@@ -19,13 +19,13 @@ export async function keepListing({ base_url, api_token }: Customer, signal: Abo
   };
   while (!signal.aborted) {
     const ip = `198.51.100.${Math.floor(256 * random())}`;
-    const expiry = Math.floor(Date.now() / 1000) + listed_seconds;
+    const expiry = Math.floor(Date.now() / 1000) + listedSeconds;
     const body = JSON.stringify({ ip, user: 'proxy', expiry });
     const url = `${base_url}/v0/contract/ip-authlist`;
     await fetch(url, { method: 'POST', headers, body, signal })
       .then((response) => response.arrayBuffer())
       .catch(() => {});
-    const pause = pause_seconds * (0.5 + random());
+    const pause = pauseSeconds * (0.5 + random());
     await sleep(1000 * pause, undefined, { signal }).catch(() => {});
   }
 }

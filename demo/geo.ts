@@ -5,7 +5,7 @@ import { listGeoStatuses, setGeoStatuses } from '../server/src/geo/geo.ts';
 import { listServers } from '../server/src/servers/servers.ts';
 import { demo } from './seed.ts';
 
-const pause_milliseconds = 60_000;
+const pauseMs = 60_000;
 const moving = 6;
 
 /** The next of a few statuses moves at each call. */
@@ -34,6 +34,6 @@ export async function movingGeoStatuses(ctx: Context): Promise<() => Promise<voi
 export async function startGeo(ctx: Context): Promise<() => void> {
   const move = await movingGeoStatuses(ctx);
   // One that fails is left to the next time.
-  const timer = setInterval(() => void move().catch(() => {}), pause_milliseconds);
+  const timer = setInterval(() => void move().catch(() => {}), pauseMs);
   return () => clearInterval(timer);
 }

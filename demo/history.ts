@@ -11,9 +11,9 @@ import { draws, rejectedAt } from './life.ts';
 
 const hour = 3600;
 const short = 300;
-const short_kept_seconds = 2 * 86_400;
+const shortKeptSeconds = 2 * 86_400;
 /** Of a connection, on average. */
-const bytes_per_second = 30_000;
+const bytesPerSecond = 30_000;
 
 /** Writes it for the whole network: its nodes are not there yet. */
 export async function seedHistory(tx: Transaction, buckets: readonly UsageBucket[]): Promise<void> {
@@ -21,7 +21,7 @@ export async function seedHistory(tx: Transaction, buckets: readonly UsageBucket
   const points: PointRow[] = [];
   const rejections: RejectionRow[] = [];
   const add = (step: number, at: number, up: number, down: number) => {
-    const connections = Math.round((up + down) / step / bytes_per_second);
+    const connections = Math.round((up + down) / step / bytesPerSecond);
     points.push({
       ...{ node_id: 0, step, at, up, down, samples: 1, connections },
       connections_peak: Math.round(connections * (1.2 + random() / 2)),
@@ -37,7 +37,7 @@ export async function seedHistory(tx: Transaction, buckets: readonly UsageBucket
     const up = some.reduce((sum, one) => sum + one.up, 0);
     const down = some.reduce((sum, one) => sum + one.down, 0);
     add(hour, at, up, down);
-    if (at < tx.now - short_kept_seconds) continue;
+    if (at < tx.now - shortKeptSeconds) continue;
     for (let part = at; part < Math.min(at + hour, tx.now); part += short) {
       const share = (short / hour) * (0.7 + 0.6 * random());
       add(short, part, Math.round(up * share), Math.round(down * share));

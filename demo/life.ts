@@ -9,9 +9,9 @@ const seed = 'exitward';
 const hour = 3600;
 const day = 24 * hour;
 /** Bytes a second of one account through one server at its busiest hour. */
-const busiest_rate = 90_000;
+const busiestRate = 90_000;
 /** Of all bytes, those from the client. */
-export const up_share = 0.08;
+export const upShare = 0.08;
 
 /** A number from 0 to 1, the same for the same words on every machine. */
 export function draw(...words: Array<string | number>): number {
@@ -45,7 +45,7 @@ export function rateAt(at: number, server: { name: string; longitude: number }):
   // 1970 began on a Thursday.
   const weekday = (Math.floor(local / day) + 4) % 7;
   const workload = weekday === 0 || weekday === 6 ? 0.45 : 1;
-  return busiest_rate * (0.5 + draw(server.name, 'size')) * workload * (0.25 + 0.75 * daylight);
+  return busiestRate * (0.5 + draw(server.name, 'size')) * workload * (0.25 + 0.75 * daylight);
 }
 
 interface Trouble {

@@ -21,7 +21,7 @@ export interface End {
   ip: string;
 }
 
-const start_milliseconds = 30_000;
+const startMs = 30_000;
 
 export class Namespaces {
   /** For files; it goes with the namespaces. */
@@ -80,7 +80,7 @@ export class Namespaces {
     });
     const ended = once(child, 'close');
     const waiting = new AbortController();
-    const late = sleep(start_milliseconds, false, { signal: waiting.signal });
+    const late = sleep(startMs, false, { signal: waiting.signal });
     const isReady = await Promise.race([ready, ended.then(() => false), late]);
     if (!isReady) throw new Error(`${command.join(' ')} does not start: ${said.trim()}`);
     waiting.abort();

@@ -30,9 +30,9 @@ export interface DemoNode {
 }
 
 const host = '127.0.0.1';
-const override_offset = 500;
+const overrideOffset = 500;
 /** The origin listens so far above the proxy. */
-const origin_offset = 80;
+const originOffset = 80;
 
 /** The identity of a node of the demo, which joins if it has to. Errors: one sentence. */
 export async function identityOf(
@@ -51,12 +51,12 @@ export async function identityOf(
 
 /** Starts the origin and the node; what hinders them is told and hinders nothing else. */
 export async function startNode({ url, port_base, real }: Plan): Promise<DemoNode> {
-  const origin_port = port_base + origin_offset;
+  const origin_port = port_base + originOffset;
   const proxy: DemoProxy = {
     server: real.server,
     host,
     port: port_base,
-    override_port: port_base + override_offset,
+    override_port: port_base + overrideOffset,
     origin: `http://${host}:${origin_port}`,
   };
   await identityOf(url, real);

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { NodesRun, NodesToRun } from './nodes.ts';
 
 /** As long as an agent takes to report what it counted last, and a little more. */
-const farewell_milliseconds = 15_000;
+const farewellMs = 15_000;
 
 export class NodesProcess {
   readonly #child: ChildProcess;
@@ -37,7 +37,7 @@ export class NodesProcess {
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), farewell_milliseconds);
+    const late = setTimeout(() => this.#child.kill('SIGKILL'), farewellMs);
     if (this.#child.connected) this.#child.send('stop');
     await once(this.#child, 'exit');
     clearTimeout(late);

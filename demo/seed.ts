@@ -24,7 +24,7 @@ import {
 } from '../server/src/users/users.ts';
 import { seedHistory } from './history.ts';
 import { type DemoServer, otherServers } from './inventory.ts';
-import { draws, rateAt, up_share } from './life.ts';
+import { draws, rateAt, upShare } from './life.ts';
 
 export const demo: Actor = { kind: 'system', name: 'demo', address: '', request_id: '' };
 
@@ -145,7 +145,7 @@ async function seedUsage(
       const server_id = ids.get(server.name);
       if (!user || server_id === undefined) continue;
       const bytes = (rateAt(hour, server) * 3600 * (0.5 + random())) / part;
-      const up = Math.floor(bytes * up_share);
+      const up = Math.floor(bytes * upShare);
       const down = Math.floor(bytes - up);
       buckets.push({ account_id: account.id, server_id, user_id: user.id, hour, up, down });
     }

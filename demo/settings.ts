@@ -7,12 +7,12 @@ export interface Settings {
   isSimulating: boolean;
 }
 
-const usual_port_base = 11_000;
+const usualPortBase = 11_000;
 
 /** Errors: a sentence for each setting that is wrong. */
 export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
   const faults: string[] = [];
-  const text = env.EXITWARD_DEMO_PORT_BASE || String(usual_port_base);
+  const text = env.EXITWARD_DEMO_PORT_BASE || String(usualPortBase);
   const port_base = Number(text);
   if (!/^\d{1,5}$/.test(text) || port_base < 2024 || port_base > 63_000) {
     faults.push(

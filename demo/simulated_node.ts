@@ -36,12 +36,12 @@ export interface Simulated {
 }
 
 /** As the agent does. */
-const report_seconds = 3;
-const health_seconds = 60;
-const acknowledging_pause_seconds = 0.1;
+const reportSeconds = 3;
+const healthSeconds = 60;
+const acknowledgingPauseSeconds = 0.1;
 /** So late a node that is behind applies a change; after 45 seconds without a word it would be lost. */
-const behind_seconds = 24;
-const certificate_seconds = 60 * 86_400;
+const behindSeconds = 24;
+const certificateSeconds = 60 * 86_400;
 const everyPort = [{ first: 1, last: 65_535 }];
 
 const now = () => Math.floor(Date.now() / 1000);
@@ -90,7 +90,7 @@ export class SimulatedNode {
 
   async #keepFollowing(): Promise<void> {
     // Dozens that start together come one after the other.
-    await this.#pause(report_seconds * this.#options.random());
+    await this.#pause(reportSeconds * this.#options.random());
     while (!this.#signal.aborted) {
       try {
         if (this.#condition !== 'down') await this.#follow();
@@ -109,7 +109,7 @@ export class SimulatedNode {
     this.#waiting.length = 0;
     this.#applied ??= await this.#takeSnapshot(open);
     for await (const event of this.#control.changes(this.#applied, open)) {
-      const late = this.#condition === 'behind' ? behind_seconds : 0;
+      const late = this.#condition === 'behind' ? behindSeconds : 0;
       this.#waiting.push({ due: now() + late, event });
       this.#applyDue();
     }
@@ -152,7 +152,7 @@ export class SimulatedNode {
     for (let told: Position | undefined; told !== this.#applied; ) {
       told = this.#applied;
       if (told) await isDone(this.#control.acknowledge(told));
-      await this.#pause(acknowledging_pause_seconds);
+      await this.#pause(acknowledgingPauseSeconds);
     }
     this.#isAcknowledging = false;
   }
@@ -179,7 +179,7 @@ export class SimulatedNode {
       this.#condition = condition;
       if (condition === 'down') this.#fallSilent();
       else if (this.#applied) await this.#report();
-      await this.#pause(report_seconds);
+      await this.#pause(reportSeconds);
     }
   }
 
@@ -190,7 +190,7 @@ export class SimulatedNode {
 
   async #report(): Promise<void> {
     this.#applyDue();
-    this.#traffic.pass(report_seconds, this.#options.rate(), this.#policy, this.#rules, now());
+    this.#traffic.pass(reportSeconds, this.#options.rate(), this.#policy, this.#rules, now());
     await this.#reportUsage();
     if (now() < this.#health_due) return;
     await this.#reportHealth();
@@ -222,7 +222,7 @@ export class SimulatedNode {
     });
     const isNews = faults.length !== this.#faults?.length;
     if (isNews && (await isDone(this.#control.reportFaults(faults)))) this.#faults = faults;
-    if (await isDone(this.#control.reportHealth(report))) this.#health_due = now() + health_seconds;
+    if (await isDone(this.#control.reportHealth(report))) this.#health_due = now() + healthSeconds;
   }
 
   #healthNow(): HealthReport | undefined {
@@ -237,7 +237,7 @@ export class SimulatedNode {
       .filter((service) => server.services.includes(service))
       .flatMap((service) => exit_ips.map((exit) => ({ ...exit, service })));
     if (services.length === 0) return { exit_ips };
-    return { exit_ips, vpn: { services, certificate_expiry: checked_at + certificate_seconds } };
+    return { exit_ips, vpn: { services, certificate_expiry: checked_at + certificateSeconds } };
   }
 
   #pause(seconds: number): Promise<void> {

@@ -18,7 +18,7 @@ import { NodesProcess } from './nodes_process.ts';
 import { demo, seedDemo } from './seed.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-const link_seconds = 86_400;
+const linkSeconds = 86_400;
 // Before anything is started: a wrong setting is said at once.
 const settings = demoSettings();
 const nodes = new NodesProcess(() =>
@@ -136,7 +136,7 @@ async function signInLink(
   const user = admins.find((one) => one.proxy && one.billing) ?? admins[0];
   if (!account || !user) return undefined;
   const { path } = await ctx.db.write(demo, (tx) =>
-    createSignInLink(tx, ctx.secrets, user, link_seconds),
+    createSignInLink(tx, ctx.secrets, user, linkSeconds),
   );
   return { account: account.name, user: user.name, link: base_url + path };
 }

@@ -5,7 +5,7 @@ import { isDrained, type Rules } from '../agent/src/policy/decide.ts';
 import type { LastUsed } from '../agent/src/policy/last_used.ts';
 import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';
-import { rejectedAt, up_share } from './life.ts';
+import { rejectedAt, upShare } from './life.ts';
 
 /** What one client does. */
 interface Session {
@@ -94,7 +94,7 @@ export class Traffic {
 
   #move({ account, user, bytes_per_second }: Session, seconds: number, now: number): void {
     const bytes = Math.round(bytes_per_second * seconds * (0.5 + this.#random()));
-    const sent = Math.round(bytes * up_share);
+    const sent = Math.round(bytes * upShare);
     const key = `${account} ${user}`;
     const row = this.#rows.get(key) ?? { account, user, at: now, up: 0, down: 0 };
     this.#rows.set(key, {

@@ -18,7 +18,7 @@ export interface Answer {
   text: string;
 }
 
-const most_seconds = 30;
+const maxSeconds = 30;
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const inside = [process.execPath, path('vpn_inside.ts')];
 const operatorCommand = [process.execPath, path('../server/bin/exitward.js')];
@@ -142,11 +142,11 @@ export class Machines {
 
 /** Waits until it is so. Errors: it is not, in time. */
 export async function until(name: string, isSo: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + most_seconds * 1000;
+  const end = performance.now() + maxSeconds * 1000;
   for (;;) {
     const told = await isSo().catch((error: Error) => error);
     if (told === true) return;
-    if (performance.now() > end) throw new Error(`${name}: not in ${most_seconds} s; ${told}`);
+    if (performance.now() > end) throw new Error(`${name}: not in ${maxSeconds} s; ${told}`);
     await sleep(100);
   }
 }

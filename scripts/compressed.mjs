@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const text = /\.(?:css|html|js|json|md|svg)$/;
-const least_bytes = 1000;
+const minBytes = 1000;
 /** The highest quality takes ten times as long for a few bytes in a hundred. */
-const largest_bytes_at_best = 1_000_000;
+const largestBytesAtBest = 1_000_000;
 
 /** Writes both beside the file, where it is text that is worth it. */
 export function compressFile(path) {
   if (!text.test(path)) return;
   const bytes = readFileSync(path);
-  if (bytes.length < least_bytes) return;
-  const quality = bytes.length > largest_bytes_at_best ? 9 : 11;
+  if (bytes.length < minBytes) return;
+  const quality = bytes.length > largestBytesAtBest ? 9 : 11;
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: quality,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,

@@ -16,7 +16,7 @@ const tall = { width: 1280, height: 940 };
 const phone = { width: 390, height: 844 };
 
 /** Until all nodes have told how they are, and have carried something. */
-const settling_milliseconds = 20_000;
+const settlingMs = 20_000;
 
 const pages = [
   { name: 'overview', path: '/' },
@@ -55,7 +55,7 @@ const t = await Console.start(() => launchBrowser(), 'simulated');
 try {
   await t.passwordFor(everything);
   await addEntries(t);
-  await sleep(settling_milliseconds);
+  await sleep(settlingMs);
   for (const colorScheme of ['light', 'dark'] as const) {
     const visit = await t.visitAs(everything, '/', { viewport: desk, colorScheme });
     for (const { name, path } of pages) {

@@ -10,11 +10,11 @@ import type { Visit } from './console/visit.ts';
 
 const size = { servers: 2247, nodes: 39, accounts: 300, records: 300 };
 const entries = 99_999;
-const most_bytes = 100_000;
+const maxBytes = 100_000;
 /** The browser may have forgotten a body, and not say so. */
-const answering_ms = 10_000;
+const answeringMs = 10_000;
 /** Every request of a page is over by then. */
-const reading_ms = 120_000;
+const readingMs = 120_000;
 
 const server = 'us-0001';
 
@@ -60,7 +60,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
       const url = urlOf(request);
       if (!url) return;
       try {
-        const bytes = await Promise.race([bytesOf(request), at.page.waitForTimeout(answering_ms)]);
+        const bytes = await Promise.race([bytesOf(request), at.page.waitForTimeout(answeringMs)]);
         read.push({ url, bytes: bytes ?? 0 });
       } finally {
         waiting.delete(request);
@@ -73,7 +73,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     await at.settled();
     // One read can bring another.
     const began = performance.now();
-    for (let quiet = 0; quiet < 3 && performance.now() - began < reading_ms; quiet += 1) {
+    for (let quiet = 0; quiet < 3 && performance.now() - began < readingMs; quiet += 1) {
       if (waiting.size > 0) quiet = 0;
       await at.page.waitForTimeout(50);
     }
@@ -87,7 +87,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
     const bytes = reads.reduce((sum, one) => sum + one.bytes, 0);
     const told = `${path}: ${JSON.stringify(reads)}`;
     expect.soft(reads.length, path).toBeGreaterThan(0);
-    expect.soft(bytes, told).toBeLessThanOrEqual(most_bytes);
+    expect.soft(bytes, told).toBeLessThanOrEqual(maxBytes);
     expect.soft(await layoutFaults(at), path).toEqual([]);
     expect.soft(await faultsByAxe(at), path).toEqual([]);
     expect.soft(at.problems.splice(0), path).toEqual([]);

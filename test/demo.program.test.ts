@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
-const data_dir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
+const dataDir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
 let demo: Demo | undefined;
 
 afterAll(async () => {
   await demo?.stop();
-  rmSync(data_dir, { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function start(port_base: number): Promise<Facts> {
-  demo = new Demo(data_dir, String(port_base));
+  demo = new Demo(dataDir, String(port_base));
   return demo.ready();
 }
 
@@ -55,7 +55,7 @@ describe('npm start', () => {
       override_port: base + 500,
       origin: `http://127.0.0.1:${base + 80}`,
     });
-    expect(statSync(join(data_dir, 'demo.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dataDir, 'demo.json')).mode & 0o777).toBe(0o600);
     expect(demo?.err).toBe('');
     const origin = `${proxy.origin}/`;
 
@@ -132,7 +132,7 @@ describe('npm start', () => {
   test('a port base that is none is refused at once', async () => {
     await demo?.stop();
     for (const wrong of ['80', '70000', '1e4', 'x']) {
-      demo = new Demo(data_dir, wrong);
+      demo = new Demo(dataDir, wrong);
       await once(demo.child, 'exit');
       expect(demo.child.exitCode).toBe(1);
       expect(demo.err).toContain(`EXITWARD_DEMO_PORT_BASE: "${wrong}" is not valid`);

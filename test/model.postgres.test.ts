@@ -33,7 +33,7 @@ const seed = newSeed();
 const path = process.env.EXITWARD_TEST_PATH;
 
 /** How long a failing history is made smaller. */
-const shrink_milliseconds = 30_000;
+const shrinkMs = 30_000;
 
 // ---- Steps ------------------------------------------------------------------------------
 
@@ -496,7 +496,7 @@ eachDatabase((database) => {
           try {
             for (const one of steps) await history.take(one);
           } catch (error) {
-            shrinkUntil = Math.min(shrinkUntil, performance.now() + shrink_milliseconds);
+            shrinkUntil = Math.min(shrinkUntil, performance.now() + shrinkMs);
             throw error;
           }
         }),

@@ -92,7 +92,7 @@ export interface Server {
 const day = 86_400;
 const longest = 10 * 365.25 * day;
 const retention = 30 * day;
-const lost_seconds = 45;
+const lostSeconds = 45;
 
 /** The same day and time some months later; the last day of a month that is too short. */
 function monthsLater(start: number, months: number): number {
@@ -136,7 +136,7 @@ export class Model {
     for (const server of this.servers) {
       let changed = false;
       for (const node of server.nodes) {
-        if (node.live && this.now - node.seen > lost_seconds) {
+        if (node.live && this.now - node.seen > lostSeconds) {
           node.live = false;
           changed = true;
         }

@@ -20,14 +20,14 @@ import { bare, Machine } from './machine.ts';
 import { architecture, packagesOfRun } from './packages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'exitward-line-'));
-const packages_dir = join(folder, 'packages');
+const packagesDir = join(folder, 'packages');
 /** The control plane's certificate is of an authority that nobody knows. */
 const pair = createCertificate('127.0.0.1');
 const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
 writeFileSync(cert, pair.cert);
 writeFileSync(key, pair.key, { mode: 0o600 });
 const cli = new CommandLine({
-  EXITWARD_PACKAGES_DIR: packages_dir,
+  EXITWARD_PACKAGES_DIR: packagesDir,
   EXITWARD_TLS_CERT: cert,
   EXITWARD_TLS_KEY: key,
   NODE_EXTRA_CA_CERTS: cert,
@@ -169,8 +169,8 @@ test('a machine that it cannot make a node is told why, and left as it was', asy
 
 test('a script, or a package, that is another than the line came with is not run', async () => {
   const { line } = await invite();
-  mkdirSync(packages_dir);
-  const file = join(packages_dir, basename(built));
+  mkdirSync(packagesDir);
+  const file = join(packagesDir, basename(built));
   writeFileSync(file, 'another package');
   // The script names the package with its checksum, so it is another one now.
   const [code, told] = await paste(line);
@@ -189,7 +189,7 @@ test('a script, or a package, that is another than the line came with is not run
 });
 
 test('an agent that is installed already trusts the certificate authority that the line names, as a new one does', async () => {
-  const offered = join(packages_dir, basename(built));
+  const offered = join(packagesDir, basename(built));
   const authority = join(machine.root, 'etc/exitward/ca.pem');
   const settings = join(machine.root, 'etc/exitward/agent.env');
   const trusts = async (line: string, why: string) => {

@@ -10,7 +10,7 @@ import { openTunnel } from './system/traffic.ts';
 import { through, World } from './system/world.ts';
 
 /** A node believes that it is revoked after half a minute. */
-const revoked_seconds = 90;
+const revokedSeconds = 90;
 
 let folder: string;
 let world: World;
@@ -78,6 +78,6 @@ test('an agent of the last release keeps working with this server', async () => 
   // Revoked, it lets nobody in.
   const { node } = await agent.status();
   await control.do('DELETE', `/nodes/${node}`);
-  await agent.until(({ state }) => state === 'revoked', revoked_seconds);
+  await agent.until(({ state }) => state === 'revoked', revokedSeconds);
   await until(async () => (await decisionFor(first.ip).catch(String)).includes('ECONNREFUSED'));
 }, 600_000);

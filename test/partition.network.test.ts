@@ -10,7 +10,7 @@ import { ask, type Origin, openTunnel, startOrigin } from './system/traffic.ts';
 import { through } from './system/world.ts';
 
 /** Nothing is heard for so long, at most; and a moment to notice. */
-const silence_seconds = 40 + 5;
+const silenceSeconds = 40 + 5;
 
 const kinds: Array<{ cut: Cut; engine: EngineName }> = [
   { cut: 'link down', engine: 'embedded' },
@@ -151,11 +151,11 @@ test('nodes that are cut off serve on by what they know, notice it, and are one 
   expect(await each(({ early }) => early())).toEqual(['200', '200', '200']);
   expect(await statusesOf(during)).toEqual(['pending', 'pending', 'pending']);
   const noticed = await each(async ({ agent, cut }) => {
-    await agent.until(({ state }) => state === 'connecting', silence_seconds);
+    await agent.until(({ state }) => state === 'connecting', silenceSeconds);
     return `${cut}: ${((performance.now() - start) / 1000).toFixed(1)} s`;
   });
   console.log(`noticed after: ${noticed.join(', ')}`);
-  await until(async () => (await nodes()).every(({ live }) => !live), silence_seconds);
+  await until(async () => (await nodes()).every(({ live }) => !live), silenceSeconds);
   expect(await each(({ early }) => early())).toEqual(['200', '200', '200']);
   // Changes that are sent before the first answer is missed may still reach the node that cannot be heard.
   const deaf = members.filter(({ cut }) => cut !== 'nothing goes out');

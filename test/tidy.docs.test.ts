@@ -223,6 +223,9 @@ const measuresTime = /^(server\/src\/http\/.*|agent\/src\/.*|console\/src\/api\/
 const writesFiles =
   /^(server|agent|kit)\/src\/(durable|db\/restore|identity|store\/(store|recovery)|usage\/journal|squid\/agent\/(instance|meter_log))\.ts$/;
 
+/** Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks. */
+const refusedNames = 'told|found|known|asked|left|kept|some|most|one|taken';
+
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 /** Programs that decide: by the code of an error, never by its sentence. */
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;
@@ -789,6 +792,70 @@ const rules: Rule[] = [
       },
       { path: 'server/src/jobs.ts', text: "const question = 'Nobody. Who?';" },
     ],
+  },
+  {
+    name: 'a name is that of the thing, not of how one came by it',
+    check: (files) =>
+      files
+        .filter(({ path }) => hasComments.test(path))
+        .flatMap((file) =>
+          findLines(
+            { ...file, text: withoutComments(file.text) },
+            new RegExp(
+              `\\b(const|let) (${refusedNames})\\b|[(,] ?(${refusedNames})(, \\w+)*\\) =>|#(${refusedNames})\\b(?! *})`,
+            ),
+            'name the thing',
+          ),
+        ),
+    bad: [
+      source('jobs.ts', 'const found = await store.find(tx, id);'),
+      agentSource('link/link.ts', 'records.map((one) => one.value);'),
+      { path: 'console/src/dns/page.tsx', text: 'rows.filter((most, at) => at < 3);' },
+      { path: 'client/src/users.ts', text: '  readonly #kept = new Map();' },
+    ],
+    good: [
+      source('jobs.ts', 'const foundEntry = known.one; // the one that was told'),
+      source('nodes/feed.ts', 'this.#timer = setTimeout(this.#own(() => this.beat()));'),
+    ],
+  },
+  {
+    name: 'constants of a module are camelCase; what is stored or sent is snake_case',
+    check: (files) =>
+      files
+        .filter(({ path }) => /\.tsx?$/.test(path))
+        .flatMap((file) =>
+          findLines(file, /^(export )?(const|let) [a-z][a-z0-9]*_\w+\b/, 'write it in camelCase'),
+        ),
+    bad: [
+      source('jobs.ts', 'const most_seconds = 5;'),
+      { path: 'test/model.ts', text: 'export const start_at = 1;' },
+    ],
+    good: [source('jobs.ts', 'const maxSeconds = 5;\n  const { account_id } = row;')],
+  },
+  {
+    name: 'comments say things in plain words, within the width of the code',
+    check: (files) =>
+      files
+        .filter(({ path }) => hasComments.test(path))
+        .flatMap((file) => {
+          // A migration is never edited.
+          if (file.path.includes('/migrations/')) return [];
+          const comment = /^\s*(\/\/|\/?\*+) |^\s*\{?\/\*/;
+          const words = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|of before)\b/i;
+          return file.text.split('\n').flatMap((line, index) => {
+            // A directive stands in one line, and so does the output of an example.
+            if (!comment.test(line) || /biome-ignore|console\.log/.test(line)) return [];
+            const place = `${file.path}:${index + 1}`;
+            if (line.length > 100) return [`${place}: longer than 100 columns`];
+            return words.test(line) ? [`${place}: say it in plain words (STYLE.md)`] : [];
+          });
+        }),
+    bad: [
+      source('jobs.ts', '// A node tells its version.'),
+      source('jobs.ts', `/** ${'long '.repeat(20)} */`),
+      { path: 'console/src/app.tsx', text: '  {/* Drawn anew. */}' },
+    ],
+    good: [source('jobs.ts', "// A node reports its version.\nconst text = 'told anew';")],
   },
   {
     name: 'the client library imports nothing but its own files',

@@ -15,9 +15,9 @@ export interface KeyPair {
  * If it has not been renewed by then, it will not be renewed by itself. For a short-lived
  * certificate: by the last sixth of its life.
  */
-const soon_seconds = 14 * 86_400;
-const soon_part = 1 / 6;
-const day_seconds = 86_400;
+const soonSeconds = 14 * 86_400;
+const soonPart = 1 / 6;
+const daySeconds = 86_400;
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----\n?/g;
 
 /** In epoch seconds. */
@@ -61,7 +61,7 @@ export class Certificate {
     if (!this.#current) return undefined;
     const { begins_at, ends_at } = this.#current;
     const remainingSeconds = ends_at - this.#now();
-    const isSoon = remainingSeconds <= Math.min(soon_seconds, (ends_at - begins_at) * soon_part);
+    const isSoon = remainingSeconds <= Math.min(soonSeconds, (ends_at - begins_at) * soonPart);
     return { expiry: ends_at, isSoon };
   }
 
@@ -74,7 +74,7 @@ export class Certificate {
     const says =
       remainingSeconds <= 0
         ? `expired at ${ends}: clients that verify it do not connect`
-        : `expires at ${ends}, in ${Math.floor(remainingSeconds / day_seconds)} days`;
+        : `expires at ${ends}, in ${Math.floor(remainingSeconds / daySeconds)} days`;
     const subject = this.#files.cert_file;
     return [{ kind: 'certificate', subject, message: `The certificate of ${subject} ${says}.` }];
   }

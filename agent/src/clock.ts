@@ -11,7 +11,7 @@ export interface Clock {
 }
 
 /** The longest time for a timer; a longer one would fire at once. */
-const longest_milliseconds = 2 ** 31 - 1;
+const longestMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Math.floor(Date.now() / 1000),
@@ -27,7 +27,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(seconds * 1000, longest_milliseconds));
+      const timer = setTimeout(done, Math.min(seconds * 1000, longestMs));
       signal?.addEventListener('abort', done);
     }),
 };

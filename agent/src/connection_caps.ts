@@ -22,9 +22,9 @@ export type CapSettings = {
 };
 
 /** With more, Squid would reserve memory for them, and their connections would take gigabytes. */
-const most_descriptors = 65_536;
+const maxDescriptors = 65_536;
 /** Assumed if the system does not say. */
-const few_descriptors = 1024;
+const fewDescriptors = 1024;
 
 /**
  * How many descriptors a process of this agent may open. Node raises its soft limit to the hard one
@@ -37,10 +37,10 @@ export function descriptorLimit(squid?: number): number {
     const [, soft = '', hard = ''] = /^Max open files +(\S+) +(\S+)/m.exec(limits) ?? [];
     const limit = squid === undefined ? hard : soft;
     return limit === 'unlimited'
-      ? most_descriptors
-      : Math.min(Number(limit) || few_descriptors, most_descriptors);
+      ? maxDescriptors
+      : Math.min(Number(limit) || fewDescriptors, maxDescriptors);
   } catch {
-    return few_descriptors;
+    return fewDescriptors;
   }
 }
 

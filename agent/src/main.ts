@@ -54,14 +54,14 @@ export interface Running extends Local {
 }
 
 /** How long a failed part waits before it starts again. */
-const pause_seconds = 30;
+const pauseSeconds = 30;
 /**
  * The first poll reports what ended while no agent ran, and the next ones what is open since. In
  * separate reports that would look like too much at once.
  */
-const first_report_seconds = 3;
+const firstReportSeconds = 3;
 /** How long a stopping agent waits for its usage to be accepted. */
-const longest_farewell_seconds = 10;
+const longestFarewellSeconds = 10;
 
 /**
  * Runs the node that this machine has joined as, with the policy on disk, whether or not the
@@ -236,7 +236,7 @@ class Agent implements Running {
         } catch (error) {
           this.#log.error({ err: error, part: name }, 'a part of the agent failed');
           this.#failed.set(name, `The part ${name} failed: ${(error as Error).message}`);
-          await this.#clock.sleep(pause_seconds, signal);
+          await this.#clock.sleep(pauseSeconds, signal);
         }
         this.#failed.delete(name);
       }
@@ -280,7 +280,7 @@ class Agent implements Running {
     this.#usage = { journal, meter, sender };
     const failing = new AbortController();
     const either = AbortSignal.any([signal, failing.signal]);
-    const sending = clock.sleep(first_report_seconds, either).then(() => sender.run(either));
+    const sending = clock.sleep(firstReportSeconds, either).then(() => sender.run(either));
     const runs = [meter.run(either), sending].map((run) => run.finally(() => failing.abort()));
     const outcomes = await Promise.allSettled(runs);
     // The last tick, at the stop, is still to come.
@@ -385,7 +385,7 @@ class Agent implements Running {
     const sent = (this.#usage?.sender.sendAll(waiting.signal) ?? Promise.resolve()).finally(() =>
       waiting.abort(),
     );
-    await Promise.race([sent, this.#clock.sleep(longest_farewell_seconds, waiting.signal)]);
+    await Promise.race([sent, this.#clock.sleep(longestFarewellSeconds, waiting.signal)]);
     if (waiting.signal.aborted) return sent;
     waiting.abort();
     // A request under way ends with the agent.

@@ -8,7 +8,7 @@ import { createServer } from '../../kit/src/node_http.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import type { EngineCounts } from './engine.ts';
 import type { Status } from './local.ts';
-import { authorities, bucket_seconds, type DecisionCounts } from './policy/decision_tally.ts';
+import { authorities, bucketSeconds, type DecisionCounts } from './policy/decision_tally.ts';
 import { allReasons } from './policy/denials.ts';
 import type { Listener } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
@@ -216,7 +216,7 @@ export class Metrics {
     const get = async () => {
       const { took, seconds } = this.#decisions ?? { took: [], seconds: 0 };
       let count = 0;
-      const buckets = [...bucket_seconds, '+Inf'].map((le, bucket) => {
+      const buckets = [...bucketSeconds, '+Inf'].map((le, bucket) => {
         count += took[bucket] ?? 0;
         return { metricName: `${name}_bucket`, labels: { le }, value: count };
       });

@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { runAgent } from './main.ts';
 
 /** How long the start of the service waits for the control plane. */
-const longest_start_seconds = 10;
+const longestStartSeconds = 10;
 
 /**
  * Runs until SIGTERM or SIGINT, or SIGUSR2, which leaves the proxies running for the next agent;
@@ -28,7 +28,7 @@ export async function runUntilStopped(config: Config, notify_socket?: string): P
   try {
     const running = await runAgent(config);
     // It counts as started even without the control plane: it works with the policy on disk.
-    const patience = sleep(longest_start_seconds * 1000, undefined, { ref: false });
+    const patience = sleep(longestStartSeconds * 1000, undefined, { ref: false });
     if (notify_socket) void Promise.race([running.following, patience]).then(notifySystemd);
     await running.stop({ leave_running: (await stopped) === 'SIGUSR2' });
   } finally {

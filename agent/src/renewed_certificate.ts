@@ -20,9 +20,9 @@ export interface RenewedCertificateOptions {
   log: Logger;
 }
 
-const look_seconds = 10;
+const lookSeconds = 10;
 /** How often to look at the start, until there is a policy. */
-const first_look_seconds = 1;
+const firstLookSeconds = 1;
 
 export class RenewedCertificate {
   readonly #options: RenewedCertificateOptions;
@@ -48,7 +48,7 @@ export class RenewedCertificate {
           await hostname.look();
           this.#names = hostname.current === undefined ? undefined : [hostname.current];
         }
-        const pause = this.#names ? look_seconds : first_look_seconds;
+        const pause = this.#names ? lookSeconds : firstLookSeconds;
         await clock.sleep(pause, signal);
       }
     } finally {

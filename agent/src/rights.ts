@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The capability to drop others for good (CAP_SETPCAP). */
-const may_drop = 1n << 8n;
+const mayDrop = 1n << 8n;
 
 /** The effective capabilities of a process, one bit each. */
 export function rightsOf(pid: number | 'self'): bigint {
@@ -13,5 +13,5 @@ export function rightsOf(pid: number | 'self'): bigint {
 
 /** Whether this process may drop rights for good. */
 export function mayDropRights(): boolean {
-  return (rightsOf('self') & may_drop) !== 0n;
+  return (rightsOf('self') & mayDrop) !== 0n;
 }

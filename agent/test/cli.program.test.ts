@@ -22,7 +22,7 @@ import { ScriptedControl } from './scripted_control.ts';
 const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 let control: ScriptedControl;
 let parent: string;
-let state_dir: string;
+let stateDir: string;
 let folders = 0;
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(parent, { recursive: true, force: true });
 });
 beforeEach(() => {
-  state_dir = join(parent, `${++folders}`);
+  stateDir = join(parent, `${++folders}`);
   control.rejections.clear();
 });
 
@@ -42,7 +42,7 @@ function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, [bin, ...args], {
     env: {
       ...bareEnvironment,
-      EXITWARD_AGENT_STATE_DIR: state_dir,
+      EXITWARD_AGENT_STATE_DIR: stateDir,
       EXITWARD_AGENT_ENGINE: 'embedded',
       EXITWARD_AGENT_METRICS_LISTEN: 'off',
       EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
@@ -66,7 +66,7 @@ async function outcomeOf(child: ChildProcess, input = '') {
 }
 
 const run = (...args: string[]) => outcomeOf(start(args));
-const node = () => JSON.parse(readFileSync(join(state_dir, 'node.json'), 'utf8'));
+const node = () => JSON.parse(readFileSync(join(stateDir, 'node.json'), 'utf8'));
 
 describe('join', () => {
   test('keeps the token in a file for this user alone, and prints it nowhere', async () => {
@@ -77,8 +77,8 @@ describe('join', () => {
     ]);
     expect(JSON.parse(stdout)).toEqual({ url: control.url, node: 7, server: 'fra1' });
     expect(node()).toEqual({ url: control.url, node: 7, server: 'fra1', token: 'ewn_secret' });
-    expect(statSync(join(state_dir, 'node.json')).mode & 0o777).toBe(0o600);
-    expect(statSync(state_dir).mode & 0o777).toBe(0o700);
+    expect(statSync(join(stateDir, 'node.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(stateDir).mode & 0o777).toBe(0o700);
   });
 
   test('reads the code from standard input', async () => {
@@ -88,24 +88,24 @@ describe('join', () => {
   });
 
   test('refuses a machine that has joined, unless --again: then the old policy is gone', async () => {
-    mkdirSync(join(state_dir, 'policy'), { recursive: true });
+    mkdirSync(join(stateDir, 'policy'), { recursive: true });
     await run('join', control.url, 'ewi_x');
-    writeFileSync(join(state_dir, 'policy'), 'of the old server');
+    writeFileSync(join(stateDir, 'policy'), 'of the old server');
     const asked = control.asked.length;
     const refused = await run('join', control.url, 'ewi_y');
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      `exitward-agent: ${state_dir} has joined already, as a node of fra1; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.\n`,
+      `exitward-agent: ${stateDir} has joined already, as a node of fra1; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.\n`,
     ]);
     expect(control.asked.length).toBe(asked);
-    expect(existsSync(join(state_dir, 'policy'))).toBe(true);
+    expect(existsSync(join(stateDir, 'policy'))).toBe(true);
     expect((await run('join', control.url, 'ewi_y', '--again')).code).toBe(0);
-    expect(existsSync(join(state_dir, 'policy'))).toBe(false);
+    expect(existsSync(join(stateDir, 'policy'))).toBe(false);
   });
 
   test('with --again puts the usage of the old node aside: the new one reports nothing of it', async () => {
     await run('join', control.url, 'ewi_x');
-    const path = join(state_dir, 'usage.journal');
+    const path = join(stateDir, 'usage.journal');
     const log = pino({ level: 'silent' });
     const old = await Journal.open(path, { log });
     const row = { account: 1, user: 1, at: 1_800_000_000, up: 10, down: 200 };
@@ -137,14 +137,14 @@ describe('join', () => {
 
   test('with --again puts a damaged journal aside, too', async () => {
     await run('join', control.url, 'ewi_x');
-    writeFileSync(join(state_dir, 'node.json'), 'damaged');
-    writeFileSync(join(state_dir, 'usage.journal'), 'no journal\n');
+    writeFileSync(join(stateDir, 'node.json'), 'damaged');
+    writeFileSync(join(stateDir, 'usage.journal'), 'no journal\n');
     const { code, stdout } = await run('join', control.url, 'ewi_y', '--again', '--json');
     expect([code, JSON.parse(stdout).usage_left]).toEqual([
       0,
       { path: expect.stringMatching(/\.unknown-\d{10}\.left$/), bytes: null },
     ]);
-    expect(existsSync(join(state_dir, 'usage.journal'))).toBe(false);
+    expect(existsSync(join(stateDir, 'usage.journal'))).toBe(false);
   });
 
   test.each([
@@ -158,7 +158,7 @@ describe('join', () => {
     const { code, stdout, stderr } = await run('join', url, 'ewi_x');
     expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^exitward-agent: /)]);
     expect(stderr.slice('exitward-agent: '.length)).toMatch(says);
-    expect(existsSync(join(state_dir, 'node.json'))).toBe(false);
+    expect(existsSync(join(stateDir, 'node.json'))).toBe(false);
   });
 
   test.each([
@@ -176,7 +176,7 @@ describe('join', () => {
     control.rejections.set('POST /join', refusal);
     const { code, stderr } = await run('join', control.url, 'ewi_x');
     expect([code, stderr]).toEqual([1, expect.stringContaining(says)]);
-    expect(existsSync(join(state_dir, 'node.json'))).toBe(false);
+    expect(existsSync(join(stateDir, 'node.json'))).toBe(false);
   });
 });
 
@@ -252,7 +252,7 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
   const again = await run('join', control.url, 'ewi_x', '--again');
   expect([again.code, again.stderr]).toEqual([
     1,
-    `exitward-agent: An agent runs on ${state_dir}; stop it first.\n`,
+    `exitward-agent: An agent runs on ${stateDir}; stop it first.\n`,
   ]);
   const rules = await run('guard', 'show');
   expect([rules.code, rules.stdout]).toEqual([0, expect.stringContaining('table inet exitward {')]);
@@ -264,7 +264,7 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
   const { code, stdout, stderr } = await ended;
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).not.toContain('ewn_secret');
-  expect(existsSync(join(state_dir, 'agent.sock'))).toBe(false);
+  expect(existsSync(join(stateDir, 'agent.sock'))).toBe(false);
 });
 
 test('of two agents that are started at once on a folder one runs, and the other says so', async () => {
@@ -280,7 +280,7 @@ test('of two agents that are started at once on a folder one runs, and the other
     const refused = await ends[index];
     expect([refused?.code, refused?.stderr]).toEqual([
       1,
-      `exitward-agent: Another agent runs on ${state_dir} already.\n`,
+      `exitward-agent: Another agent runs on ${stateDir} already.\n`,
     ]);
     expect((await run('status', '--json')).code).toBe(0);
     children[1 - index]?.kill('SIGTERM');

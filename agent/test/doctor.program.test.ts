@@ -21,7 +21,7 @@ import { ScriptedControl } from './scripted_control.ts';
 const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 const cleaners: Array<() => unknown> = [];
 let parent: string;
-let state_dir: string;
+let stateDir: string;
 let names: string;
 let control: ScriptedControl;
 let folders = 0;
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 beforeEach(async () => {
-  state_dir = join(parent, `${++folders}`);
+  stateDir = join(parent, `${++folders}`);
   control = await ScriptedControl.start();
   cleaners.push(() => control.stop());
 });
@@ -56,7 +56,7 @@ function start(args: string[], env: Record<string, string> = {}): ChildProcess {
   return spawn(process.execPath, [bin, ...args], {
     env: {
       ...bareEnvironment,
-      EXITWARD_AGENT_STATE_DIR: state_dir,
+      EXITWARD_AGENT_STATE_DIR: stateDir,
       EXITWARD_AGENT_ENGINE: 'embedded',
       EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
       EXITWARD_AGENT_DNS_SERVERS: names,
@@ -97,7 +97,7 @@ describe('before joining', () => {
   test('a machine that is right gets no fault, exit code 0, and not a file', async () => {
     const { code, report } = await doctor([control.url]);
     expect(report.findings.filter(({ state }) => state === 'fault')).toEqual([]);
-    expect([code, existsSync(state_dir)]).toEqual([0, false]);
+    expect([code, existsSync(stateDir)]).toEqual([0, false]);
     expect(new Set(report.findings.map(({ name }) => name))).toEqual(
       new Set([
         ...[
@@ -317,7 +317,7 @@ describe('after joining', () => {
   test('the ports of a running agent are its own, it goes on undisturbed, and no file is left', async () => {
     await join_it('127.0.0.1');
     await agent();
-    const files = () => readdirSync(state_dir, { recursive: true }).sort();
+    const files = () => readdirSync(stateDir, { recursive: true }).sort();
     const before = [files(), control.asked.filter((one) => one === 'GET /changes').length];
     const { code, of } = await doctor();
     expect(of('node')).toMatchObject([
@@ -382,8 +382,8 @@ describe('after joining', () => {
   });
 
   test('an identity that other users can read is a fault', async () => {
-    mkdirSync(state_dir, { mode: 0o700 });
-    writeFileSync(join(state_dir, 'node.json'), '{}', { mode: 0o644 });
+    mkdirSync(stateDir, { mode: 0o700 });
+    writeFileSync(join(stateDir, 'node.json'), '{}', { mode: 0o644 });
     const { code, of } = await doctor();
     expect([code, of('identity')]).toMatchObject([
       1,

@@ -16,7 +16,7 @@ export interface Packet {
 }
 
 /** The port of all that does not say another one. */
-export const forged_port = 4321;
+export const forgedPort = 4321;
 /** By which a packet under test is known everywhere, next to its number. */
 const dscp = 0x2b;
 const protocols = { udp: 17, syn: 6, echo: 1, 'echo reply': 1, broken: 6 } as const;
@@ -49,7 +49,7 @@ export function bytesOfPacket(packet: Packet, number: number): Buffer {
 }
 
 function payloadOf(packet: Packet, number: number, protocol: number, addresses: Buffer[]): Buffer {
-  const { kind = 'udp', port = forged_port, too_big } = packet;
+  const { kind = 'udp', port = forgedPort, too_big } = packet;
   const ports = Buffer.alloc(4);
   ports.writeUInt16BE(port);
   ports.writeUInt16BE(port, 2);
@@ -171,7 +171,7 @@ const receiveProgram = `
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-s.bind(('::', ${forged_port}))
+s.bind(('::', ${forgedPort}))
 print('ready', flush=True)
 while True: print(s.recv(100).decode(), end='', flush=True)
 `;

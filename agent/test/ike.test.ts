@@ -10,7 +10,7 @@ import {
   firstMessage,
   notifications,
   readResponse,
-  spi_bytes,
+  spiBytes,
 } from '../src/vpn/ike.ts';
 
 const spi = Buffer.from('0102030405060708', 'hex');
@@ -59,7 +59,7 @@ describe('the first message', () => {
   });
 
   test('of IKEv1 is taken back by an informational exchange of its own number', () => {
-    const responder = randomBytes(spi_bytes);
+    const responder = randomBytes(spiBytes);
     const message = abandonment(spi, responder);
     expect(message.subarray(0, 20)).toEqual(Buffer.concat([spi, responder, of('0b100500')]));
     expect(message.subarray(24)).toEqual(of('00000028 0000000c 00000001 0100000e'));
@@ -119,7 +119,7 @@ describe('a response', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...fit),
-        fc.uint8Array({ minLength: spi_bytes, maxLength: spi_bytes }),
+        fc.uint8Array({ minLength: spiBytes, maxLength: spiBytes }),
         ({ version, datagram }, bytes) => {
           fc.pre(!spi.equals(bytes));
           expect(readResponse(version, Buffer.from(bytes), datagram)).toBeUndefined();

@@ -8,7 +8,7 @@ import { exits, type Login, passwordOf } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
 /** How long a client may take for all: the machine may be an emulated one. */
-const patience_seconds = 60;
+const patienceSeconds = 60;
 
 export class L2tpClient {
   readonly #world: VpnWorld;
@@ -105,7 +105,7 @@ export class L2tpClient {
   }
 
   async #until(holds: () => boolean): Promise<void> {
-    const until = systemClock.steady() + patience_seconds;
+    const until = systemClock.steady() + patienceSeconds;
     for (;;) {
       try {
         if (holds()) return;

@@ -4,7 +4,7 @@ import { sharedKey } from '../../kit/src/vpn_password.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';
 import { contractRecord, userRecord } from './node_records.ts';
 import { until } from './proxy_world.ts';
-import { exits, hostname, passwordOf, vpn_key } from './vpn_scene.ts';
+import { exits, hostname, passwordOf, vpnKey } from './vpn_scene.ts';
 import { VpnWorld } from './vpn_world.ts';
 
 const world = new VpnWorld();
@@ -50,7 +50,7 @@ async function established(): Promise<Map<string, { ike: string; address: string
 }
 
 test('sixty clients log in at the same moment, and again for new keys: each has a tunnel, and keeps its address', async () => {
-  const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+  const shared = { type: 'ike', data: sharedKey(vpnKey), owners: [hostname] };
   await vici().command('load-shared', shared);
   for (const account of accounts) await load(account);
   for (const account of accounts) {

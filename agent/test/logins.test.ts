@@ -10,7 +10,7 @@ import { hear, history, moment, rules, seed, tell } from './histories.ts';
 import type { Attempt } from './oracle.ts';
 
 const noon = 43_200;
-const vpn_key = Buffer.alloc(32, 9).toString('base64url');
+const vpnKey = Buffer.alloc(32, 9).toString('base64url');
 
 const expiry = fc.constantFrom(null, null, noon - 60, noon, noon + 60);
 const made = fc.record({
@@ -54,7 +54,7 @@ test('a login is decided as the records say, whatever came in whatever order, an
         service: attempt.service as 'vpn-ikev2',
         login: loginOf(attempt),
         exit_ip: attempt.exit_ip,
-        proves: (one: string) => made !== undefined && one === vpnPassword(vpn_key, made),
+        proves: (one: string) => made !== undefined && one === vpnPassword(vpnKey, made),
       };
       const decision = decideLogin(told.policy, rules, login, at.now);
       const expected = told.oracle.evaluateLogin(attempt, at.now);

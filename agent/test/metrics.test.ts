@@ -10,7 +10,7 @@ import { readConfig } from '../src/config.ts';
 import type { VpnOffer } from '../src/engine.ts';
 import { joinNetwork } from '../src/identity.ts';
 import { type Running, runAgent, type TestDoubles } from '../src/main.ts';
-import { bucket_seconds, DecisionTally } from '../src/policy/decision_tally.ts';
+import { bucketSeconds, DecisionTally } from '../src/policy/decision_tally.ts';
 import { briskClock } from './brisk_clock.ts';
 import { alice, FakeEngine, listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
@@ -233,7 +233,7 @@ test('the time of decisions is a histogram, whose buckets grow', async () => {
   engine.decisions.noteTime(5);
   const text = await read(running);
   const buckets = samples(text, 'exitward_agent_decision_seconds_bucket');
-  expect(Object.keys(buckets)).toEqual([...bucket_seconds, '+Inf'].map((le) => `le=${le}`));
+  expect(Object.keys(buckets)).toEqual([...bucketSeconds, '+Inf'].map((le) => `le=${le}`));
   expect(buckets).toMatchObject({ 'le=0.00025': 3, 'le=0.0005': 4, 'le=1': 4, 'le=+Inf': 5 });
   expect(samples(text, 'exitward_agent_decision_seconds_count')).toEqual({ '': 5 });
   expect(samples(text, 'exitward_agent_decision_seconds_sum')['']).toBeCloseTo(5.00033, 5);
@@ -241,7 +241,7 @@ test('the time of decisions is a histogram, whose buckets grow', async () => {
 
 test('a tally takes from another process what is a count, under names that it knows', () => {
   const tally = new DecisionTally();
-  const took = bucket_seconds.map(() => 0);
+  const took = bucketSeconds.map(() => 0);
   tally.add({ outcomes: { authlist: 2, evil: 9 } as never, took: [...took, 2], seconds: 3 });
   tally.add({ outcomes: { token: -1, probe: 0.5 }, took: [1], seconds: 1 });
   tally.add({ outcomes: null, took: 'x', seconds: Number.POSITIVE_INFINITY } as never);

@@ -80,10 +80,10 @@ const key = createSigningKey('k1');
 export const allowed = '127.78.2.0/24,fd78::2:0/112';
 
 /** The rules of the node's operator, in these tests. */
-export const node_id = 7;
+export const nodeId = 7;
 
 export const rules = {
-  node: node_id,
+  node: nodeId,
   connect_ports: [{ first: 81, last: 65_535 }],
   http_ports: [{ first: 81, last: 65_535 }],
   allowed: parseNetworks(allowed),

@@ -6,14 +6,14 @@ import { type Names, nameServerIp, startNameServer } from './proxy_world.ts';
 
 let steady = 0;
 /** Ends the patience with silent servers. */
-let lose_patience: () => void = () => {};
+let losePatience: () => void = () => {};
 const clock: Clock = {
   now: () => 0,
   steady: () => steady,
   sleep: (seconds, signal) =>
     new Promise((resolve) => {
       expect(seconds).toBeLessThanOrEqual(5);
-      lose_patience = resolve;
+      losePatience = resolve;
       signal?.addEventListener('abort', () => resolve());
     }),
 };
@@ -74,7 +74,7 @@ describe('a name', () => {
     names.set('slow.example', () => (isSilent ? new Promise(() => {}) : ['192.0.2.8']));
     const resolver = new Resolver([brief.address, long.address], clock);
     const asked = resolver.resolve('slow.example', 4);
-    lose_patience();
+    losePatience();
     expect(await asked).toBeUndefined();
     isSilent = false;
     expect(await resolver.resolve('slow.example', 4)).toEqual(['192.0.2.8']);

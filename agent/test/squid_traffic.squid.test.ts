@@ -19,7 +19,7 @@ const port = 18_431;
 let dir: string;
 let squid: ChildProcess;
 let origin: Server;
-let origin_port: number;
+let originPort: number;
 let connections: Connections;
 let destroyed: DestroyedSockets;
 let cursor: unknown;
@@ -117,12 +117,12 @@ class Client {
   }
   async get(bytes: number): Promise<void> {
     const before = this.received;
-    this.socket.write(`GET http://127.0.0.1:${origin_port}/${bytes} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    this.socket.write(`GET http://127.0.0.1:${originPort}/${bytes} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await this.until(before + bytes + 60);
     await sleep(20);
   }
   async tunnel(): Promise<void> {
-    this.socket.write(`CONNECT 127.0.0.1:${origin_port} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    this.socket.write(`CONNECT 127.0.0.1:${originPort} HTTP/1.1\r\nHost: x\r\n\r\n`);
     await this.until(10);
   }
   async transfer(up: number, down: number): Promise<void> {
@@ -159,7 +159,7 @@ beforeAll(async () => {
   chownSync(dir, user, user);
   origin = createServer(answer).listen(0, '127.0.0.1');
   await once(origin, 'listening');
-  origin_port = (origin.address() as { port: number }).port;
+  originPort = (origin.address() as { port: number }).port;
   destroyed = new DestroyedSockets(join(dir, 'destroyed'), pino({ level: 'silent' }));
   destroyed.watch([port]);
   await startSquid();

@@ -72,12 +72,12 @@ async function live(start: number): Promise<void> {
   }
 }
 
-const left_again =
+const leftAgain =
   'the oracle did not know that what was left out of a new journal may be left out again after the line of its request';
 /** Lives that were not billed as they should, with what was wrong, played each time. */
 const earlier: Array<[start: number, wrong: string]> = [
-  [1906969867, left_again],
-  [438935571, left_again],
+  [1906969867, leftAgain],
+  [438935571, leftAgain],
   [
     1086003429,
     'an owner was forgotten with a connection of an earlier Squid that had the same name',

@@ -15,13 +15,13 @@ import {
   origin,
   passwordOf,
   port,
-  vpn_key,
+  vpnKey,
   type Words,
 } from './vpn_scene.ts';
 import type { VpnWorld } from './vpn_world.ts';
 
 /** A login's time: on a busy machine, and an emulated one, it takes many seconds. */
-const login_ms = 30_000;
+const loginMs = 30_000;
 
 /** As Windows proposes for L2TP. */
 const windowsWords: Words = { ike: ['aes256-sha1-modp2048'], esp: ['aes256-sha1'] };
@@ -57,7 +57,7 @@ export class VpnClient {
     this.#certificate = certificate;
     this.#dir = join(world.dir, name);
     execFileSync('mkdir', ['-p', this.#dir]);
-    this.vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * login_ms);
+    this.vici = new Vici(join(this.#dir, 'vici'), pino({ level: 'silent' }), 2 * loginMs);
   }
 
   async start(): Promise<void> {
@@ -130,7 +130,7 @@ export class VpnClient {
   async connectTransport(exit: string, words: Words = windowsWords): Promise<void> {
     await this.disconnect();
     await this.vici.command('clear-creds');
-    const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+    const shared = { type: 'ike', data: sharedKey(vpnKey), owners: [hostname] };
     await this.vici.command('load-shared', shared);
     const connection: ViciMessage = {
       version: '1',
@@ -152,7 +152,7 @@ export class VpnClient {
       },
     };
     await this.vici.command('load-conn', { vpn: connection });
-    await this.vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+    await this.vici.command('initiate', { child: 'net', timeout: `${loginMs}` });
   }
 
   /** Seals as its charon does. Once the node has received such a packet, it takes those of charon for packets that come again. */
@@ -182,7 +182,7 @@ export class VpnClient {
     const type = isOld ? 'xauth' : 'eap';
     await this.vici.command('load-shared', { type, data: password, owners: [login] });
     if (isOld) {
-      const shared = { type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
+      const shared = { type: 'ike', data: sharedKey(vpnKey), owners: [hostname] };
       await this.vici.command('load-shared', shared);
     }
     const authentication: ViciMessage = isOld
@@ -213,7 +213,7 @@ export class VpnClient {
       },
     };
     await this.vici.command('load-conn', { vpn: connection });
-    await this.vici.command('initiate', { child: 'net', timeout: `${login_ms}` });
+    await this.vici.command('initiate', { child: 'net', timeout: `${loginMs}` });
     const address = (await this.tunnels())[0];
     if (address === undefined) throw new Error('there is no tunnel');
     return { address };

@@ -12,7 +12,7 @@ export const origin = '9.9.9.9';
 export const privateIp = '10.9.9.9';
 export const port = 8080;
 /** Of the server, from which its passwords follow. */
-export const vpn_key = Buffer.alloc(32, 7).toString('base64url');
+export const vpnKey = Buffer.alloc(32, 7).toString('base64url');
 
 /** The part that seals packets: the kernel only in a machine whose kernel has ESP. */
 export const ipsec = process.env.EXITWARD_TEST_VPN_IPSEC ?? 'userspace';
@@ -27,7 +27,7 @@ export const vpnServer = (change: Partial<ServerValue> = {}): NodeRecord => ({
     services: ipsec === 'kernel' ? [...vpnServices] : ['vpn-ikev2', 'vpn-ikev1'],
     port_schemes: [],
     exit_ips: exits.map((ip, index) => ({ ip, port_base: index })),
-    vpn_key,
+    vpn_key: vpnKey,
     ...change,
   },
 });
@@ -39,7 +39,7 @@ export const vpnRecords = (server = vpnServer()): NodeRecord[] => [
 ];
 
 export const passwordOf = (account: number, token_version = 1, expiry: number | null = null) =>
-  vpnPassword(vpn_key, { account, user: 1, token_version, expiry });
+  vpnPassword(vpnKey, { account, user: 1, token_version, expiry });
 
 /** What a client proposes, in strongSwan's spelling. */
 export interface Words {

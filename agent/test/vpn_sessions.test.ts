@@ -30,8 +30,8 @@ interface Bytes {
 const lives = tries(3000);
 const steps = 150;
 const noon = 1_800_000_000;
-const vpn_key = Buffer.alloc(32, 9).toString('base64url');
-const exit_ip = '198.51.100.1';
+const vpnKey = Buffer.alloc(32, 9).toString('base64url');
+const exitIp = '198.51.100.1';
 const accounts = [1, 2, 3];
 /** Six for IKE, so that they come again. */
 const pool = rangeOf(parseNetworks('100.80.0.0/28')[0] as never);
@@ -47,8 +47,8 @@ const records: NodeRecord[] = [
   {
     kind: 'server',
     value: {
-      ...{ name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key },
-      ...{ port_schemes: [], exit_ips: [{ ip: exit_ip, port_base: 0 }] },
+      ...{ name: 'fra1', hostname: 'fra1.example.net', services: ['vpn-ikev2'], vpn_key: vpnKey },
+      ...{ port_schemes: [], exit_ips: [{ ip: exitIp, port_base: 0 }] },
     },
   },
   ...accounts.flatMap((account) => [contract(account), userRecord(account)]),
@@ -138,10 +138,14 @@ class Life {
     const account = this.#random.one(accounts);
     const expiry = this.#random.one([null, null, noon + 120, noon + 600]);
     const token_version = this.#random.one([1, 1, 1, 2]);
-    const password = vpnPassword(vpn_key, { account, user: 1, token_version, expiry });
+    const password = vpnPassword(vpnKey, { account, user: 1, token_version, expiry });
     const ending = expiry === null ? '' : `~${(expiry / 60).toString(36)}`;
     const login = {
-      ...{ service: 'vpn-ikev2' as const, login: `alice@contract${account}${ending}`, exit_ip },
+      ...{
+        service: 'vpn-ikev2' as const,
+        login: `alice@contract${account}${ending}`,
+        exit_ip: exitIp,
+      },
       kind: 'login' as const,
       proves: (one: string) => one === password,
     };
@@ -412,7 +416,7 @@ test.each<VpnAuthority>([
   const options = usual();
   options.policy().apply({ kind: 'keys', value: [createSigningKey('k1').public] });
   const sessions = new VpnSessions(options);
-  const opened = await sessions.open({ verdict: 'allow', authority, exit_ip } as Allowed);
+  const opened = await sessions.open({ verdict: 'allow', authority, exit_ip: exitIp } as Allowed);
   expect(opened).toMatchObject({ authority, is_open: true });
   const next = new VpnSessions(options);
   await next.recover();
@@ -424,7 +428,8 @@ test('an address of PPP that is given out anew is free once its bytes are told, 
   const sessions = new VpnSessions(usual());
   const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
   const [given = ''] = ppp;
-  const login = () => sessions.open({ verdict: 'allow', authority, exit_ip } as Allowed, given);
+  const login = () =>
+    sessions.open({ verdict: 'allow', authority, exit_ip: exitIp } as Allowed, given);
   const first = (await login()) as VpnSession;
   sessions.noteTunnels(new Map());
   let { finished, cursor } = await sessions.poll([]);

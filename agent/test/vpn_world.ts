@@ -14,7 +14,7 @@ import type { Question } from './vpn_node_process.ts';
 import { exits, hostname, ipsec, origin, port, privateIp, vpnRecords } from './vpn_scene.ts';
 
 const names = ['node', 'beyond'] as const;
-const client_address = (client: number) => `198.18.${client}.2`;
+const clientAddress = (client: number) => `198.18.${client}.2`;
 
 const originProgram = `
   const { createServer } = require('node:http');
@@ -49,7 +49,7 @@ export class VpnWorld {
     await this.spawnReady('beyond', [process.execPath, '-e', originProgram]);
     for (const [index, name] of clientNames.entries()) {
       const gateway = `198.18.${index + 1}.1`;
-      this.#link(name, 'node', [client_address(index + 1)], [gateway]);
+      this.#link(name, 'node', [clientAddress(index + 1)], [gateway]);
       this.ip(name, `route add default via ${gateway}`);
       const client = new VpnClient(this, name, this.authority);
       this.#clients.push(client);

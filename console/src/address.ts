@@ -82,7 +82,7 @@ export const useAddressSearch = () => parts(fragment.value).search;
 
 // The scroll position is stored with each step of the history: the browser would restore it before
 // the rows are there.
-const patience_milliseconds = 3_000;
+const patienceMs = 3_000;
 let isBack = false;
 
 function keepScroll(): void {
@@ -91,7 +91,7 @@ function keepScroll(): void {
 
 function comeBackTo(scroll: number): void {
   isBack = true;
-  setTimeout(() => (isBack = false), patience_milliseconds);
+  setTimeout(() => (isBack = false), patienceMs);
   const step = () => {
     if (!isBack) return;
     scrollTo(0, scroll);

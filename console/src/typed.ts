@@ -2,7 +2,7 @@
 // letter is a request.
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-const pause_milliseconds = 100;
+const pauseMs = 100;
 
 /**
  * The typed text, and its setter; `handOn` gets it after a pause. It follows `value` when that is
@@ -24,7 +24,7 @@ export function useTyped(
     const timer = setTimeout(() => {
       handed.current = typed;
       handOn(typed);
-    }, pause_milliseconds);
+    }, pauseMs);
     return () => clearTimeout(timer);
   });
   return [typed, setTyped];

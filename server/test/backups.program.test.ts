@@ -56,7 +56,7 @@ async function fill(t: TestApp) {
 }
 
 /** Of each step with real processes, whose threads read their sources first: on a machine that is busy with all tests. */
-const patience_seconds = 60;
+const patienceSeconds = 60;
 
 test('a backup is made when one is due, is verified, and the oldest beyond the count go', async () => {
   const { t, folder, look, status } = await startOn();
@@ -182,7 +182,7 @@ describe('with real processes', () => {
       const first = await ServerProcess.start(settings);
       // Killed as soon as the copy is under way, or behind it: both must do.
       const isBegun = () => readdirSync(folder).some((name) => name.startsWith('exitward-'));
-      await until(isBegun, patience_seconds);
+      await until(isBegun, patienceSeconds);
       await first.end('SIGKILL');
       const left = join(folder, 'exitward-20260101T000000Z.db.0123456789ab.unfinished');
       writeFileSync(left, 'half');
@@ -192,7 +192,7 @@ describe('with real processes', () => {
       const { backups } = await until(async () => {
         const { body } = await second.operator.get('/status');
         return body.backups.last_verified !== null && body;
-      }, patience_seconds);
+      }, patienceSeconds);
       expect(backups).toMatchObject({ fault: null, late: false });
       expect(existsSync(left)).toBe(false);
       expect(readdirSync(folder).filter((name) => name.startsWith('.verifying'))).toEqual([]);
@@ -200,7 +200,7 @@ describe('with real processes', () => {
       expect((await second.ended).code).toBe(0);
       await second.remove();
     },
-    4 * patience_seconds * 1000,
+    4 * patienceSeconds * 1000,
   );
 });
 

@@ -4,7 +4,7 @@ import { jobs, startJobs } from '../src/jobs.ts';
 import { eachDatabase } from './databases.ts';
 import { passwordOf, startTestApp, type TestApp } from './harness.ts';
 
-const jump_seconds = 40 * 86_400;
+const jumpSeconds = 40 * 86_400;
 
 test('a wrong clock holds back every job, except those that do no lasting harm', () => {
   const harmless = {
@@ -40,14 +40,14 @@ eachDatabase((database) => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const stop = await startJobs(ctx);
     try {
-      t.clock.advance(jump_seconds);
+      t.clock.advance(jumpSeconds);
       vi.advanceTimersByTime(3_600_000);
       await vi.waitFor(async () => expect(await turns()).toBeGreaterThanOrEqual(16), 90_000);
       await done();
     } finally {
       await stop();
       vi.useRealTimers();
-      t.clock.advance(-jump_seconds);
+      t.clock.advance(-jumpSeconds);
     }
   }
 

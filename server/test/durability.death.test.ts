@@ -18,11 +18,11 @@ import { until } from './waiting.ts';
 const cycles = tries(50, { setting: 'EXITWARD_TEST_KILL_CYCLES' });
 /** Killing our process says less about PostgreSQL, whose commits are in another one. */
 const cyclesOf = { SQLite: cycles, PostgreSQL: Math.ceil(cycles * 0.3) };
-const control_tries = 40;
+const controlTries = 40;
 /** A deep run checks that this test detects losses: it kills a faulty server until one shows. */
 const controlled: Array<TestDatabase['name']> | undefined = effort === 'deep' ? undefined : [];
 const nothing = { lost: [], broken: [] };
-const cycle_milliseconds = 60_000;
+const cycleMs = 60_000;
 
 /** On a machine that has much else to do a 503 for want of time is no fault of what is tested. */
 function settingsOf(url: string): Environment {
@@ -91,7 +91,7 @@ async function look(server: ServerProcess, settings: Environment, crowd: Crowd):
 
 eachDatabase((database) => {
   test(`a server that is killed keeps every acknowledged write and no half of one (${cyclesOf[database.name]} times)`, {
-    timeout: 30_000 + cyclesOf[database.name] * cycle_milliseconds,
+    timeout: 30_000 + cyclesOf[database.name] * cycleMs,
   }, async () => {
     const random = Random.printed(`durability on ${database.name}`);
     const settings = settingsOf(await database.url());
@@ -109,13 +109,13 @@ eachDatabase((database) => {
 
 eachDatabase((database) => {
   test('control: a server that acknowledges before it commits is seen to lose writes', {
-    timeout: 30_000 + control_tries * cycle_milliseconds,
+    timeout: 30_000 + controlTries * cycleMs,
   }, async () => {
     const random = Random.printed(`durability control on ${database.name}`);
     const settings = settingsOf(await database.url());
     const crowd = await prepare(settings, random);
     const faulty = { ...settings, EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: 'yes' };
-    for (let tries = 0; tries < control_tries && crowd.verdict.lost.length === 0; tries += 1) {
+    for (let tries = 0; tries < controlTries && crowd.verdict.lost.length === 0; tries += 1) {
       await cycle(faulty, crowd, random);
     }
     const server = await ServerProcess.start(settings);

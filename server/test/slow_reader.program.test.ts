@@ -8,7 +8,7 @@ import { basic, TestClient } from './harness.ts';
 import { ServerProcess } from './server_process.ts';
 
 /** So many responses are more than the system keeps for a client that does not read. */
-const most_responses = 400;
+const maxResponses = 400;
 
 /** The sizes of the bodies in a stream of responses, and what is left of one that is not whole. */
 function bodiesIn(bytes: Buffer): { sizes: number[]; rest: number } {
@@ -52,7 +52,7 @@ eachDatabase((database) => {
     idle.write(`GET /v0/contract HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
     await once(idle, 'data');
     const request = `GET /v0/contract/ip-authlist HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: ${authorization}\r\n\r\n`;
-    client.write(request.repeat(most_responses));
+    client.write(request.repeat(maxResponses));
     // Until the one in work does not fit any more.
     await sleep(2000);
     server.child.kill('SIGTERM');

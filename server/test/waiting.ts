@@ -1,15 +1,12 @@
 // How tests wait for what comes about by itself: one way for all of them, also outside the test runner.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const shortest_milliseconds = 10;
-const longest_milliseconds = 250;
+const shortestMs = 10;
+const longestMs = 250;
 
 /** The pause after a look: one that takes long, or in vain for long, is taken less often. It makes no wait longer by much. */
 const pauseAfter = (look_milliseconds: number, waited_milliseconds: number) =>
-  Math.min(
-    longest_milliseconds,
-    Math.max(shortest_milliseconds, 2 * look_milliseconds, waited_milliseconds / 20),
-  );
+  Math.min(longestMs, Math.max(shortestMs, 2 * look_milliseconds, waited_milliseconds / 20));
 
 /**
  * Resolves with what `find` returns, once that is neither false nor undefined.

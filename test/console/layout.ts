@@ -7,9 +7,9 @@ const widths = [
   { width: 1440, height: 900 },
 ];
 /** CSS pixels, each way: the smallest target of WCAG 2.2, AA. */
-const smallest_target = 24;
+const smallestTarget = 24;
 /** Of a table on a desk: its entries are one line each. */
-const tallest_row = 37;
+const tallestRow = 37;
 /** Resolves when what follows the size of the window has followed. */
 const followed =
   'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))';
@@ -72,14 +72,14 @@ const findFaults = (isPhone: boolean) => `(() => {
         if (at && (one.contains(at) || other.one.contains(at))) add('lies over ' + name(other.one), one);
       }
     }
-    if (${isPhone} && Math.min(box.width, box.height) < ${smallest_target} && !one.labels?.length) {
+    if (${isPhone} && Math.min(box.width, box.height) < ${smallestTarget} && !one.labels?.length) {
       add('too small for a finger (' + Math.round(box.width) + ' × ' + Math.round(box.height) + ')', one);
     }
   }
   if (!${isPhone}) {
     for (const one of document.querySelectorAll('.table.compact tbody tr')) {
       const { height } = one.getBoundingClientRect();
-      if (isSeen(one) && height > ${tallest_row}) { add('a row is ' + Math.round(height) + ' high', one); break; }
+      if (isSeen(one) && height > ${tallestRow}) { add('a row is ' + Math.round(height) + ' high', one); break; }
     }
   }
   return [...new Set(faults)].slice(0, 12);

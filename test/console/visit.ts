@@ -8,7 +8,7 @@ import type {
 } from 'playwright-core';
 
 /** Chromium is slow while other tests run. */
-const patience_milliseconds = 100_000;
+const patienceMs = 100_000;
 
 /** Breaches of the content policy become errors on the console, those of Trusted Types too. */
 const tellBreaches = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
@@ -31,7 +31,7 @@ export class Visit {
     this.context = context;
     this.page = page;
     this.origin = origin;
-    page.setDefaultTimeout(patience_milliseconds);
+    page.setDefaultTimeout(patienceMs);
     page.on('request', (request) => {
       const url = new URL(request.url());
       if (url.protocol === 'blob:') return;

@@ -25,9 +25,9 @@ export interface Target {
 }
 
 /** A listener takes one connection in a turn of the event loop. */
-const at_once = 16;
+const atOnce = 16;
 /** Any other waits for so many turns of the event loop, which both sides share: time would measure the machine. */
-const patience_turns = 40;
+const patienceTurns = 40;
 
 /** Runs all attacks, many at once. */
 export async function runAll(
@@ -38,7 +38,7 @@ export async function runAll(
   const work = async () => {
     while (begun < count) await one(begun++);
   };
-  await Promise.all(Array.from({ length: at_once }, work));
+  await Promise.all(Array.from({ length: atOnce }, work));
 }
 
 /** Carries out an attack; resolves with what was heard when the connection is closed. */
@@ -58,7 +58,7 @@ export async function carryOut(attack: Attack, target: Target): Promise<string> 
     await Promise.race([closed, sleep(patience_ms)]);
     raw.destroy();
   } else if (!isPatient) {
-    for (let turn = 0; turn < patience_turns && !raw.destroyed; turn++) await setImmediate();
+    for (let turn = 0; turn < patienceTurns && !raw.destroyed; turn++) await setImmediate();
     raw.destroy();
   }
   await closed;

@@ -12,8 +12,8 @@ import {
 } from '../../server/test/harness.ts';
 
 const addresses = 72;
-const at_once_of_each = 2;
-const most_tries = 40;
+const atOnceOfEach = 2;
+const maxTries = 40;
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -59,7 +59,7 @@ eachDatabase((database) => {
       }
     };
     const from = Array.from({ length: addresses }, (_, at) => `198.51.100.${at + 1}`);
-    const crowd = from.flatMap((address) => Array<string>(at_once_of_each).fill(address));
+    const crowd = from.flatMap((address) => Array<string>(atOnceOfEach).fill(address));
     await Promise.all(crowd.map(attack));
     return statuses;
   }
@@ -79,7 +79,7 @@ eachDatabase((database) => {
     }
     let tries = 0;
     let status = 0;
-    while (status !== 201 && tries < most_tries) {
+    while (status !== 201 && tries < maxTries) {
       tries += 1;
       status = (await signIn('victim', 'bob', '203.0.113.2')).status;
       if (status !== 201) await sleep(100);
@@ -87,7 +87,7 @@ eachDatabase((database) => {
     isOver = true;
     const statuses = await attack;
     expect(first.map((one) => one.status)).toEqual(Array(6).fill(201));
-    expect([status, tries < most_tries]).toEqual([201, true]);
+    expect([status, tries < maxTries]).toEqual([201, true]);
     // The queue was full all the while.
     expect(statuses.get(503) ?? 0).toBeGreaterThan(10);
   });

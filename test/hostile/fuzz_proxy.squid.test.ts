@@ -15,7 +15,7 @@ import {
 
 const count = attacks;
 /** Enough for Squid and its decider to read what was sent, and to answer. */
-const patience_ms = 10;
+const patienceMs = 10;
 const timeout = { timeout: 900_000 };
 const sources = Array.from({ length: 16 }, (_, index) => `127.78.4.${10 + index}`);
 const host = '127.0.0.1';
@@ -81,7 +81,7 @@ test(
     const own = hostileTargets(t.originIp, origin.port, t.privateIp);
     await outlives(() => {
       const from = random.one([...sources, t.sources[2]]);
-      const target = { host, port: t.base + random.one(offsets), from, patience_ms };
+      const target = { host, port: t.base + random.one(offsets), from, patience_ms: patienceMs };
       return carryOut(hostileRequests(random, own), target);
     });
   },
@@ -92,7 +92,7 @@ test('no client of TLS does, however its negotiation ends', timeout, async () =>
   const own = hostileTargets(t.originIp, origin.port, t.privateIp);
   await outlives((index) => {
     const port = t.tlsBase + random.one(offsets);
-    const target = { host, port, from: random.one(sources), patience_ms };
+    const target = { host, port, from: random.one(sources), patience_ms: patienceMs };
     return index % 40 === 1
       ? carryOut(hostileRequests(random, own), { ...target, tls: true })
       : carryOut(hostileHandshake(random, hello), target);
@@ -106,7 +106,7 @@ test('no origin does', timeout, async () => {
     const request = `GET ${url} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`;
     const attack = { pieces: [Buffer.from(request)], ending: 'wait' } as const;
     const port = t.base + random.one(offsets);
-    const target = { host, port, from: random.one(sources), patience_ms };
+    const target = { host, port, from: random.one(sources), patience_ms: patienceMs };
     return carryOut(attack, target);
   });
 });

@@ -12,7 +12,7 @@ interface Patience {
 }
 
 /** Engines look at their connections every few seconds; this machine may be busy. */
-const late_ms = 60_000;
+const lateMs = 60_000;
 
 export function lateRequests(name: string, start: StartNode, patience: Patience): void {
   const { first_request_ms, next_request_ms } = patience;
@@ -41,7 +41,7 @@ export function lateRequests(name: string, start: StartNode, patience: Patience)
     }
 
     test('a connection without a first request, and one without a next, are closed in their time', {
-      timeout: first_request_ms + next_request_ms + late_ms,
+      timeout: first_request_ms + next_request_ms + lateMs,
     }, async () => {
       const open = () => t.Client.open({ port: t.normalPort });
       const [silent, half, served] = await Promise.all([open(), open(), open()]);
@@ -58,7 +58,7 @@ export function lateRequests(name: string, start: StartNode, patience: Patience)
       ] as const) {
         // A moment of it was over before it was counted from here.
         expect(ended).toBeGreaterThan(least / 2);
-        expect(ended).toBeLessThan(most + late_ms / 2);
+        expect(ended).toBeLessThan(most + lateMs / 2);
       }
     });
   });

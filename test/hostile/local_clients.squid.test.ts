@@ -12,9 +12,9 @@ import { SquidInstance } from '../../agent/src/squid/agent/instance.ts';
 import * as t from '../../agent/test/proxy_world.ts';
 import { nodesOfFile } from '../../agent/test/squid_node.ts';
 
-const address_cap = 4;
+const addressCap = 4;
 /** Squid takes one more than so many, see `mostAccepted`. */
-const taken = address_cap + 16;
+const taken = addressCap + 16;
 const probe = { password: 'secret', host: t.originIp, port: 0 };
 const { start } = nodesOfFile({ probe });
 const open: Socket[] = [];
@@ -37,7 +37,7 @@ test('an exit is checked, however many connections clients of this machine have'
   echo.listen(0, probe.host);
   await once(echo, 'listening');
   probe.port = (echo.address() as AddressInfo).port;
-  await start({ EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS: String(address_cap) });
+  await start({ EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS: String(addressCap) });
   const own = { host: '127.0.0.1', tls: false, user: probeUser, password: probe.password };
   const check = (port: number, tls: boolean) =>
     askEcho(
@@ -54,7 +54,7 @@ test('an exit is checked, however many connections clients of this machine have'
 });
 
 test('a Squid that takes no more of this machine\u2019s own clients is not taken for dead', async () => {
-  const node = await start({ EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS: String(address_cap) });
+  const node = await start({ EXITWARD_AGENT_MAX_CONNECTIONS_PER_ADDRESS: String(addressCap) });
   const squid = new SquidInstance({
     ...{ number: 0, dir: join(node.dir, 'squid', '0'), program: node.config.squid },
     ...{ user: undefined, clock: systemClock, log: pino({ level: 'silent' }) },

@@ -11,7 +11,7 @@ import * as t from '../../agent/test/proxy_world.ts';
 
 const descriptors = 1024;
 const attacks = 21_000;
-const at_once = 200;
+const atOnce = 200;
 /** Every so often the victim asks. */
 const beside = 1000;
 
@@ -70,8 +70,8 @@ test('21,000 idle connections that authenticate nowhere neither end the engine n
   const url = `http://${t.originIp}:${origin.port}/`;
   const tunnel = await t.openTunnel(victim, `${t.originIp}:${origin.port}`);
   const statuses: number[] = [];
-  for (let n = 0; n < attacks; n += at_once) {
-    await Promise.all(Array.from({ length: at_once }, (_, one) => open(n + one)));
+  for (let n = 0; n < attacks; n += atOnce) {
+    await Promise.all(Array.from({ length: atOnce }, (_, one) => open(n + one)));
     if (n % beside === 0) statuses.push((await t.ask(victim, 'GET', url)).status);
   }
   expect(new Set(statuses)).toEqual(new Set([200]));

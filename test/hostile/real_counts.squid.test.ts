@@ -7,11 +7,11 @@ import { type SquidNode, startSquidNode } from '../../agent/test/squid_node.ts';
 import { effort } from '../effort.ts';
 
 const caps = connectionCaps({});
-const at_once = 100;
+const atOnce = 100;
 /** Every so often the victim asks. */
 const beside = 500;
 /** More than may wait, so that the oldest must be closed. */
-const idle_connections = effort === 'deep' ? 10_000 : Math.min(10_000, caps.waiting + 1000);
+const idleConnections = effort === 'deep' ? 10_000 : Math.min(10_000, caps.waiting + 1000);
 
 let node: SquidNode;
 let origin: t.Origin;
@@ -45,9 +45,9 @@ const check = () => ({ port: t.normalPort, authorization: t.basic('secret', '-pr
 /** Opens so many tunnels of a user of account 1; answers how often each status came, with the victim asked beside it. */
 async function tunnels(count: number, through: t.Through): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
-  for (let n = 0; n < count; n += at_once) {
+  for (let n = 0; n < count; n += atOnce) {
     await Promise.all(
-      Array.from({ length: Math.min(at_once, count - n) }, async () => {
+      Array.from({ length: Math.min(atOnce, count - n) }, async () => {
         const client = await t.Client.open(through);
         open.add(client.socket);
         const asked = t.requestText('CONNECT', `${t.originIp}:${origin.port}`, through);
@@ -77,7 +77,7 @@ test('one account holds as many idle tunnels as it may, is told so, and shuts no
   expect(node.engine.faults()).toEqual([]);
 }, 240_000);
 
-test(`${idle_connections} idle connections from unknown addresses neither end Squid nor lock out other clients`, async () => {
+test(`${idleConnections} idle connections from unknown addresses neither end Squid nor lock out other clients`, async () => {
   const before = node.squids();
   const idle = async (n: number) => {
     const localAddress = `127.79.${5 + (n % 11)}.${1 + (n % 250)}`;
@@ -94,8 +94,8 @@ test(`${idle_connections} idle connections from unknown addresses neither end Sq
       socket.resume();
     });
   };
-  for (let n = 0; n < idle_connections; n += at_once) {
-    await Promise.all(Array.from({ length: at_once }, (_, one) => idle(n + one)));
+  for (let n = 0; n < idleConnections; n += atOnce) {
+    await Promise.all(Array.from({ length: atOnce }, (_, one) => idle(n + one)));
     // The agent looks once a second.
     if (n % beside === 0) {
       await node.engine.poll(undefined);

@@ -11,23 +11,23 @@ import {
   type TestApp,
 } from '../../server/test/harness.ts';
 
-const most_users = 6;
-const most_api_tokens = 4;
-const writes_per_day = 19;
+const maxUsers = 6;
+const maxApiTokens = 4;
+const writesPerDay = 19;
 const reserve = 2;
-const keys_per_day = 8;
-const most_audit_records = 40;
+const keysPerDay = 8;
+const maxAuditRecords = 40;
 const day = 86_400;
 
 eachDatabase((database) => {
   let t: TestApp;
   beforeAll(async () => {
     t = await startTestApp(await database.url(), {
-      EXITWARD_MAX_USERS: String(most_users),
-      EXITWARD_MAX_API_TOKENS: String(most_api_tokens),
-      EXITWARD_WRITES_PER_DAY: String(writes_per_day),
-      EXITWARD_IDEMPOTENCY_KEYS_PER_DAY: String(keys_per_day),
-      EXITWARD_AUDIT_RECORDS_PER_ACCOUNT: String(most_audit_records),
+      EXITWARD_MAX_USERS: String(maxUsers),
+      EXITWARD_MAX_API_TOKENS: String(maxApiTokens),
+      EXITWARD_WRITES_PER_DAY: String(writesPerDay),
+      EXITWARD_IDEMPOTENCY_KEYS_PER_DAY: String(keysPerDay),
+      EXITWARD_AUDIT_RECORDS_PER_ACCOUNT: String(maxAuditRecords),
     });
     await t.server('fra1');
   });
@@ -71,13 +71,13 @@ eachDatabase((database) => {
   describe('an account has so many at most', () => {
     test('users, inactive ones included: its admins and operators alike get 409 list_full', async () => {
       const create = (name: string) => admin.post('/users', { name });
-      expect(await statuses(most_users - 1, (at) => create(`user${at}`))).toEqual(
-        repeated(201, most_users - 1),
+      expect(await statuses(maxUsers - 1, (at) => create(`user${at}`))).toEqual(
+        repeated(201, maxUsers - 1),
       );
       await admin.patch('/users/user0', { active: false });
       const refused = await create('one-more');
       expect([refused.status, refused.body.code]).toEqual([409, 'list_full']);
-      expect(refused.body.message).toContain(String(most_users));
+      expect(refused.body.message).toContain(String(maxUsers));
       const path = (of: BuiltAccount) => `/accounts/${of.account.name}/users`;
       const operators = await t.operator.send('POST', path(attacker), { name: 'one-more' });
       expect([operators.status, operators.body.code]).toEqual([409, 'list_full']);
@@ -86,22 +86,22 @@ eachDatabase((database) => {
 
     test('users, also of those that are created at the same moment', async () => {
       const all = await Promise.all(
-        Array.from({ length: 3 * most_users }, (_, at) =>
+        Array.from({ length: 3 * maxUsers }, (_, at) =>
           admin.post('/users', { name: `user${at}` }),
         ),
       );
-      expect(all.filter(({ status }) => status === 201)).toHaveLength(most_users - 1);
-      expect((await admin.get('/users')).body).toHaveLength(most_users);
+      expect(all.filter(({ status }) => status === 201)).toHaveLength(maxUsers - 1);
+      expect((await admin.get('/users')).body).toHaveLength(maxUsers);
     });
 
     test('API tokens; one that is revoked makes room', async () => {
       const create = (name: string) => admin.post('/tokens', { name, read_only: true });
       const all = await Promise.all(
-        Array.from({ length: 2 * most_api_tokens }, (_, at) => create(`token${at}`)),
+        Array.from({ length: 2 * maxApiTokens }, (_, at) => create(`token${at}`)),
       );
       const full = all.filter(({ status }) => status === 409);
       // The account came with one.
-      expect(full).toHaveLength(most_api_tokens + 1);
+      expect(full).toHaveLength(maxApiTokens + 1);
       expect(full.every(({ body }) => body.code === 'list_full')).toBe(true);
       const path = `/accounts/${attacker.account.name}/tokens`;
       expect((await t.operator.send('POST', path, { name: 'o' })).body.code).toBe('list_full');
@@ -113,19 +113,19 @@ eachDatabase((database) => {
 
   describe('the writes of an account on a day', () => {
     test('are bounded: 429 with Retry-After until the day is over; others are served beside it', async () => {
-      expect(await statuses(writes_per_day, () => add(attacker))).toEqual(
-        repeated(201, writes_per_day),
+      expect(await statuses(writesPerDay, () => add(attacker))).toEqual(
+        repeated(201, writesPerDay),
       );
       const refused = await add(attacker);
       expect([refused.status, refused.headers.get('exitward-error')]).toEqual([
         429,
         'rate_limited',
       ]);
-      expect(refused.body.message).toContain(String(writes_per_day));
+      expect(refused.body.message).toContain(String(writesPerDay));
       expect(refused.headers.get('retry-after')).toBe(String(day - (t.now() % day)));
       const inConsole = await admin.post('/users', { name: 'bob' });
       expect([inConsole.status, inConsole.body.code]).toEqual([429, 'rate_limited']);
-      expect((await t.as(attacker).get('/contract/ip-authlist')).body).toHaveLength(writes_per_day);
+      expect((await t.as(attacker).get('/contract/ip-authlist')).body).toHaveLength(writesPerDay);
       expect((await add(victim)).status).toBe(201);
       const path = `/accounts/${attacker.account.name}/users`;
       expect((await t.operator.send('POST', path, { name: 'bob' })).status).toBe(201);
@@ -137,7 +137,7 @@ eachDatabase((database) => {
       await t.user(attacker, 'bob', { proxy: true });
       const bob = await t.signIn(attacker.account.name, 'bob');
       const made: number[] = [];
-      for (let at = 0; at < writes_per_day; at += 1) made.push((await add(attacker)).body.id);
+      for (let at = 0; at < writesPerDay; at += 1) made.push((await add(attacker)).body.id);
       expect((await add(attacker)).status).toBe(429);
       const remove = (at: number) => t.as(attacker).delete(`/contract/ip-authlist/${made[at]}`);
       expect((await add(attacker)).body.message).toContain('Removals');
@@ -159,7 +159,7 @@ eachDatabase((database) => {
       expect(await statuses(reserve + 1, make)).toEqual([...repeated(201, reserve), 429]);
       expect((await make()).body.message).toContain(`the ${reserve} changes that a user without`);
       expect(await statuses(reserve + 1, revoke)).toEqual([...repeated(200, reserve), 429]);
-      const left = writes_per_day - 2 * reserve;
+      const left = writesPerDay - 2 * reserve;
       expect(await statuses(left + 1, () => add(attacker))).toEqual([...repeated(201, left), 429]);
       t.clock.advance(day - (t.now() % day));
       expect((await make()).status).toBe(201);
@@ -168,8 +168,8 @@ eachDatabase((database) => {
     test("leave one's own sign-in alone: sessions end, and a second factor is set up, when nothing is left", async () => {
       const path = `/users/alice/token_version`;
       const used = () => admin.post(path, undefined);
-      expect(await statuses(writes_per_day + 2 * reserve + 1, used)).toEqual([
-        ...repeated(200, writes_per_day + 2 * reserve),
+      expect(await statuses(writesPerDay + 2 * reserve + 1, used)).toEqual([
+        ...repeated(200, writesPerDay + 2 * reserve),
         429,
       ]);
       const password = passwordOf('alice');
@@ -189,14 +189,14 @@ eachDatabase((database) => {
         201,
       );
       const again = () => t.as(attacker).post('/contract/ip-authlist', { ip, ...rest });
-      expect(await statuses(writes_per_day, again)).toEqual(repeated(409, writes_per_day));
+      expect(await statuses(writesPerDay, again)).toEqual(repeated(409, writesPerDay));
       // An action that fails after it wrote makes all of its group run again.
       const failing = () =>
         t.write(async (tx) => {
           tx.markWritten();
           throw new Error('as intended');
         });
-      for (let at = 1; at < writes_per_day; at += 6) {
+      for (let at = 1; at < writesPerDay; at += 6) {
         const release = hold();
         const adding = Promise.all(Array.from({ length: 6 }, () => add(attacker)));
         await setTimeout(200);
@@ -214,23 +214,23 @@ eachDatabase((database) => {
     const body = entry();
     const first = await t.as(attacker).post('/contract/ip-authlist', body, key(0));
     expect(first.status).toBe(201);
-    for (let at = 1; at < keys_per_day; at += 1) {
+    for (let at = 1; at < keysPerDay; at += 1) {
       expect((await add(attacker, key(at))).status).toBe(201);
     }
-    const refused = await add(attacker, key(keys_per_day));
+    const refused = await add(attacker, key(keysPerDay));
     expect([refused.status, refused.headers.get('exitward-error')]).toEqual([429, 'rate_limited']);
-    expect(refused.body.message).toContain(String(keys_per_day));
+    expect(refused.body.message).toContain(String(keysPerDay));
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     const listed = async () => (await t.as(attacker).get('/contract/ip-authlist')).body.length;
-    expect(await listed()).toBe(keys_per_day);
+    expect(await listed()).toBe(keysPerDay);
     expect((await t.as(attacker).post('/contract/ip-authlist', body, key(0))).text).toBe(
       first.text,
     );
-    expect((await add(victim, key(keys_per_day))).status).toBe(201);
+    expect((await add(victim, key(keysPerDay))).status).toBe(201);
     expect((await add(attacker)).status).toBe(201);
-    expect(await listed()).toBe(keys_per_day + 1);
+    expect(await listed()).toBe(keysPerDay + 1);
     // With the writes of the day used up, a first response is told again all the same.
-    await statuses(writes_per_day, () => add(attacker));
+    await statuses(writesPerDay, () => add(attacker));
     expect((await add(attacker)).status).toBe(429);
     expect((await t.as(attacker).post('/contract/ip-authlist', body, key(0))).text).toBe(
       first.text,
@@ -239,7 +239,7 @@ eachDatabase((database) => {
       'select count(*) as keys from idempotency_keys where account_id = $1',
       [attacker.account.id],
     );
-    expect(kept?.keys).toBe(keys_per_day);
+    expect(kept?.keys).toBe(keysPerDay);
   });
 
   test('of the audit log the newest records of an account are kept, so many; those of others stay', async () => {
@@ -253,14 +253,14 @@ eachDatabase((database) => {
     await add(victim);
     const ofVictim = await idsOf(victim);
     for (let days = 0; days < 4; days += 1) {
-      await statuses(writes_per_day, () => add(attacker));
+      await statuses(writesPerDay, () => add(attacker));
       await t.pass(day - (t.now() % day));
     }
     await statuses(10, () => add(attacker));
     const before = await idsOf(attacker);
-    expect(before).toHaveLength(most_audit_records + 10);
+    expect(before).toHaveLength(maxAuditRecords + 10);
     await t.pass(1);
-    expect(await idsOf(attacker)).toEqual(before.slice(-most_audit_records));
+    expect(await idsOf(attacker)).toEqual(before.slice(-maxAuditRecords));
     expect(await idsOf(victim)).toEqual(ofVictim);
     const shown = await t.operator.get(`/accounts/${attacker.account.name}/audit`);
     expect(shown.status).toBe(200);

@@ -10,8 +10,8 @@ import type { TestNode } from '../../server/test/node.ts';
 import { until } from '../../server/test/waiting.ts';
 
 const many = 1200;
-const most_conflicts = 5;
-const most_restored = 3 * many;
+const maxConflicts = 5;
+const maxRestored = 3 * many;
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -20,8 +20,8 @@ eachDatabase((database) => {
     t = await startTestApp(await database.url(), {
       EXITWARD_MAX_AUTHLIST_ENTRIES: String(many),
       EXITWARD_MAX_OVERRIDES: String(many),
-      EXITWARD_CONFLICTS_PER_HOUR: String(most_conflicts),
-      EXITWARD_RESTORED_ENTRIES_PER_HOUR: String(most_restored),
+      EXITWARD_CONFLICTS_PER_HOUR: String(maxConflicts),
+      EXITWARD_RESTORED_ENTRIES_PER_HOUR: String(maxRestored),
       EXITWARD_SERVER_ADDITIONS_PER_HOUR: '4',
     });
     await t.server('fra1');
@@ -93,10 +93,10 @@ eachDatabase((database) => {
     });
 
     test('each address that was claimed since counts as told; past the cap an undo tells nothing and loses nothing', async () => {
-      await list(attacker, 0, most_conflicts + 3);
+      await list(attacker, 0, maxConflicts + 3);
       const { removal_id } = await clear();
       const rival = await t.account(`rival${accounts}`, { servers: ['fra1'] });
-      await claim(rival, 0, most_conflicts + 1);
+      await claim(rival, 0, maxConflicts + 1);
       const refused = await undo(removal_id);
       expect(refused.status).toBe(429);
       expect(refused.body.message).not.toMatch(/198\./);
@@ -109,15 +109,15 @@ eachDatabase((database) => {
         tx.run('delete from authlist where account_id = $1', [rival.account.id]),
       );
       const late = await undo(removal_id);
-      expect([late.status, late.body.restored]).toEqual([200, most_conflicts + 3]);
+      expect([late.status, late.body.restored]).toEqual([200, maxConflicts + 3]);
     });
 
     test('claims below the cap are left out, and counted', async () => {
       await list(attacker, 0, 10);
       const { removal_id } = await clear();
       const rival = await t.account(`rival${accounts}`, { servers: ['fra1'] });
-      await claim(rival, 0, most_conflicts);
-      expect((await undo(removal_id)).body).toEqual({ restored: 10 - most_conflicts, left_out: 5 });
+      await claim(rival, 0, maxConflicts);
+      expect((await undo(removal_id)).body).toEqual({ restored: 10 - maxConflicts, left_out: 5 });
       const entry = { ip: '203.0.113.99', user: 'alice', expiry: t.now() + 1000 };
       expect((await alice.post('/authlist', entry)).status).toBe(429);
       t.clock.advance(3600);

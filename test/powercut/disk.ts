@@ -202,11 +202,11 @@ function sectorsOf({ offset, bytes }: Call): Array<[from: number, to: number]> {
   return sectors;
 }
 
-const page_bytes = 4096;
+const pageBytes = 4096;
 
 function pagesOf(offset: number, length: number): number[] {
-  const first = Math.floor(offset / page_bytes);
-  const last = Math.floor((offset + length - 1) / page_bytes);
+  const first = Math.floor(offset / pageBytes);
+  const last = Math.floor((offset + length - 1) / pageBytes);
   return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }
 
@@ -217,8 +217,8 @@ function change(file: File, call: Call): void {
   if (call.call !== 'write' || file.lost.size === 0) return;
   for (const page of pagesOf(call.offset, call.bytes.length)) {
     if (!file.lost.delete(page)) continue;
-    const offset = page * page_bytes;
-    const bytes = Buffer.from(file.seen.bytes.subarray(offset, offset + page_bytes));
+    const offset = page * pageBytes;
+    const bytes = Buffer.from(file.seen.bytes.subarray(offset, offset + pageBytes));
     file.pending.push({ ...call, offset, bytes });
   }
 }

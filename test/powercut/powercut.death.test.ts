@@ -14,7 +14,7 @@ import { type ServerMark, serverLives } from './server_life.ts';
 import { type Call, marksOf, recordTrace, withoutRewrites, withoutSync } from './trace.ts';
 
 const cuts = tries(60, { setting: 'EXITWARD_TEST_POWER_CUTS' });
-const control_tries = 60;
+const controlTries = 60;
 
 type Check<Mark> = (folder: string, marks: Mark[]) => Promise<string[]>;
 
@@ -69,7 +69,7 @@ function lives<Mark>(
         const trace = without(recorded, (path) => of.test(path));
         const places = cutsOf(trace);
         const faults: string[] = [];
-        for (let tries = 0; tries < control_tries && faults.length === 0; tries += 1) {
+        for (let tries = 0; tries < controlTries && faults.length === 0; tries += 1) {
           faults.push(...(await cut(trace, random.one(places), random.fork(), check)));
         }
         expect(faults).not.toEqual([]);

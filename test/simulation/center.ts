@@ -33,9 +33,9 @@ import type { Scheduler, Trace } from './scheduler.ts';
 import { Tables } from './tables.ts';
 
 const actor: Actor = { kind: 'system', name: 'simulation', address: '', request_id: '' };
-export const lost_seconds = 30;
+export const lostSeconds = 30;
 /** So short that now and then a node finds its place in the log gone. */
-const changes_kept_seconds = 12;
+const changesKeptSeconds = 12;
 const due = ['end overrides', 'lost nodes', 'expired authlist', 'limits', 'prune changes'];
 
 export interface Joined {
@@ -66,7 +66,7 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
   const config = readConfig({
     EXITWARD_DATABASE_URL: `sqlite:${join(dir, 'first.db')}`,
     EXITWARD_DATA_DIR: dir,
-    EXITWARD_NODE_LOST_SECONDS: String(lost_seconds),
+    EXITWARD_NODE_LOST_SECONDS: String(lostSeconds),
     // Some more than the engines carry, in the worst of seconds: an honest node is never held.
     EXITWARD_NODE_MAX_BYTES_PER_SECOND: '100000',
   });
@@ -105,7 +105,7 @@ export async function begin(dir: string, clock: Clock): Promise<Beginning> {
   const file = join(dir, 'beginning.db');
   await db.backup(file);
   await db.close();
-  return { dir, file, config: { ...config, changes_kept_seconds }, ctx, nodes };
+  return { dir, file, config: { ...config, changes_kept_seconds: changesKeptSeconds }, ctx, nodes };
 }
 
 /** A batch that the database has counted. */

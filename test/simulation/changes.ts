@@ -40,7 +40,7 @@ import { accounts, servers, users } from './center.ts';
 /** So few that they collide. */
 export const sources = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4'];
 export const hostnames = ['www.example.com', 'api.example.com'];
-const lifetimes_seconds = [3, 10, 40, 1000, 1000];
+const lifetimesSeconds = [3, 10, 40, 1000, 1000];
 
 const authlistRules = { addresses: 'any', max_authlist_entries: 100 } as const;
 const overrideRules = { addresses: 'any', max_overrides: 100 } as const;
@@ -49,7 +49,7 @@ const anyVersion = () => {};
 type Verb = (tx: Transaction, random: Random) => Promise<unknown>;
 
 const account = (tx: Transaction, random: Random) => requireAccountNamed(tx, random.one(accounts));
-const expiry = (tx: Transaction, random: Random) => tx.now + random.one(lifetimes_seconds);
+const expiry = (tx: Transaction, random: Random) => tx.now + random.one(lifetimesSeconds);
 const entries = async (tx: Transaction, account_id: number) =>
   (await listEntries(tx, account_id, {}, tx.now)).map(({ id }) => id);
 const overrides = async (tx: Transaction, account_id: number) =>

@@ -48,7 +48,7 @@ interface Cursors {
   vpn: unknown;
 }
 
-const slowest_seconds = 0.3;
+const slowestSeconds = 0.3;
 
 export class SimulatedEngine {
   readonly #options: EngineOptions;
@@ -116,7 +116,7 @@ export class SimulatedEngine {
   catchUp(answer: (error: Error | undefined, position: Position | undefined) => void): void {
     const { scheduler, random, owner, trace } = this.#options;
     scheduler.after(
-      0.001 + random.next() * slowest_seconds,
+      0.001 + random.next() * slowestSeconds,
       () => {
         if (!this.#replica) {
           answer(new Error('a worker does not answer'), undefined);

@@ -20,8 +20,8 @@ export interface Door {
 }
 
 /** As long as the HTTP client waits for an answer, and for more of one. */
-const answer_seconds = 10;
-const silence_seconds = 40;
+const answerSeconds = 10;
+const silenceSeconds = 40;
 /** How long the control plane may believe in a connection that is none any more. */
 const halfOpen_seconds = 60;
 const mostLineBytes = 2 ** 20;
@@ -256,10 +256,10 @@ export class Connection {
   #listen(): void {
     const { scheduler, owner, trace } = this.#line.options;
     this.#silence = scheduler.after(
-      silence_seconds,
+      silenceSeconds,
       () => {
         trace.note('silence', owner.name);
-        this.#end(new ControlError(`nothing was heard for ${silence_seconds} seconds`));
+        this.#end(new ControlError(`nothing was heard for ${silenceSeconds} seconds`));
       },
       owner,
     );
@@ -402,10 +402,10 @@ export class Wire implements ControlPlane {
         if (isAlive()) outcome();
       };
       const cancel = scheduler.after(
-        answer_seconds,
+        answerSeconds,
         () => {
           trace.note('timeout', `${owner.name} ${what}`);
-          settle(() => reject(new ControlError(`no answer within ${answer_seconds} seconds`)));
+          settle(() => reject(new ControlError(`no answer within ${answerSeconds} seconds`)));
         },
         owner,
       );

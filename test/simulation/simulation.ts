@@ -16,21 +16,21 @@ import { saidOf, Truth } from './truth.ts';
 import type { VpnConduct } from './vpn.ts';
 import { Violation, Watch } from './watch.ts';
 
-const staleness_seconds = 25;
+const stalenessSeconds = 25;
 const rules: Rules = {
   connect_ports: [{ first: 443, last: 443 }],
   http_ports: [{ first: 80, last: 80 }],
   allowed: [],
-  staleness_seconds,
+  staleness_seconds: stalenessSeconds,
 };
 const destinations = new Map(hostnames.map((hostname) => [hostname, { hostname }]));
 /** Normal and override ports of both schemes, and those of an exit that comes and goes. */
 const ports = [10_001, 10_501, 10_501, 20_001, 20_501, 10_009, 10_509];
 
 /** More than the longest delay after failures, and a silence before. */
-const healing_seconds = 200;
+const healingSeconds = 200;
 
-const usage_seconds = 90;
+const usageSeconds = 90;
 
 export interface Outcome {
   digest: string;
@@ -70,7 +70,7 @@ export class Simulation {
       machines: this.#machines,
       scheduler: this.#scheduler,
       trace: this.trace,
-      staleness_seconds,
+      staleness_seconds: stalenessSeconds,
     });
   }
 
@@ -390,7 +390,7 @@ export class Simulation {
       }
     };
     await heal();
-    const until = this.#scheduler.time + healing_seconds;
+    const until = this.#scheduler.time + healingSeconds;
     let looksAt = this.#scheduler.time + 5;
     for (let fault: string | undefined = 'it did not begin'; fault; ) {
       if (this.#scheduler.time > until) throw new Violation(`after the healing: ${fault}`);
@@ -428,7 +428,7 @@ export class Simulation {
 
   /** Once all is over and sent, all is counted. */
   async #waitForUsage(): Promise<void> {
-    const until = this.#scheduler.time + usage_seconds;
+    const until = this.#scheduler.time + usageSeconds;
     for (let fault = this.#watch.uncounted(); fault; fault = this.#watch.uncounted()) {
       if (this.#scheduler.time > until) throw new Violation(fault);
       const next = this.#scheduler.time + 5;

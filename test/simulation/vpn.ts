@@ -28,7 +28,7 @@ interface Session extends Exchange {
   address: string;
 }
 
-const slowest_seconds = 0.1;
+const slowestSeconds = 0.1;
 /** So few addresses that they come again. */
 const pool = rangeOf(parseNetworks('100.80.0.0/27')[0] as never);
 
@@ -181,7 +181,7 @@ export class SimulatedVpn {
         this.#waiting.delete(end);
         resolve();
       };
-      const cancel = scheduler.after(random.next() * slowest_seconds, go, owner);
+      const cancel = scheduler.after(random.next() * slowestSeconds, go, owner);
       this.#waiting.add(end);
     });
   }

@@ -10,7 +10,7 @@ import { type Issued, Oracle } from '../../agent/test/oracle.ts';
 import type { Sum } from '../system/tally.ts';
 import type { Through } from '../system/traffic.ts';
 import { schemePorts } from '../system/world.ts';
-import { decisionOf, type Player, patience_seconds, type Scene } from './scene.ts';
+import { decisionOf, type Player, patienceSeconds, type Scene } from './scene.ts';
 
 const anywhere = [{ first: 1, last: 65_535 }];
 const rules = {
@@ -46,7 +46,7 @@ export async function compare(scene: Scene, read: () => Promise<NodeRecord[]>): 
 
 /** What has just changed may be on its way: the differences that stay. */
 async function untilSame(look: () => Promise<string[]>): Promise<string[]> {
-  const over = performance.now() + patience_seconds * 1000;
+  const over = performance.now() + patienceSeconds * 1000;
   for (;;) {
     const differences = await look().catch((error: Error) => [error.message]);
     if (differences.length === 0 || performance.now() > over) return differences;

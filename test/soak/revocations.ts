@@ -1,7 +1,7 @@
 // The ways in which a customer's rights end and come again, and what then is to be decided.
 import { until } from '../../server/test/waiting.ts';
 import { inAnHour } from '../system/control_plane.ts';
-import { decisionOf, type Player, patience_seconds, type Scene } from './scene.ts';
+import { decisionOf, type Player, patienceSeconds, type Scene } from './scene.ts';
 
 interface Revocation {
   end(scene: Scene, player: Player): Promise<unknown>;
@@ -61,13 +61,13 @@ export async function revoke(scene: Scene, name: string): Promise<void> {
   await revocation.end(scene, revoked);
   await until(
     () => decided(false),
-    patience_seconds,
+    patienceSeconds,
     () => `${name}: still let in`,
   );
   await revocation.undo(scene, revoked);
   await until(
     () => decided(true),
-    patience_seconds,
+    patienceSeconds,
     () => `${name}: not let in again`,
   );
 }

@@ -10,9 +10,9 @@ import { Tally } from '../system/tally.ts';
 import { ProxyConnection, type Through, Traffic } from '../system/traffic.ts';
 import { type Node, through, type World } from '../system/world.ts';
 
-export const patience_seconds = 90;
+export const patienceSeconds = 90;
 /** Traffic is counted each second; a starved machine is later. */
-const counted_seconds = 5;
+const countedSeconds = 5;
 
 /** A customer with clients that never rest, by address and by token. */
 export interface Player {
@@ -51,14 +51,14 @@ export async function createPlayer(
 /** Begins to use the proxy, when it lets the player in. */
 export async function play({ world, random }: Scene, player: Player): Promise<void> {
   const { byAddress, byToken, tally } = player;
-  await until(async () => (await decisionOf(world, byAddress, tally)) === '200', patience_seconds);
+  await until(async () => (await decisionOf(world, byAddress, tally)) === '200', patienceSeconds);
   for (const way of [byAddress, byToken]) {
     const by = { through: way, origin: world.origin, tally, random: random.fork() };
     player.traffic.push(new Traffic(by));
   }
 }
 
-const most_probe_bytes = 2000;
+const maxProbeBytes = 2000;
 
 /** The proxy's answer to a new connection, which is billed to the player whose it is; empty while nobody answers. */
 export async function decisionOf(world: World, by: Through, tally?: Tally): Promise<string> {
@@ -70,7 +70,7 @@ export async function decisionOf(world: World, by: Through, tally?: Tally): Prom
     if (status === 200) tally?.addWhole({ up, down });
     return reason === undefined ? `${status}` : `${status} ${reason}`;
   } catch {
-    tally?.addBroken({ up: most_probe_bytes, down: most_probe_bytes });
+    tally?.addBroken({ up: maxProbeBytes, down: maxProbeBytes });
     return '';
   } finally {
     connection.socket.destroy();
@@ -78,12 +78,12 @@ export async function decisionOf(world: World, by: Through, tally?: Tally): Prom
 }
 
 export async function untilServed({ world, watch }: Scene): Promise<void> {
-  await until(async () => (await decisionOf(world, watch)) === '200', patience_seconds);
+  await until(async () => (await decisionOf(world, watch)) === '200', patienceSeconds);
 }
 
 /** The proxy itself was killed: what it carried since, and what was not counted yet, may be lost. */
 export function forgive({ players }: Scene, since = performance.now()): void {
-  const seconds = (performance.now() - since) / 1000 + counted_seconds;
+  const seconds = (performance.now() - since) / 1000 + countedSeconds;
   for (const { tally } of players) tally.forgive(seconds);
 }
 

@@ -12,7 +12,7 @@ import { faults, strike } from './faults.ts';
 import { revocations, revoke } from './revocations.ts';
 import {
   createPlayer,
-  patience_seconds,
+  patienceSeconds,
   play,
   type Scene,
   SmallDisk,
@@ -20,7 +20,7 @@ import {
 } from './scene.ts';
 
 /** Of one history. */
-const most_events = 8;
+const maxEvents = 8;
 
 export interface SoakOptions {
   engine: EngineName;
@@ -110,7 +110,7 @@ async function history(
   const trouble: string[] = [];
   try {
     await untilServed(scene);
-    for (let left = random.between(2, most_events); left > 0; left -= 1) {
+    for (let left = random.between(2, maxEvents); left > 0; left -= 1) {
       await sleep(random.between(200, 1500));
       const event = random.one(events);
       happened.push(event);
@@ -129,7 +129,7 @@ async function history(
   await node.agent
     .until(
       ({ state, usage_waiting }) => state === 'following' && usage_waiting === 0,
-      patience_seconds,
+      patienceSeconds,
     )
     .catch((error: Error) => trouble.push(error.message));
   const differences = [...trouble, ...(await compare(scene, read))];

@@ -14,8 +14,8 @@ import { through, type World } from './world.ts';
 const passes = tries(2, { atLeast: 1 });
 const clients = 4;
 /** Traffic is counted once a second; the rest is the time until it is on disk. */
-const counted_seconds = 2.5;
-const patience_seconds = 60;
+const countedSeconds = 2.5;
+const patienceSeconds = 60;
 
 interface Scene {
   world: World;
@@ -36,7 +36,7 @@ const away = (random: Random) => sleep(random.between(200, 1500));
 /** Lets what was transferred be counted, so that nothing is lost by what follows. */
 async function rest({ traffic }: Scene): Promise<void> {
   await Promise.all(traffic.map((one) => one.pause()));
-  await sleep(counted_seconds * 1000 + 100);
+  await sleep(countedSeconds * 1000 + 100);
 }
 
 const killControl: Blow = async (scene) => {
@@ -80,7 +80,7 @@ const terminateAgent: Blow = async ({ agent, random }) => {
 /** The agent is the proxy: it takes with it what it had not counted. */
 const killProxy: Blow = async ({ agent, random, tally }) => {
   await agent.end('SIGKILL');
-  tally.forgive(counted_seconds);
+  tally.forgive(countedSeconds);
   await away(random);
   await agent.start();
 };
@@ -93,14 +93,14 @@ const killAgentAndControl: Blow = async (scene) => {
 
 const killSquid: Blow = async ({ agent, tally, isServed }) => {
   agent.killSquids();
-  tally.forgive(counted_seconds);
+  tally.forgive(countedSeconds);
   await until(() => isServed(), 40);
 };
 
 const killSquidAndAgent: Blow = async ({ agent, random, tally }) => {
   await agent.end('SIGKILL');
   agent.killSquids();
-  tally.forgive(counted_seconds);
+  tally.forgive(countedSeconds);
   await away(random);
   await agent.start();
 };
@@ -186,7 +186,7 @@ interface Outcome {
 /** The bill in the end: when it has not changed for a while, and no more is awaited, for which a busy machine has its time. */
 async function finallyBilled({ world, customer, tally }: Outcome): Promise<Sum> {
   const { least } = tally.bounds;
-  const latest = performance.now() + patience_seconds * 1000;
+  const latest = performance.now() + patienceSeconds * 1000;
   let billed = await world.control.billed(customer);
   const isAwaited = () =>
     (billed.up < least.up || billed.down < least.down) && performance.now() < latest;

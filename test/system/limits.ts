@@ -5,34 +5,34 @@ import { until } from '../../server/test/waiting.ts';
 import { openTunnel } from './traffic.ts';
 import { through, type World } from './world.ts';
 
-const limit_bytes = 3_000_000;
-const patience_seconds = 60;
+const limitBytes = 3_000_000;
+const patienceSeconds = 60;
 
 export function limitTests(world: () => World): void {
   test('what passes a limit is ended by the node while the control plane is away, and let in again when the limit was raised', async () => {
     const { control } = world();
     const { server, agent, place } = await world().node();
     await agent.follow();
-    const customer = await world().customer(server, { limit_bytes });
+    const customer = await world().customer(server, { limit_bytes: limitBytes });
     const client = through(place, (await customer.list()).ip);
     const isLetIn = async () => (await world().decisionFor(client)) === '200';
-    await until(isLetIn, patience_seconds);
+    await until(isLetIn, patienceSeconds);
     const open = await openTunnel(client, world().tunnel);
     await open.transfer(10, 10);
-    await until(async () => (await control.billed(customer)).up > 0, patience_seconds);
+    await until(async () => (await control.billed(customer)).up > 0, patienceSeconds);
     // The answer, which says what is left, is in.
-    await agent.until(({ usage_waiting }) => usage_waiting === 0, patience_seconds);
+    await agent.until(({ usage_waiting }) => usage_waiting === 0, patienceSeconds);
 
     control.relay.cut();
-    await open.transfer(limit_bytes / 6, limit_bytes / 6);
+    await open.transfer(limitBytes / 6, limitBytes / 6);
     expect(await isLetIn()).toBe(true);
-    await open.transfer(limit_bytes / 2, limit_bytes / 2).catch(() => undefined);
-    expect(await open.endsWithin(patience_seconds)).toBe(true);
+    await open.transfer(limitBytes / 2, limitBytes / 2).catch(() => undefined);
+    expect(await open.endsWithin(patienceSeconds)).toBe(true);
     expect(await world().decisionFor(client)).toBe('403 over_limit');
 
-    await control.do('PATCH', `/accounts/${customer.name}`, { limit_bytes: 100 * limit_bytes });
+    await control.do('PATCH', `/accounts/${customer.name}`, { limit_bytes: 100 * limitBytes });
     control.relay.heal();
-    await until(isLetIn, patience_seconds);
+    await until(isLetIn, patienceSeconds);
     await agent.remove();
   }, 600_000);
 
@@ -42,14 +42,14 @@ export function limitTests(world: () => World): void {
     const limit = 40_000_000;
     const customer = await world().customer(server, { limit_bytes: limit });
     const client = through(place, (await customer.list()).ip);
-    await until(async () => (await world().decisionFor(client)) === '200', patience_seconds);
+    await until(async () => (await world().decisionFor(client)) === '200', patienceSeconds);
     const open = await openTunnel(client, world().tunnel);
     const begun = performance.now();
     const seconds = () => (performance.now() - begun) / 1000;
     let moved = 0;
     const step = 100_000;
     const pace_a_second = 10_000_000;
-    for (let isOpen = true; isOpen && seconds() < patience_seconds; ) {
+    for (let isOpen = true; isOpen && seconds() < patienceSeconds; ) {
       isOpen = await open.transfer(100, step).then(
         () => true,
         () => false,

@@ -6,10 +6,10 @@ import type { ControlPlaneProcess, Customer } from './control_plane.ts';
 import { openTunnel, type ProxyConnection, type Through } from './traffic.ts';
 import { type Node, through, type World } from './world.ts';
 
-const closing_seconds = 3;
+const closingSeconds = 3;
 /** Usage is polled each second and reported each three. */
-const limit_seconds = 8;
-const small_limit_bytes = 2_000_000;
+const limitSeconds = 8;
+const smallLimitBytes = 2_000_000;
 
 interface Scene {
   control: ControlPlaneProcess;
@@ -27,7 +27,7 @@ interface Revocation {
   /** Of the account. */
   more?: () => object;
   revoke(scene: Scene): Promise<unknown>;
-  /** How long it may take to act; closing_seconds unless said. */
+  /** How long it may take to act; closingSeconds unless said. */
   seconds?: number;
 }
 
@@ -74,9 +74,9 @@ const revocations: Revocation[] = [
     what: 'the limit is used up by the tunnel itself',
     refusal: '403 over_limit',
     by: 'address',
-    more: () => ({ limit_bytes: small_limit_bytes }),
-    revoke: ({ open }) => open.transfer(small_limit_bytes / 2, small_limit_bytes / 2),
-    seconds: limit_seconds,
+    more: () => ({ limit_bytes: smallLimitBytes }),
+    revoke: ({ open }) => open.transfer(smallLimitBytes / 2, smallLimitBytes / 2),
+    seconds: limitSeconds,
   },
 ];
 
@@ -105,7 +105,7 @@ export function revocationTests(world: () => World): void {
     test.concurrent.each(revocations)('is ended when $what', async (revocation) => {
       const made = await scene(revocation);
       await revocation.revoke(made);
-      expect(await made.open.endsWithin(revocation.seconds ?? closing_seconds)).toBe(true);
+      expect(await made.open.endsWithin(revocation.seconds ?? closingSeconds)).toBe(true);
       expect(await world().decisionFor(made.client)).toBe(revocation.refusal);
     });
 
@@ -113,7 +113,7 @@ export function revocationTests(world: () => World): void {
       const [first] = revocations as [Revocation];
       const [one, other] = [await scene(first), await scene(first)];
       await first.revoke(one);
-      expect(await one.open.endsWithin(closing_seconds)).toBe(true);
+      expect(await one.open.endsWithin(closingSeconds)).toBe(true);
       await other.open.transfer(10, 10);
       expect(await world().decisionFor(other.client)).toBe('200');
       other.open.socket.destroy();
@@ -130,7 +130,7 @@ export function revocationTests(world: () => World): void {
         await revocation.revoke(made);
         await until(
           async () => (await world().decisionFor(made.client)) === revocation.refusal,
-          revocation.seconds ?? closing_seconds,
+          revocation.seconds ?? closingSeconds,
         );
         await sleep(1200);
         await made.open.transfer(10, 10);

@@ -9,7 +9,7 @@ import { openTunnel } from './traffic.ts';
 import { through, type World } from './world.ts';
 
 /** Twice what the control plane takes, in these tests, to call a node lost. */
-const losing_seconds = 60;
+const losingSeconds = 60;
 
 /** Both follow the control plane itself: its relay is others' to cut. */
 async function startSisters(world: World, engines: [EngineName, EngineName]) {
@@ -59,7 +59,7 @@ export function sistersTests(world: () => World, engines: [EngineName, EngineNam
     await until(async () => (await shown(later)).includes(waiting));
     expect(await statusOf(later)).toBe('pending');
     expect(await statusOf(entry)).toBe('active');
-    await until(async () => (await statusOf(later)) === 'active', losing_seconds);
+    await until(async () => (await statusOf(later)) === 'active', losingSeconds);
     const lost = `active on 1 of 1; not live, and not waited for: ${second.name}`;
     expect(await shown(later)).toContain(lost);
 

@@ -19,7 +19,7 @@ export interface Origin {
   stop(): Promise<void>;
 }
 
-const head_bytes = 8;
+const headBytes = 8;
 
 export async function startOrigin(host = originIp): Promise<Origin> {
   const http = createServer((request, response) => {
@@ -55,7 +55,7 @@ function answerParts(socket: Socket): void {
   let waiting = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     waiting = Buffer.concat([waiting, chunk]);
-    while (waiting.length >= head_bytes) {
+    while (waiting.length >= headBytes) {
       const [up, down] = [waiting.readUInt32BE(0), waiting.readUInt32BE(4)];
       if (waiting.length < up) return;
       waiting = waiting.subarray(up);
@@ -166,7 +166,7 @@ export class ProxyConnection {
 
   /** A part of a tunnel's traffic, there and back. Errors: the connection ended. */
   async transfer(up: number, down: number): Promise<void> {
-    const part = Buffer.alloc(up + head_bytes, 'z');
+    const part = Buffer.alloc(up + headBytes, 'z');
     part.writeUInt32BE(part.length, 0);
     part.writeUInt32BE(down, 4);
     this.write(part);
@@ -295,7 +295,7 @@ export class Traffic {
     });
     for (let left = this.#random.between(5, 60); isAllowed && left > 0 && !this.#stops; left -= 1) {
       const [up, down] = this.#sizes();
-      await this.#count(connection, up + head_bytes, down, async () => {
+      await this.#count(connection, up + headBytes, down, async () => {
         await connection.transfer(up, down);
         return undefined;
       });

@@ -8,7 +8,7 @@ import { ask, type Origin, startOrigin, type Through } from './traffic.ts';
 
 /** The ports of the default scheme for the exit of port base 1. */
 const port = 10_001;
-const override_offset = 500;
+const overrideOffset = 500;
 
 export class World {
   readonly engine: EngineName;
@@ -116,11 +116,11 @@ export function through(
   const { credentials, override = false } = more;
   return {
     host: listen_host,
-    port: port + port_shift + (override ? override_offset : 0),
+    port: port + port_shift + (override ? overrideOffset : 0),
     from,
     credentials,
   };
 }
 
 /** By the port scheme, as explain asks. */
-export const schemePorts = { normal: port, override: port + override_offset };
+export const schemePorts = { normal: port, override: port + overrideOffset };

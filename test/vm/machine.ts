@@ -32,7 +32,7 @@ const later = `
   .trim()
   .split(/\s+/);
 
-const longest_seconds = 1500;
+const longestSeconds = 1500;
 
 /** Runs a script as root in a machine of its own; returns what it printed, and its exit code. Errors: it does not end. */
 export async function runInMachine(script: string): Promise<{ code: number; told: string }> {
@@ -59,7 +59,7 @@ export async function runInMachine(script: string): Promise<{ code: number; told
         told += bytes;
       });
     }
-    const timer = setTimeout(() => child.kill('SIGKILL'), longest_seconds * 1000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), longestSeconds * 1000);
     await once(child, 'close');
     clearTimeout(timer);
     told = told.replaceAll('\r', '');

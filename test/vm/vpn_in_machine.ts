@@ -11,7 +11,7 @@ import type { VpnReport } from '../../agent/src/health/vpn_health.ts';
 import type { NodeRecord } from '../../agent/src/policy/records.ts';
 import type { UsageRow } from '../../agent/src/usage/journal_state.ts';
 import { Vici } from '../../agent/src/vpn/vici.ts';
-import { forged_port, type Packet } from '../../agent/test/forged_packets.ts';
+import { forgedPort, type Packet } from '../../agent/test/forged_packets.ts';
 import { L2tpClient } from '../../agent/test/l2tp_client.ts';
 import { contractRecord, createSigningKey, now, signToken } from '../../agent/test/node_records.ts';
 import {
@@ -309,8 +309,8 @@ await attempt('what is sealed for L2TP reaches no other program of the node', as
       chain front {
         type filter hook prerouting priority -500
         iifname lo accept
-        udp dport ${forged_port} meta ipsec missing drop
-        udp dport ${forged_port} counter
+        udp dport ${forgedPort} meta ipsec missing drop
+        udp dport ${forgedPort} counter
       }
     }`,
   );

@@ -16,9 +16,9 @@ import { ownAddresses } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
-const step_seconds = 5;
+const stepSeconds = 5;
 /** A certificate that is not renewed by then has probably been forgotten. */
-const renew_days = 14;
+const renewDays = 14;
 
 export const controlChecks: NodeCheck[] = [
   { name: 'control', run: control },
@@ -80,7 +80,7 @@ export function canConnect(host: string, port: number, from?: string): Promise<s
       socket.destroy();
       resolve(error);
     };
-    socket.setTimeout(step_seconds * 1000, () => end(`nothing within ${step_seconds} seconds`));
+    socket.setTimeout(stepSeconds * 1000, () => end(`nothing within ${stepSeconds} seconds`));
     socket.once('connect', () => end(undefined));
     socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
   });
@@ -131,7 +131,7 @@ async function checkCertificate(
       );
     }
     const sentence = `The certificate of the control plane is of ${names} and holds ${days} days more`;
-    return days < renew_days
+    return days < renewDays
       ? warning(`${sentence}: it is not renewed by itself.`, 'renew it on the control plane')
       : ok(`${sentence}.`);
   } catch (error) {
@@ -146,8 +146,8 @@ async function checkCertificate(
 
 function opened(socket: TLSSocket): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.setTimeout(step_seconds * 1000, () =>
-      socket.destroy(new Error(`nothing within ${step_seconds} seconds`)),
+    socket.setTimeout(stepSeconds * 1000, () =>
+      socket.destroy(new Error(`nothing within ${stepSeconds} seconds`)),
     );
     socket.once('secureConnect', resolve);
     socket.on('error', reject);
@@ -174,7 +174,7 @@ async function checkAnswer(url: URL): Promise<Outcome> {
 /** A node should have its exit addresses itself: behind a NAT, the Internet sees others. */
 async function checkSeen(url: URL): Promise<Outcome[]> {
   const echo = `${url.href.replace(/\/*$/, '')}/node/echo`;
-  const signal = AbortSignal.timeout(step_seconds * 1000);
+  const signal = AbortSignal.timeout(stepSeconds * 1000);
   const seen = await askEcho(echo, undefined, signal).catch(() => undefined);
   if (seen === undefined || /^(127\.|::1$)/.test(seen) || ownAddresses().includes(seen)) return [];
   return [
@@ -199,7 +199,7 @@ async function get(url: URL, isTrusted = true): Promise<Response> {
   const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
     agent: false,
     rejectUnauthorized: isTrusted,
-    signal: AbortSignal.timeout(step_seconds * 1000),
+    signal: AbortSignal.timeout(stepSeconds * 1000),
   });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve);

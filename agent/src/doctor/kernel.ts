@@ -9,7 +9,7 @@ import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 /** Fewer are a shell's usual limit: enough for a few dozen clients with a browser each. */
-const few_descriptors = 8192;
+const fewDescriptors = 8192;
 
 export const kernelChecks: NodeCheck[] = [
   { name: 'kernel', run: kernel },
@@ -80,9 +80,9 @@ function descriptors({ config, pid }: Subject): Outcome {
   const { all, address } = connectionCaps(config.caps, limit);
   const whose = pid === undefined ? 'A process that is started here' : 'The agent';
   const sentence = `${whose} may open ${limit} descriptors: ${all} connections in all, ${address} of one address`;
-  if (limit >= few_descriptors) return ok(`${sentence}.`);
+  if (limit >= fewDescriptors) return ok(`${sentence}.`);
   return warning(
-    `${sentence}; expected ${few_descriptors} or more.`,
+    `${sentence}; expected ${fewDescriptors} or more.`,
     pid === undefined
       ? 'ulimit -Hn; the unit of the package has LimitNOFILE=65536:524288'
       : 'systemctl edit exitward-agent: LimitNOFILE=65536:524288',

@@ -8,10 +8,10 @@ import { canConnect } from './control.ts';
 import { exitsOf } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
-const patience_seconds = 5;
+const patienceSeconds = 5;
 /** Each new name that a client asks for waits this long. */
-const slow_milliseconds = 500;
-const most_at_once = 8;
+const slowMs = 500;
+const maxAtOnce = 8;
 
 export const nameChecks: NodeCheck[] = [
   { name: 'dns', run: names },
@@ -72,9 +72,9 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
   }
   const milliseconds = Math.round(right?.milliseconds ?? wrong.milliseconds);
   const sentence = `The name server ${server} answers in ${milliseconds} ms, and truly of a name that does not exist`;
-  if (milliseconds <= slow_milliseconds) return ok(`${sentence}.`);
+  if (milliseconds <= slowMs) return ok(`${sentence}.`);
   return warning(
-    `${sentence}: slow; expected ${slow_milliseconds} ms at most.`,
+    `${sentence}: slow; expected ${slowMs} ms at most.`,
     `another one in ${where}, or a resolver on this machine: apt-get install unbound`,
   );
 }
@@ -83,7 +83,7 @@ async function ask(server: string, name: string, { clock }: Subject): Promise<Re
   const resolver = new dns.Resolver({ timeout: 1500, tries: 2 });
   resolver.setServers([server]);
   const start = clock.steady();
-  const timer = setTimeout(() => resolver.cancel(), patience_seconds * 1000);
+  const timer = setTimeout(() => resolver.cancel(), patienceSeconds * 1000);
   const replyOf = (what: Reply['what'], addresses: string[] = [], error = ''): Reply => ({
     what,
     addresses,
@@ -126,8 +126,8 @@ async function outbound(subject: Subject): Promise<Outcome[]> {
     return [judgeExit(host, undefined, await tryPorts(target, undefined))];
   }
   const outcomes: Outcome[] = [];
-  for (let at = 0; at < exits.length; at += most_at_once) {
-    const trials = exits.slice(at, at + most_at_once).map(async (exit) => {
+  for (let at = 0; at < exits.length; at += maxAtOnce) {
+    const trials = exits.slice(at, at + maxAtOnce).map(async (exit) => {
       const target = isIPv6(exit) ? six : four;
       if (target === undefined) return [];
       return [judgeExit(host, exit, await tryPorts(target, exit))];

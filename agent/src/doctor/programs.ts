@@ -8,7 +8,7 @@ import type { NodeCheck, Subject } from './subject.ts';
 const run = promisify(execFile);
 
 /** As in Debian 12. Older ones name no reason in a denial's header, and differ in settings. */
-const least_squid = 5;
+const minSquid = 5;
 const squidPackage = 'apt-get install squid-openssl';
 
 export const programChecks: NodeCheck[] = [
@@ -36,9 +36,9 @@ async function squid({ config }: Subject): Promise<Outcome> {
     return fault(`There is no ${config.squid}.`, `${squidPackage}, or set EXITWARD_AGENT_SQUID`);
   }
   const [, version = '0'] = /Squid Cache: Version (\d[\w.]*)/.exec(text) ?? [];
-  if (Number.parseInt(version, 10) < least_squid) {
+  if (Number.parseInt(version, 10) < minSquid) {
     return fault(
-      `Squid is of version ${version}; expected ${least_squid} or newer.`,
+      `Squid is of version ${version}; expected ${minSquid} or newer.`,
       `${squidPackage}, of Debian 12 or newer`,
     );
   }

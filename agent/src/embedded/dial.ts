@@ -4,7 +4,7 @@ import type { Own } from '../../../kit/src/owner.ts';
 import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
-const dial_ms = 30_000;
+const dialMs = 30_000;
 /** Finds peers that are gone; idle tunnels would stay open otherwise. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
@@ -15,7 +15,7 @@ export async function dial(
   port: number,
   exit_ip: string,
 ): Promise<Socket | Failure> {
-  const deadline = performance.now() + dial_ms;
+  const deadline = performance.now() + dialMs;
   let outcome: Socket | Failure = 'unreachable';
   for (const [index, address] of addresses.entries()) {
     const patience = (deadline - performance.now()) / (addresses.length - index);

@@ -47,8 +47,8 @@ export interface EmbeddedOptions {
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
 /** How often expiries, failed ports, and the machine's own addresses are checked. */
-const evaluate_seconds = 1;
-const retry_seconds = 5;
+const evaluateSeconds = 1;
+const retrySeconds = 5;
 
 /**
  * Starts the engine with the policy on disk; without one it listens nowhere until `catchUp` finds
@@ -118,8 +118,8 @@ class EmbeddedEngine implements Engine {
         }
       }
     };
-    void every(evaluate_seconds, () => this.#closeRevoked());
-    void every(retry_seconds, () => {
+    void every(evaluateSeconds, () => this.#closeRevoked());
+    void every(retrySeconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
       return this.#listen();
     });

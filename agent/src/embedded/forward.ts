@@ -11,7 +11,7 @@ import { type Destination, readDestination } from './destination.ts';
 import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
 /** A silent destination is given up after this long. */
-const silence_ms = 15 * 60_000;
+const silenceMs = 15 * 60_000;
 /** Limit on interim responses such as `103 Early Hints`: they are not passed on, and not billed. */
 const mostInterim = 32;
 
@@ -107,7 +107,7 @@ function send(
     return;
   }
   outgoing.setTimeout(
-    silence_ms,
+    silenceMs,
     own(() => {
       fail('timed_out');
       outgoing.destroy();

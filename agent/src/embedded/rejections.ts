@@ -55,7 +55,7 @@ export function rejectRequest(
   response.writeHead(status, headers).end(body);
 }
 
-const linger_ms = 2000;
+const lingerMs = 2000;
 
 /** Rejects without an HTTP server, as in place of a tunnel, and closes the connection. */
 export function rejectRaw(socket: Socket, rejection: Rejection): void {
@@ -66,5 +66,5 @@ export function rejectRaw(socket: Socket, rejection: Rejection): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   // With unread data, closing might discard the response on the client's side.
   socket.resume();
-  setTimeout(() => socket.destroy(), linger_ms).unref();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

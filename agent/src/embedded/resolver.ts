@@ -9,19 +9,19 @@ interface Resolved {
 }
 
 /** For all servers together, however many there are and however often each one is asked. */
-const patience_seconds = 5;
-const timeout_ms = 1000;
+const patienceSeconds = 5;
+const timeoutMs = 1000;
 const tries = 3;
 /** A response is cached for its TTL, but no longer than this, so that changes take effect. */
-const longest_seconds = 60;
-const most_cached = 10_000;
+const longestSeconds = 60;
+const maxCached = 10_000;
 
 export class Resolver {
   /**
    * Avoids getaddrinfo: its four threads are shared with all file access, and a few names with slow
    * servers would block them all.
    */
-  readonly #dns = new dns.Resolver({ timeout: timeout_ms, tries });
+  readonly #dns = new dns.Resolver({ timeout: timeoutMs, tries });
   readonly #clock: Clock;
   /** Oldest first. Names that were not found are not cached. */
   readonly #cached = new Map<string, Resolved>();
@@ -45,7 +45,7 @@ export class Resolver {
     try {
       const records = await this.#ask(name, family);
       if (!records) return undefined;
-      const ttl = Math.min(...records.map((record) => record.ttl), longest_seconds);
+      const ttl = Math.min(...records.map((record) => record.ttl), longestSeconds);
       const addresses = records.map(({ address }) => address);
       if (ttl > 0) this.#cache(key, { addresses, until: this.#clock.steady() + ttl });
       return addresses;
@@ -61,7 +61,7 @@ export class Resolver {
       family === 4
         ? this.#dns.resolve4(name, { ttl: true })
         : this.#dns.resolve6(name, { ttl: true });
-    const silence = this.#clock.sleep(patience_seconds, over.signal).then(() => undefined);
+    const silence = this.#clock.sleep(patienceSeconds, over.signal).then(() => undefined);
     try {
       return await Promise.race([response, silence]);
     } finally {
@@ -71,7 +71,7 @@ export class Resolver {
 
   #cache(key: string, resolved: Resolved): void {
     this.#cached.set(key, resolved);
-    if (this.#cached.size > most_cached)
+    if (this.#cached.size > maxCached)
       this.#cached.delete(this.#cached.keys().next().value as string);
   }
 }

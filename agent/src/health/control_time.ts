@@ -3,13 +3,13 @@ import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
 
 /** More than this matters: expiries and the staleness of the policy go by this machine's clock. */
-const most_seconds = 30;
+const maxSeconds = 30;
 /** Both the header and the clock have whole seconds. */
-const precision_seconds = 1;
+const precisionSeconds = 1;
 /** A slower response is too inexact to end a fault. */
-const quick_seconds = 5;
+const quickSeconds = 5;
 /** A figure that changes by less stays as it was reported. */
-const steady_seconds = 3;
+const steadySeconds = 3;
 
 export class ControlTime {
   readonly #clock: Pick<Clock, 'now' | 'steady'>;
@@ -32,12 +32,12 @@ export class ControlTime {
   /** The response was written within this round trip, less than a second after `dateSeconds`. */
   #note(dateSeconds: number, round_trip: number): void {
     const now = this.#clock.now();
-    const greatest = now + precision_seconds - dateSeconds;
-    const least = now - dateSeconds - round_trip - precision_seconds;
+    const greatest = now + precisionSeconds - dateSeconds;
+    const least = now - dateSeconds - round_trip - precisionSeconds;
     const ahead = least > 0 ? least : Math.min(greatest, 0);
-    if (Math.abs(ahead) > most_seconds) {
-      if (Math.abs(ahead - this.#ahead) >= steady_seconds) this.#ahead = ahead;
-    } else if (round_trip < quick_seconds) {
+    if (Math.abs(ahead) > maxSeconds) {
+      if (Math.abs(ahead - this.#ahead) >= steadySeconds) this.#ahead = ahead;
+    } else if (round_trip < quickSeconds) {
       this.#ahead = 0;
     }
   }

@@ -12,9 +12,9 @@ export interface ExitAddressesOptions {
   clock: Clock;
 }
 
-const look_seconds = 10;
+const lookSeconds = 10;
 /** How often to look at the start, until there is a policy. */
-const first_look_seconds = 1;
+const firstLookSeconds = 1;
 
 export class ExitAddresses {
   readonly #options: ExitAddressesOptions;
@@ -27,7 +27,7 @@ export class ExitAddresses {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const exits = await this.look();
-      await this.#options.clock.sleep(exits === 0 ? first_look_seconds : look_seconds, signal);
+      await this.#options.clock.sleep(exits === 0 ? firstLookSeconds : lookSeconds, signal);
     }
   }
 

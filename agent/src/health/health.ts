@@ -48,12 +48,12 @@ export interface HealthOptions {
   health_seconds: number;
 }
 
-const slow_seconds = 2;
-const timeout_seconds = 10;
+const slowSeconds = 2;
+const timeoutSeconds = 10;
 /** How long a check on request may take. */
-const patience_seconds = 3;
+const patienceSeconds = 3;
 const mostAtOnce = 4;
-const report_seconds = 300;
+const reportSeconds = 300;
 
 /** The outcome of a check on request: the address that the echo saw, or why there was none. */
 export type ExitCheck = { address: string; milliseconds: number } | { fault: string };
@@ -145,7 +145,7 @@ export class HealthChecks {
     const start = clock.steady();
     this.#requests += 1;
     try {
-      const address = await this.#ask(proxy, new AbortController().signal, patience_seconds);
+      const address = await this.#ask(proxy, new AbortController().signal, patienceSeconds);
       return { address, milliseconds: Math.round((clock.steady() - start) * 1000) };
     } catch (error) {
       return { fault: reasonOf(error) };
@@ -209,7 +209,7 @@ export class HealthChecks {
     try {
       const address = await this.#ask(proxy, signal);
       if (address === canonicalAddress(ip)) {
-        return { outcome: clock.steady() - start > slow_seconds ? 'slow' : 'right' };
+        return { outcome: clock.steady() - start > slowSeconds ? 'slow' : 'right' };
       }
       log.warn({ exit_ip: ip, address }, 'an exit shows the wrong address');
       return { outcome: 'wrong', reason: `it shows the address ${address}` };
@@ -236,7 +236,7 @@ export class HealthChecks {
   async #ask(
     proxy: ProxyPort | undefined,
     signal: AbortSignal,
-    seconds = timeout_seconds,
+    seconds = timeoutSeconds,
   ): Promise<string> {
     const over = new AbortController();
     const limit = new AbortController();
@@ -270,7 +270,7 @@ export class HealthChecks {
   /** Reports changes at once, and everything often enough that it does not count as stale. */
   async #report(): Promise<void> {
     const { clock, health_seconds, log } = this.#options;
-    const isDue = clock.steady() + health_seconds > this.#reportedAt + report_seconds;
+    const isDue = clock.steady() + health_seconds > this.#reportedAt + reportSeconds;
     // There is also news without content: the VPN is no longer served.
     if (!(this.#isNews || (isDue && !this.#isEmpty))) return;
     try {

@@ -11,14 +11,14 @@ import {
   type IkeResponse,
   notifications,
   readResponse,
-  spi_bytes,
+  spiBytes,
 } from '../vpn/ike.ts';
 import { isMissing } from './exit_addresses.ts';
 
 const port = 500;
 /** Enough for lost datagrams, and for a charon that is still starting. */
 const mostTries = 4;
-const try_seconds = 1;
+const trySeconds = 1;
 
 /** Resolves if it serves the exit. Errors: why it does not. */
 export async function askIke(
@@ -42,7 +42,7 @@ export async function askIke(
     } catch (error) {
       if (tries === mostTries || signal.aborted) throw error;
     }
-    await clock.sleep(Math.max(0, try_seconds - (clock.steady() - start)), signal);
+    await clock.sleep(Math.max(0, trySeconds - (clock.steady() - start)), signal);
   }
 }
 
@@ -65,8 +65,8 @@ async function exchange(exit: string, version: IkeVersion, clock: Clock, signal:
   const late = new AbortController();
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  void clock.sleep(try_seconds, either).then(() => late.abort());
-  const spi = randomBytes(spi_bytes);
+  void clock.sleep(trySeconds, either).then(() => late.abort());
+  const spi = randomBytes(spiBytes);
   try {
     socket.bind(0, freshLoopback(exit));
     await once(socket, 'listening');

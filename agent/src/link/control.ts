@@ -60,7 +60,7 @@ export interface HttpControlOptions {
   most_event_length?: number;
 }
 
-const response_seconds = 10;
+const usualResponseSeconds = 10;
 /** A large event counts as a sign of life for each of these pieces, not only at its end. */
 const eventPieceBytes = 64 * 1024;
 
@@ -72,7 +72,7 @@ export class HttpControl implements Control {
 
   constructor(options: HttpControlOptions) {
     this.#options = {
-      response_seconds,
+      response_seconds: usualResponseSeconds,
       silence_seconds: 40,
       most_event_length: 64 * 1024 * 1024,
       ...options,
@@ -216,10 +216,10 @@ export async function joinControl(
       headers: {},
       body: JSON.stringify(body),
       signal: undefined,
-      response_seconds,
+      response_seconds: usualResponseSeconds,
       agent,
     });
-    const joined = (await readJson(response, response_seconds)) as Partial<Joined> | undefined;
+    const joined = (await readJson(response, usualResponseSeconds)) as Partial<Joined> | undefined;
     const { node, server, token } = joined ?? {};
     if (typeof node !== 'number' || typeof server !== 'string' || typeof token !== 'string') {
       throw notOurs();

@@ -17,13 +17,13 @@ export interface FaultReporterOptions {
   log: Logger;
 }
 
-const look_seconds = 3;
+const lookSeconds = 3;
 /** After a backup was restored, a control plane has an older list. */
-const repeat_seconds = 300;
+const repeatSeconds = 300;
 /** The control plane accepts no more. */
-const most_faults = 100;
-const most_message_length = 1000;
-const most_subject_length = 300;
+const maxFaults = 100;
+const maxMessageLength = 1000;
+const maxSubjectLength = 300;
 
 export class FaultReporter {
   readonly #options: FaultReporterOptions;
@@ -41,16 +41,16 @@ export class FaultReporter {
     const { clock } = this.#options;
     while (!signal.aborted) {
       await this.report();
-      await clock.sleep(Math.min(look_seconds * 2 ** this.#failures, repeat_seconds), signal);
+      await clock.sleep(Math.min(lookSeconds * 2 ** this.#failures, repeatSeconds), signal);
     }
   }
 
   /** Reports once if necessary. Never fails: a report that was not accepted is sent again. */
   async report(): Promise<void> {
     const { control, clock, log } = this.#options;
-    const faults = this.#options.faults().slice(0, most_faults).map(bounded);
+    const faults = this.#options.faults().slice(0, maxFaults).map(bounded);
     const text = JSON.stringify(faults);
-    const isDue = clock.steady() - this.#reported_at > repeat_seconds;
+    const isDue = clock.steady() - this.#reported_at > repeatSeconds;
     if (text === this.#reported && !isDue) return;
     try {
       await control.reportFaults(faults);
@@ -67,8 +67,8 @@ export class FaultReporter {
 function bounded({ kind, subject, message, since }: KnownFault): KnownFault {
   return {
     kind,
-    ...(subject === undefined ? {} : { subject: subject.slice(0, most_subject_length) }),
-    message: message.slice(0, most_message_length),
+    ...(subject === undefined ? {} : { subject: subject.slice(0, maxSubjectLength) }),
+    message: message.slice(0, maxMessageLength),
     since,
   };
 }

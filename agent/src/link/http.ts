@@ -8,7 +8,7 @@ import { version } from '../version.ts';
 
 const mostResponseBytes = 1024 * 1024;
 /** The longest wait that is accepted; more would be a mistake of something in between. */
-const most_retry_seconds = 30;
+const maxRetrySeconds = 30;
 
 interface Sending {
   url: string;
@@ -87,7 +87,7 @@ async function errorOf(
     code: isOurs && typeof code === 'string' ? code : undefined,
     field: isOurs && typeof field === 'string' ? field : undefined,
     isOurs,
-    retry_after_seconds: wait > 0 ? Math.min(wait, most_retry_seconds) : undefined,
+    retry_after_seconds: wait > 0 ? Math.min(wait, maxRetrySeconds) : undefined,
     answered_at: Number.isNaN(date) ? undefined : date / 1000,
   });
 }

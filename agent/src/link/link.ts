@@ -53,9 +53,9 @@ interface Question {
 }
 
 /** Without this pause, hundreds of nodes with many changes would overload the control plane. */
-const acknowledging_pause_seconds = 0.1;
-const shortest_delay_seconds = 0.2;
-const longest_delay_seconds = 30;
+const acknowledgingPauseSeconds = 0.1;
+const shortestDelaySeconds = 0.2;
+const longestDelaySeconds = 30;
 
 export class Link {
   readonly #store: Store;
@@ -141,7 +141,7 @@ export class Link {
       } catch (error) {
         this.#isFollowing = false;
         if (signal.aborted) return;
-        if (this.#clock.steady() - start > longest_delay_seconds) failures = 0;
+        if (this.#clock.steady() - start > longestDelaySeconds) failures = 0;
         await this.#clock.sleep(await this.#afterFailure(error as Error, failures), signal);
       }
     }
@@ -333,7 +333,7 @@ export class Link {
         // Opening the stream acknowledges too; until it is open, an acknowledgement is useless.
         if (this.#isFollowing) {
           await this.#control.acknowledge(position);
-          await this.#clock.sleep(acknowledging_pause_seconds, signal);
+          await this.#clock.sleep(acknowledgingPauseSeconds, signal);
         }
         failures = 0;
       } catch (error) {
@@ -378,8 +378,8 @@ export class Link {
 /** A growing delay, random so that not all nodes retry at once. */
 function delayAfter(failures: number): number {
   const maxSeconds = Math.min(
-    longest_delay_seconds,
-    shortest_delay_seconds * 2 ** Math.min(failures, 16),
+    longestDelaySeconds,
+    shortestDelaySeconds * 2 ** Math.min(failures, 16),
   );
   return maxSeconds * (0.5 + Math.random() / 2);
 }

@@ -23,7 +23,7 @@ export interface RejectionReporterOptions {
   log: Logger;
 }
 
-const report_seconds = 60;
+const reportSeconds = 60;
 
 export class RejectionReporter {
   readonly #options: RejectionReporterOptions;
@@ -37,7 +37,7 @@ export class RejectionReporter {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#options.clock.sleep(report_seconds, signal);
+      await this.#options.clock.sleep(reportSeconds, signal);
       if (signal.aborted) return;
       await this.report();
     }

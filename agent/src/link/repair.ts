@@ -13,9 +13,9 @@ export interface Repairing {
   onRepaired: () => void;
 }
 
-const full_pause_seconds = 1;
+const fullPauseSeconds = 1;
 /** After a failed sync the whole policy is written again, which is a lot of work. */
-const unsynced_pause_seconds = 30;
+const unsyncedPauseSeconds = 30;
 
 export async function keepRepaired(options: Repairing, signal: AbortSignal): Promise<void> {
   const { store, clock, log, moved, onRepaired } = options;
@@ -25,7 +25,7 @@ export async function keepRepaired(options: Repairing, signal: AbortSignal): Pro
     log.error({ faults: store.faults() }, 'the disk does not keep changes: they are in memory');
     while (!store.isSound) {
       const isFull = store.unstored.size > 0;
-      await clock.sleep(isFull ? full_pause_seconds : unsynced_pause_seconds, signal);
+      await clock.sleep(isFull ? fullPauseSeconds : unsyncedPauseSeconds, signal);
       if (signal.aborted) return;
       await store.repair();
     }

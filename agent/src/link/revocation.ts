@@ -1,11 +1,11 @@
 // Decides when a node counts as revoked. One rejection is not enough: a proxy in front that loses
 // the token for a moment must not stop the node.
 
-const least_rejections = 3;
-const least_seconds = 30;
+const minRejections = 3;
+const minSeconds = 30;
 /** Between attempts while the token is rejected. */
-const doubtful_delay_seconds = 11;
-const revoked_delay_seconds = 60;
+const doubtfulDelaySeconds = 11;
+const revokedDelaySeconds = 60;
 
 export class Revocation {
   readonly #steady: () => number;
@@ -21,7 +21,7 @@ export class Revocation {
 
   /** How long to wait before the next attempt. */
   get delay_seconds(): number {
-    const maxSeconds = this.isRevoked ? revoked_delay_seconds : doubtful_delay_seconds;
+    const maxSeconds = this.isRevoked ? revokedDelaySeconds : doubtfulDelaySeconds;
     return maxSeconds * (0.95 + Math.random() / 10);
   }
 
@@ -35,8 +35,8 @@ export class Revocation {
   noteRejected(): boolean {
     if (this.#rejections === 0) this.#since = this.#steady();
     this.#rejections += 1;
-    const isLong = this.#steady() - this.#since >= least_seconds;
-    return !this.isRevoked && this.#rejections >= least_rejections && isLong;
+    const isLong = this.#steady() - this.#since >= minSeconds;
+    return !this.isRevoked && this.#rejections >= minRejections && isLong;
   }
 }
 

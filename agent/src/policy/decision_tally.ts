@@ -6,7 +6,7 @@ import { allReasons, type Reason } from './denials.ts';
 export type Outcome = Authority['by'] | Reason;
 
 /** The upper bounds of the buckets, in seconds; one more bucket holds everything slower. */
-export const bucket_seconds = [
+export const bucketSeconds = [
   0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.05, 0.25, 1,
 ] as const;
 
@@ -28,7 +28,7 @@ export interface DecisionCounts {
 
 export class DecisionTally {
   readonly #outcomes = new Map<Outcome, number>(outcomes.map((outcome) => [outcome, 0]));
-  readonly #took: number[] = new Array(bucket_seconds.length + 1).fill(0);
+  readonly #took: number[] = new Array(bucketSeconds.length + 1).fill(0);
   #seconds = 0;
   #isNew = false;
 
@@ -41,7 +41,7 @@ export class DecisionTally {
   /** Counts decisions that took this long each. */
   noteTime(seconds: number, count = 1): void {
     let bucket = 0;
-    while (bucket < bucket_seconds.length && seconds > (bucket_seconds[bucket] as number)) bucket++;
+    while (bucket < bucketSeconds.length && seconds > (bucketSeconds[bucket] as number)) bucket++;
     this.#took[bucket] = (this.#took[bucket] as number) + count;
     this.#seconds += seconds * count;
     this.#isNew = true;

@@ -44,7 +44,7 @@ export interface Listener {
   tls: boolean;
 }
 
-const override_offset = 500;
+const overrideOffset = 500;
 
 /** How many records of each kind a policy holds. */
 export interface PolicySize {
@@ -322,7 +322,7 @@ function listenersOf(server: ServerValue): Map<number, Listener> {
       if (!server.services.includes(service) || !(tls || service === 'proxy')) continue;
       for (const { ip: exit_ip, port_base } of server.exit_ips) {
         for (const override of [false, true]) {
-          const port = base + port_base + (override ? override_offset : 0);
+          const port = base + port_base + (override ? overrideOffset : 0);
           listeners.set(port, { port, exit_ip, scheme: scheme.name, override, tls });
         }
       }

@@ -86,7 +86,7 @@ interface Bounds {
 }
 
 /** For the agent, which deciders trust: the changes that are on no disk are a quarter of this. */
-const of_agent: Bounds = {
+const ofAgent: Bounds = {
   message_bytes: 256 * 1024 * 1024,
   bytes_a_second: Number.POSITIVE_INFINITY,
 };
@@ -95,7 +95,7 @@ const of_agent: Bounds = {
 export function readLines(
   socket: Socket,
   take: (line: string) => void,
-  { message_bytes, bytes_a_second, onSecond }: Bounds = of_agent,
+  { message_bytes, bytes_a_second, onSecond }: Bounds = ofAgent,
 ): void {
   let rest = '';
   let second = performance.now();

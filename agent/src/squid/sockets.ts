@@ -21,9 +21,9 @@ export interface Socket {
   down: number;
 }
 
-const most_output_bytes = 256 * 1024 * 1024;
+const maxOutputBytes = 256 * 1024 * 1024;
 /** How many connections one call closes: the filter is an argument, and its length is limited. */
-const killed_at_once = 200;
+const killedAtOnce = 200;
 
 /** Client connections that can still carry data, not those where Squid waits for the end. */
 const states = ['state', 'established', 'state', 'close-wait', 'state', 'fin-wait-1'];
@@ -46,7 +46,7 @@ export function sourceOf(connection: string): string {
 export async function listSockets(ports: readonly number[], host?: string): Promise<Socket[]> {
   if (ports.length === 0) return [];
   const { stdout } = await run('ss', ['-tinHOe', ...states, socketFilter(ports, host)], {
-    maxBuffer: most_output_bytes,
+    maxBuffer: maxOutputBytes,
     encoding: 'latin1',
   });
   return parseSockets(stdout);
@@ -57,8 +57,8 @@ export const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').sl
 
 /** Closes client connections at once. Errors: the right is missing (CAP_NET_ADMIN). */
 export async function killSockets(connections: readonly string[], host?: string): Promise<void> {
-  for (let at = 0; at < connections.length; at += killed_at_once) {
-    const filters = connections.slice(at, at + killed_at_once).flatMap((connection) => {
+  for (let at = 0; at < connections.length; at += killedAtOnce) {
+    const filters = connections.slice(at, at + killedAtOnce).flatMap((connection) => {
       const match = /^([\w.:%-]+):(\d+)>(\d+)$/.exec(connection);
       if (!match) return [];
       const [, source = '', source_port, port] = match;

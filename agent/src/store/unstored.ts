@@ -10,7 +10,7 @@ export interface UnstoredChange extends Change {
 }
 
 /** Bytes of their records as JSON. Beyond this the node stops following, to protect its work. */
-const most_bytes = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 export class Unstored {
   /** In order. */
@@ -23,7 +23,7 @@ export class Unstored {
 
   /** Whether there is no room for another change. */
   get isFull(): boolean {
-    return this.#bytes > most_bytes;
+    return this.#bytes > maxBytes;
   }
 
   /** The change to write next. */

@@ -16,7 +16,7 @@ export interface LastUsedReporterOptions {
   log: Logger;
 }
 
-const report_seconds = 60;
+const reportSeconds = 60;
 /** The control plane accepts no more at once. */
 const mostOfReport = 5000;
 
@@ -30,7 +30,7 @@ export class LastUsedReporter {
 
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await this.#options.clock.sleep(report_seconds, signal);
+      await this.#options.clock.sleep(reportSeconds, signal);
       if (signal.aborted) return;
       await this.collect();
       await this.send();

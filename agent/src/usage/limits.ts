@@ -13,13 +13,13 @@ export interface BytesLeft {
 }
 
 /** Near a limit, polls and reports are no more frequent than this. */
-const shortest_seconds = 0.1;
-const soonest_seconds = 0.02;
+const shortestSeconds = 0.1;
+const soonestSeconds = 0.02;
 /**
  * An account is let in again if its end is not renewed for this long, so that a node that stopped
  * counting refuses no account for good.
  */
-const ending_seconds = 30;
+const endingSeconds = 30;
 
 /** An account's limit, as last received. */
 interface Limit {
@@ -86,8 +86,8 @@ export class Limits {
     const waited = clock.steady() - this.#answered_at;
     if (due < report_seconds && waited >= due) this.#options.report();
     // The last poll before the end comes exactly at the end.
-    return soonest > 0 && soonest < shortest_seconds
-      ? Math.max(soonest, soonest_seconds)
+    return soonest > 0 && soonest < shortestSeconds
+      ? Math.max(soonest, soonestSeconds)
       : within(soonest / 2, poll_seconds);
   }
 
@@ -123,7 +123,7 @@ export class Limits {
 
   #noteRates(rows: readonly UsageRow[]): void {
     const now = this.#options.clock.steady();
-    const seconds = Math.max(now - this.#counted_at, shortest_seconds / 2);
+    const seconds = Math.max(now - this.#counted_at, shortestSeconds / 2);
     this.#counted_at = now;
     const rates = new Map<number, number>();
     for (const { account, up, down } of rows) {
@@ -179,8 +179,8 @@ export class Limits {
     const { left_bytes: reportedBytes = 0, until: period_end = 0 } =
       this.#limits.get(account) ?? {};
     // If the control plane knows it itself, the contract's record will come.
-    if (ended !== undefined && (reportedBytes <= 0 || now < ended - ending_seconds / 2)) return;
-    const until = Math.min(now + ending_seconds, period_end);
+    if (ended !== undefined && (reportedBytes <= 0 || now < ended - endingSeconds / 2)) return;
+    const until = Math.min(now + endingSeconds, period_end);
     if (ended === until) return;
     this.#end(account, until);
   }
@@ -206,5 +206,5 @@ export class Limits {
 }
 
 function within(seconds: number, maxSeconds: number): number {
-  return Math.min(maxSeconds, Math.max(shortest_seconds, seconds));
+  return Math.min(maxSeconds, Math.max(shortestSeconds, seconds));
 }

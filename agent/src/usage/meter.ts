@@ -7,7 +7,7 @@ import { type Carry, identityOf, type Tick, type UsageRow } from './journal_stat
 import type { Limits } from './limits.ts';
 
 /** How long a connection is remembered after the engine stopped reporting it. */
-const gone_seconds = 3600;
+const goneSeconds = 3600;
 
 export interface MeterOptions {
   engine: Pick<Engine, 'poll'>;
@@ -144,7 +144,7 @@ export class Meter {
     }
     this.#goneSince = goneSince;
     return [...goneSince]
-      .filter(([, since]) => now - since >= gone_seconds)
+      .filter(([, since]) => now - since >= goneSeconds)
       .map(([connection]) => connection);
   }
 }

@@ -19,11 +19,11 @@ export interface UsageAnswer {
   limits: BytesLeft[];
 }
 
-const longest_delay_seconds = 60;
+const longestDelaySeconds = 60;
 /** Older usage is not counted (docs/node.md). */
-const oldest_seconds = 40 * 86_400;
+const oldestSeconds = 40 * 86_400;
 /** A clock that is this slow is wrong, however long the transfer took. */
-const wrong_seconds = 3600;
+const wrongSeconds = 3600;
 
 export interface SenderOptions {
   journal: Journal;
@@ -90,7 +90,7 @@ export class Sender {
         const failures = this.#failures;
         this.#fault = `Usage cannot be reported: ${(error as Error).message}`;
         this.#log.warn({ err: error, failures }, 'usage cannot be reported; it is kept');
-        const maxSeconds = Math.min(longest_delay_seconds, 2 ** Math.min(failures, 10));
+        const maxSeconds = Math.min(longestDelaySeconds, 2 ** Math.min(failures, 10));
         this.#delay = new AbortController();
         const either = AbortSignal.any([signal, this.#delay.signal]);
         await this.#clock.sleep(maxSeconds * (0.5 + Math.random() / 2), either);
@@ -173,9 +173,9 @@ export class Sender {
    */
   #secondsBehind(tooOld: UsageRow, rejection: unknown): number {
     const now = this.#clock.now();
-    if (tooOld.at < now - oldest_seconds) return 0;
+    if (tooOld.at < now - oldestSeconds) return 0;
     const { answered_at = now } = rejection as { answered_at?: number };
-    if (answered_at - now < wrong_seconds) throw rejection;
+    if (answered_at - now < wrongSeconds) throw rejection;
     return answered_at - now;
   }
 

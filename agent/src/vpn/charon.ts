@@ -35,8 +35,8 @@ interface RadiusReach {
   secret: string;
 }
 
-const starting_seconds = 10;
-const longest_log_bytes = 4 * 1024 * 1024;
+const startingSeconds = 10;
+const longestLogBytes = 4 * 1024 * 1024;
 
 const plugins = [
   ...['random', 'nonce', 'openssl', 'pem', 'pkcs1', 'pkcs8', 'x509', 'pubkey', 'constraints'],
@@ -107,7 +107,7 @@ export class Charon {
     rmSync(this.paths.vici, { force: true });
     const pid = await this.#daemon.start();
     log.info({ pid }, 'charon is started');
-    const until = clock.steady() + starting_seconds;
+    const until = clock.steady() + startingSeconds;
     for (;;) {
       try {
         await this.#vici.command('version');
@@ -142,7 +142,7 @@ export class Charon {
   /** charon writes at the end of the file, wherever that is. */
   #boundLog(): void {
     const size = statSync(this.paths.log, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > longest_log_bytes) truncateSync(this.paths.log);
+    if (size > longestLogBytes) truncateSync(this.paths.log);
   }
 
   #conf(): string {

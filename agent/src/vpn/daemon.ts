@@ -16,9 +16,9 @@ export interface DaemonOptions {
   clock: Clock;
 }
 
-const stopping_seconds = 10;
+const stoppingSeconds = 10;
 /** A daemon that ends this early cannot run. */
-const starting_seconds = 5;
+const startingSeconds = 5;
 /**
  * The rights that it keeps. It runs as root, since no other user may write the kernel's policies or
  * create its devices.
@@ -35,7 +35,7 @@ export class Daemon {
 
   get hasJustStarted(): boolean {
     const { clock } = this.#options;
-    return this.#started !== undefined && clock.steady() - this.#started < starting_seconds;
+    return this.#started !== undefined && clock.steady() - this.#started < startingSeconds;
   }
 
   /** The process, if it runs. */
@@ -73,7 +73,7 @@ export class Daemon {
     if (pid === undefined) return;
     endIfThere(pid, 'SIGTERM');
     const { clock } = this.#options;
-    const until = clock.steady() + stopping_seconds;
+    const until = clock.steady() + stoppingSeconds;
     while (this.find() !== undefined && clock.steady() < until) await clock.sleep(0.05);
   }
 }

@@ -7,8 +7,8 @@ const eapCodes = { request: 1, response: 2, success: 3, failure: 4 } as const;
 const eapTypes = { identity: 1, nak: 3, mschapv2: 26 } as const;
 const chapCodes = { challenge: 1, response: 2, success: 3 } as const;
 
-const challenge_length = 16;
-const response_length = 49;
+const challengeLength = 16;
+const responseLength = 49;
 
 /** A client's response. */
 export type EapResponse =
@@ -30,9 +30,9 @@ export function readEap(packet: Buffer): EapResponse | undefined {
   if (type !== eapTypes.mschapv2) return undefined;
   if (data[0] === chapCodes.success) return { kind: 'success', identifier };
   // Code, identifier, length of everything, length of the value, the value, the name.
-  const least = 5 + response_length;
+  const least = 5 + responseLength;
   if (data[0] !== chapCodes.response || data.length < least) return undefined;
-  if (data.readUInt16BE(2) !== data.length || data[4] !== response_length) return undefined;
+  if (data.readUInt16BE(2) !== data.length || data[4] !== responseLength) return undefined;
   const value = data.subarray(5, least);
   const response = {
     peer_challenge: value.subarray(0, 16),
@@ -44,12 +44,8 @@ export function readEap(packet: Buffer): EapResponse | undefined {
 
 /** Asks the client to prove that it has the password. */
 export function challengeOf(identifier: number): { packet: Buffer; challenge: Buffer } {
-  const challenge = randomBytes(challenge_length);
-  const value = Buffer.concat([
-    Buffer.from([challenge_length]),
-    challenge,
-    Buffer.from('exitward'),
-  ]);
+  const challenge = randomBytes(challengeLength);
+  const value = Buffer.concat([Buffer.from([challengeLength]), challenge, Buffer.from('exitward')]);
   return { packet: chapRequest(identifier, chapCodes.challenge, value), challenge };
 }
 

@@ -11,11 +11,11 @@ export interface IkeResponse {
   error: number | undefined;
 }
 
-export const spi_bytes = 8;
-const header_bytes = 28;
+export const spiBytes = 8;
+const headerBytes = 28;
 /** The header of a payload: the kind of the next one, a flag, and its length. */
-const payload_bytes = 4;
-const no_spi = Buffer.alloc(spi_bytes);
+const payloadBytes = 4;
+const noSpi = Buffer.alloc(spiBytes);
 const exchanges = { main_mode: 2, informational: 5, ike_sa_init: 34 };
 const payloads = {
   '1': { sa: 1, notification: 11 },
@@ -24,7 +24,7 @@ const payloads = {
 const flags = { initiator: 0x08, response: 0x20 };
 /** Types of notifications, errors included; those from 16384 on report a state. */
 export const notifications = { no_proposal_chosen: 14, invalid_ke_payload: 17, cookie: 16390 };
-const least_status = 16384;
+const minStatus = 16384;
 /** The domain of interpretation (RFC 2407) of IPsec. */
 const ipsec = [0, 0, 0, 1];
 
@@ -36,7 +36,7 @@ const ipsec = [0, 0, 0, 1];
  * not know the exit refuses it in the same way.
  */
 export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
-  const head = { version, initiator: spi, responder: no_spi, id: 0 };
+  const head = { version, initiator: spi, responder: noSpi, id: 0 };
   if (version === '1') {
     const sa = [...ipsec, 0, 0, 0, 1, ...mainModeProposal()];
     return messageOf({ ...head, exchange: exchanges.main_mode, flags: 0 }, [
@@ -45,7 +45,7 @@ export function firstMessage(version: IkeVersion, spi: Buffer): Buffer {
   }
   const { sa, key_exchange, nonce } = payloads[2];
   // 66 bytes for each coordinate.
-  const key = Buffer.concat([Buffer.from([0, group_refused, 0, 0]), randomBytes(132)]);
+  const key = Buffer.concat([Buffer.from([0, groupRefused, 0, 0]), randomBytes(132)]);
   return messageOf({ ...head, exchange: exchanges.ike_sa_init, flags: flags.initiator }, [
     [sa, initProposal()],
     [key_exchange, key],
@@ -75,8 +75,8 @@ export function readResponse(
   spi: Buffer,
   datagram: Buffer,
 ): IkeResponse | undefined {
-  if (datagram.length < header_bytes || datagram.readUInt32BE(24) !== datagram.length) return;
-  if (!datagram.subarray(0, spi_bytes).equals(spi)) return;
+  if (datagram.length < headerBytes || datagram.readUInt32BE(24) !== datagram.length) return;
+  if (!datagram.subarray(0, spiBytes).equals(spi)) return;
   const [first = 0, major = 0, exchange = 0, flag = 0] = datagram.subarray(16, 20);
   if (major >> 4 !== Number(version)) return;
   const isNew = version === '2';
@@ -84,12 +84,12 @@ export function readResponse(
   if (isNew && datagram.readUInt32BE(20) !== 0) return;
   const isRefusal = exchange === exchanges.informational;
   if (!isNew && exchange !== exchanges.main_mode && !isRefusal) return;
-  const parts = payloadsOf(first, datagram.subarray(header_bytes));
+  const parts = payloadsOf(first, datagram.subarray(headerBytes));
   const { sa, notification } = payloads[version];
-  const responder = datagram.subarray(spi_bytes, 2 * spi_bytes);
+  const responder = datagram.subarray(spiBytes, 2 * spiBytes);
   const errors = (parts?.get(notification) ?? []).flatMap((body) => errorOf(version, body) ?? []);
   if (errors.length > 0) return { spi: responder, error: errors[0] };
-  if (!parts?.has(sa) || isRefusal || responder.equals(no_spi)) return;
+  if (!parts?.has(sa) || isRefusal || responder.equals(noSpi)) return;
   return { spi: responder, error: undefined };
 }
 
@@ -98,10 +98,10 @@ function payloadsOf(first: number, bytes: Buffer): Map<number, Buffer[]> | undef
   const payloads = new Map<number, Buffer[]>();
   let [kind, at] = [first, 0];
   while (kind !== 0) {
-    if (bytes.length - at < payload_bytes) return undefined;
+    if (bytes.length - at < payloadBytes) return undefined;
     const length = bytes.readUInt16BE(at + 2);
-    if (length < payload_bytes) return undefined;
-    const body = bytes.subarray(at + payload_bytes, at + length);
+    if (length < payloadBytes) return undefined;
+    const body = bytes.subarray(at + payloadBytes, at + length);
     payloads.set(kind, [...(payloads.get(kind) ?? []), body]);
     kind = bytes[at] ?? 0;
     at += length;
@@ -115,21 +115,21 @@ function errorOf(version: IkeVersion, body: Buffer): number | undefined {
   const at = version === '1' ? 6 : 2;
   if (body.length < at + 2) return undefined;
   const type = body.readUInt16BE(at);
-  return type < least_status || type === notifications.cookie ? type : undefined;
+  return type < minStatus || type === notifications.cookie ? type : undefined;
 }
 
 // ---- Proposals ----------------------------------------------------------------------------
 
 /** ECP-256, which the real proposals use (`connections.ts`); and ECP-521, which none uses. */
-const group_taken = 19;
-const group_refused = 21;
+const groupTaken = 19;
+const groupRefused = 21;
 
 /** AES-GCM with 256 bits and SHA-256. */
 function initProposal(): Buffer {
   const transforms = [
     { type: 1, id: 20, key_bits: 256 },
     { type: 2, id: 5 },
-    ...[group_taken, group_refused].map((id) => ({ type: 4, id })),
+    ...[groupTaken, groupRefused].map((id) => ({ type: 4, id })),
   ].map(({ type, id, key_bits }, at, all) => {
     const attributes = key_bits === undefined ? [] : attribute(14, key_bits);
     return structure(at < all.length - 1 ? 3 : 0, [type, 0, ...short(id), ...attributes]);
@@ -144,7 +144,7 @@ function mainModeProposal(): Buffer {
     14: 256,
     2: 4,
     3: 1,
-    4: group_taken,
+    4: groupTaken,
     11: 1,
     12: 3600,
   }).flatMap(([type, value]) => attribute(Number(type), value));
@@ -157,7 +157,7 @@ function proposalOf(transforms: readonly Buffer[]): Buffer {
 }
 
 function structure(next: number, body: readonly number[]): Buffer {
-  return Buffer.from([next, 0, ...short(payload_bytes + body.length), ...body]);
+  return Buffer.from([next, 0, ...short(payloadBytes + body.length), ...body]);
 }
 
 const attribute = (type: number, value: number) => [...short(0x8000 | type), ...short(value)];
@@ -175,7 +175,7 @@ interface Head {
 
 function messageOf(head: Head, parts: ReadonlyArray<readonly [kind: number, body: Buffer]>) {
   const bodies = parts.map(([, body], at) => structure(parts[at + 1]?.[0] ?? 0, [...body]));
-  const length = bodies.reduce((sum, body) => sum + body.length, header_bytes);
+  const length = bodies.reduce((sum, body) => sum + body.length, headerBytes);
   const numbers = Buffer.alloc(8);
   numbers.writeUInt32BE(head.id);
   numbers.writeUInt32BE(length, 4);

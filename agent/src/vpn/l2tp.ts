@@ -17,7 +17,7 @@ export interface L2tpOptions extends Pick<PppLoginsOptions, 'evaluate' | 'log'> 
 }
 
 /** IP inside PPP, L2TP, UDP, ESP and UDP fits into 1500 bytes. */
-const largest_packet = 1400;
+const largestPacket = 1400;
 
 export class L2tp {
   readonly #options: L2tpOptions;
@@ -192,8 +192,8 @@ ${this.#options.vpn.dns
   .slice(0, 2)
   .map((server) => `ms-dns ${server}`)
   .join('\n')}
-mtu ${largest_packet}
-mru ${largest_packet}
+mtu ${largestPacket}
+mru ${largestPacket}
 noccp
 noipv6
 novj

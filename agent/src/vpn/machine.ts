@@ -104,7 +104,7 @@ export async function findTakenPort(): Promise<Lack | undefined> {
 }
 
 /** The exit code of `ip` if the kernel refuses. */
-const refused_by_kernel = 2;
+const refusedByKernel = 2;
 
 /**
  * Finds a kernel that cannot encrypt packets. It gets an ESP key, as from charon, which is removed
@@ -124,7 +124,7 @@ export async function findKernelLack(
     await run('env', [...inside, 'ip', 'xfrm', 'state', 'add', ...state, ...sealing]);
   } catch (error) {
     const { code, stderr = '' } = error as Error & { code?: unknown; stderr?: string };
-    if (code !== refused_by_kernel) return undefined;
+    if (code !== refusedByKernel) return undefined;
     return {
       sentence: `the kernel takes no keys of ESP (${stderr.trim().replace(/\.$/, '')})`,
       remedy: 'modprobe -a esp4 xfrm_user gcm, or EXITWARD_AGENT_VPN_IPSEC=userspace',

@@ -10,7 +10,7 @@ export interface AddressRange {
 }
 
 /** PPP addresses for one exit: its daemon assigns them itself. */
-const longest_slot = 1024;
+const longestSlot = 1024;
 const slots = 128;
 
 /** The lower half without its first address, which a client may mistake for the network's. */
@@ -28,7 +28,7 @@ export function gatewayOf(pool: Network): string {
 /** PPP addresses for one exit, `slot` from 0; undefined: there is no room for so many exits. */
 export function slotOf(pool: Network, slot: number): { first: string; last: string } | undefined {
   const { first, size } = halfOf(pool);
-  const each = Math.max(2, Math.min(longest_slot, Math.floor(size / slots)));
+  const each = Math.max(2, Math.min(longestSlot, Math.floor(size / slots)));
   const start = first + size + 1 + slot * each;
   // Without the last one, which a client may mistake for the broadcast address.
   if (start + each > first + 2 * size - 1) return undefined;

@@ -31,9 +31,9 @@ export interface PppLoginsOptions {
 
 const longest = 16 * 1024;
 /** The helper sends everything at once. */
-const patience_ms = 5_000;
+const patienceMs = 5_000;
 /** How long the helper waits for a starting agent, in tenths of a second. */
-const helper_tries = 100;
+const helperTries = 100;
 
 export class PppLogins {
   readonly #options: PppLoginsOptions;
@@ -60,7 +60,7 @@ export class PppLogins {
         own(() => socket.destroy()),
       );
       socket.setTimeout(
-        patience_ms,
+        patienceMs,
         own(() => socket.destroy()),
       );
       own(() => this.#serve(socket))();
@@ -139,7 +139,7 @@ until [ "$(< "/proc/$pid/comm")" = pppd ]; do
   read -r _ _ _ pid _ < "/proc/$pid/stat"
   [ "$pid" -gt 1 ] || exit 1
 done
-for ((tries = ${helper_tries}; tries > 0; tries--)); do
+for ((tries = ${helperTries}; tries > 0; tries--)); do
   . '${reach}'
   { exec 3<> "/dev/tcp/127.0.0.1/$port"; } 2> /dev/null && break
   sleep 0.1

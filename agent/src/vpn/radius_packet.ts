@@ -36,7 +36,7 @@ export interface RadiusPacket {
 
 const header = 20;
 const longest = 4096;
-const longest_value = 253;
+const longestValue = 253;
 
 /** Reads a request. Undefined: it is malformed, or its sender does not have the secret. */
 export function readRequest(datagram: Buffer, secret: string): RadiusPacket | undefined {
@@ -113,8 +113,8 @@ export function eapOf(packet: RadiusPacket): Buffer | undefined {
 
 export function eapAttributes(eap: Buffer): RadiusPacket['attributes'] {
   const parts: RadiusPacket['attributes'] = [];
-  for (let at = 0; at < eap.length; at += longest_value) {
-    parts.push([attributes.eap_message, eap.subarray(at, at + longest_value)]);
+  for (let at = 0; at < eap.length; at += longestValue) {
+    parts.push([attributes.eap_message, eap.subarray(at, at + longestValue)]);
   }
   return parts;
 }
@@ -155,14 +155,14 @@ export function keyAttribute(
 }
 
 const altiga = 3076;
-const primary_dns = 5;
+const primaryDns = 5;
 
 /** IPv4 name servers for the client, as charon understands them: in a Cisco attribute. */
 export function nameServerAttributes(addresses: readonly string[]): RadiusPacket['attributes'] {
   return addresses.map((address) => {
     const head = Buffer.alloc(6);
     head.writeUInt32BE(altiga, 0);
-    head.writeUInt8(primary_dns, 4);
+    head.writeUInt8(primaryDns, 4);
     head.writeUInt8(6, 5);
     return [attributes.vendor, Buffer.concat([head, bytesOfIpv4(address)])];
   });

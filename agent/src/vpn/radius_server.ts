@@ -71,7 +71,7 @@ interface Exchange {
 }
 
 /** How long a client may take for an exchange, and how long responses are repeated. */
-const remembered_seconds = 30;
+const rememberedSeconds = 30;
 const mostExchanges = 10_000;
 
 export class RadiusServer {
@@ -253,7 +253,7 @@ export function spellings(password: string): string[] {
 
 function forgetOld(map: Map<string, { since: number }>, now: number): void {
   for (const [name, { since }] of map) {
-    if (now - since < remembered_seconds) return;
+    if (now - since < rememberedSeconds) return;
     map.delete(name);
   }
 }

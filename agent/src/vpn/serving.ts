@@ -34,7 +34,7 @@ export interface Offer {
 }
 
 /** Mail servers refuse mail from such addresses, and operators get complaints. */
-const refused_ports = [25];
+const refusedPorts = [25];
 
 export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): Offer {
   const localAddresses = ownAddresses();
@@ -47,7 +47,15 @@ export function offerOf(server: ServerValue | null, { vpn, allowed }: Config): O
   const l2tp_exits = services.includes('vpn-l2tp') ? exits : [];
   const { pool, pool6, ipsec } = vpn;
   const rules = vpnFirewallRules({
-    ...{ pool, pool6, ipsec, has_ppp: mayCarryPpp(vpn), allowed, refused_ports, l2tp_exits },
+    ...{
+      pool,
+      pool6,
+      ipsec,
+      has_ppp: mayCarryPpp(vpn),
+      allowed,
+      refused_ports: refusedPorts,
+      l2tp_exits,
+    },
   });
   return { server, services, exits, l2tp_exits, lack_of_l2tp, rules };
 }

@@ -77,7 +77,7 @@ export type TunnelClient = Pick<LoginAttempt, 'connection' | 'login' | 'source' 
 export type Tunnel = { ike: string; client?: TunnelClient | undefined } | { pppd: number };
 
 /** How long a client may take from its login to its tunnel. */
-const building_seconds = 30;
+const buildingSeconds = 30;
 const prefix = 'vpn-';
 
 export class VpnSessions {
@@ -297,7 +297,7 @@ export class VpnSessions {
     if (this.#isShut) return true;
     if (!this.#tunnels || this.#tunnels.has(address)) return false;
     const since = this.#building.get(connection);
-    return since === undefined || this.#looked_at - since >= building_seconds;
+    return since === undefined || this.#looked_at - since >= buildingSeconds;
   }
 
   /** Stops all their traffic at once. */

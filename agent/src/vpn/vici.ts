@@ -22,7 +22,7 @@ const kinds = {
 const elements = { section: 1, end: 2, value: 3, list: 4, item: 5, list_end: 6 };
 /** The longest packet of either side (VICI_MESSAGE_SIZE_MAX). */
 const longest = 512 * 1024;
-const default_patience_ms = 10_000;
+const defaultPatienceMs = 10_000;
 
 /** Raised for a command that charon did not carry out. */
 export class Refused extends Error {}
@@ -37,7 +37,7 @@ export class Vici {
   #waiting: ((packet: Buffer | Error) => void) | undefined;
 
   /** `patience_ms`: how long a command may take. */
-  constructor(path: string, log: Logger, patience_ms = default_patience_ms) {
+  constructor(path: string, log: Logger, patience_ms = defaultPatienceMs) {
     this.#path = path;
     this.#log = log;
     this.#patience_ms = patience_ms;

@@ -40,9 +40,9 @@ export interface VpnOptions {
 }
 
 /** How long a PPP login waits until the bytes of its address's previous client are reported. */
-const address_seconds = 10;
+const addressSeconds = 10;
 /** How often tunnels and expiries are checked, and failures tried again. */
-const look_seconds = 1;
+const lookSeconds = 1;
 
 export class Vpn {
   readonly #options: VpnOptions;
@@ -82,7 +82,7 @@ export class Vpn {
     const repeat = async (look: () => Promise<void>) => {
       while (!signal.aborted) {
         await look();
-        await clock.sleep(look_seconds, signal);
+        await clock.sleep(lookSeconds, signal);
       }
     };
     this.#loops = [repeat(() => this.#guard()), repeat(() => this.#serve()), this.#followTunnels()];
@@ -213,7 +213,7 @@ export class Vpn {
   /** The L2TP daemon assigns an address again as soon as it was returned. */
   async #untilFree(address: string): Promise<void> {
     const { clock } = this.#options;
-    const until = clock.steady() + address_seconds;
+    const until = clock.steady() + addressSeconds;
     this.#sessions?.noteReuse(address);
     while (this.#sessions?.isFree(address) === false && clock.steady() < until) {
       await clock.sleep(0.1);
@@ -343,7 +343,7 @@ export class Vpn {
       } catch (error) {
         log.debug({ err: error }, 'the tunnels are not known');
       }
-      await clock.sleep(look_seconds, this.#pause.signal);
+      await clock.sleep(lookSeconds, this.#pause.signal);
     }
   }
 

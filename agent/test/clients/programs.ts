@@ -10,7 +10,7 @@ export const cleanEnvironment = (home: string): NodeJS.ProcessEnv => ({
   GIT_TERMINAL_PROMPT: '0',
 });
 
-const patience_milliseconds = 90_000;
+const patienceMs = 90_000;
 
 export interface Ran {
   code: number | null;
@@ -34,7 +34,7 @@ export function run(
   });
   const late = setTimeout(() => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-  }, patience_milliseconds);
+  }, patienceMs);
   let said = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

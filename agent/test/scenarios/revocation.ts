@@ -38,11 +38,11 @@ export function revocation(s: Scene): void {
       const stays = await t.openTunnel(s.normal, s.to);
       const kept = await t.Client.open(s.normal);
       expect((await kept.ask(t.requestText('GET', s.url))).status).toBe(200);
-      await s.having([serverOf(s.families, { drained_nodes: [t.node_id + 1] })], async () => {
+      await s.having([serverOf(s.families, { drained_nodes: [t.nodeId + 1] })], async () => {
         expect(s.node.engine.isDrained()).toBe(false);
         for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
       });
-      await s.having([serverOf(s.families, { drained_nodes: [t.node_id] })], async () => {
+      await s.having([serverOf(s.families, { drained_nodes: [t.nodeId] })], async () => {
         expect(s.node.engine.isDrained()).toBe(true);
         // Before anything else is asked of them, and also of those that nobody knows.
         await s.expectRefusal(s.normal, 'drained');

@@ -22,8 +22,8 @@ import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
 import { address, canonicalAddress, idOrAddress, now, time } from './values.ts';
 
-const usual_seconds = 8 * 3600;
-const names_shown = 10;
+const usualSeconds = 8 * 3600;
+const namesShown = 10;
 
 const columns: Column[] = [
   ['id', 'id'],
@@ -56,8 +56,8 @@ export async function requireUser(
   const [first, second] = names;
   if (first === undefined) throw new Failure('The account has no active proxy user.');
   if (second === undefined) return first;
-  const more = names.length > names_shown ? ', …' : '';
-  throw new UsageFault(`--user: expected one of ${names.slice(0, names_shown).join(', ')}${more}`);
+  const more = names.length > namesShown ? ', …' : '';
+  throw new UsageFault(`--user: expected one of ${names.slice(0, namesShown).join(', ')}${more}`);
 }
 
 /** The id of the entry with this id or address, or of this machine. */
@@ -98,7 +98,7 @@ All lines are checked first. Should the service refuse one after that, those bef
     const account = await session.account();
     if (ip === '-') return addList(account, options);
     const user = await requireUser(account, options.user);
-    const expiry = options.expiry ?? now() + usual_seconds;
+    const expiry = options.expiry ?? now() + usualSeconds;
     const entry = await account.client.authlist.add({
       ...(ip === undefined ? {} : { ip }),
       user,
@@ -159,7 +159,7 @@ async function compare(
   const usual = newLines.some(({ user }) => user === undefined)
     ? await requireUser(account, given.user)
     : '';
-  const expiry = given.expiry ?? now() + usual_seconds;
+  const expiry = given.expiry ?? now() + usualSeconds;
   const fresh = newLines.map((line) => ({
     ip: line.ip,
     user: line.user ?? usual,

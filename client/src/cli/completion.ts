@@ -6,7 +6,7 @@ import type { CallOptions } from '../options.ts';
 import { Session } from './session.ts';
 import type { Environment } from './stored_login.ts';
 
-const patience_seconds = 1;
+const patienceSeconds = 1;
 
 /**
  * Asks the service of the login, within a second. There are no words when the service is offline or
@@ -25,7 +25,7 @@ export function askService(words: readonly string[], env: Environment, onAway: (
     const flags = { insecure: words.includes('--insecure'), json: false };
     try {
       const { client } = await new Session({ ...options, ...flags }, env).account();
-      return (await lists[kind]?.(client, { retries: 0, timeoutSeconds: patience_seconds })) ?? [];
+      return (await lists[kind]?.(client, { retries: 0, timeoutSeconds: patienceSeconds })) ?? [];
     } catch {
       onAway();
       return [];

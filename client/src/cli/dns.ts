@@ -16,9 +16,9 @@ import { pause } from '../retries.ts';
 import { type Command, command } from './command.ts';
 import { address, id, now, time } from './values.ts';
 
-const usual_seconds = 8 * 3600;
-const usual_wait_seconds = 60;
-const look_seconds = 1;
+const usualSeconds = 8 * 3600;
+const usualWaitSeconds = 60;
+const lookSeconds = 1;
 
 const columns: Column[] = [
   ['id', 'id'],
@@ -57,7 +57,7 @@ const add = command({
   },
   run: async ({ arguments: given, options: { expiry, wait } }, session) => {
     const { client } = await session.account();
-    const entry = { ...given, expiry: expiry ?? now() + usual_seconds };
+    const entry = { ...given, expiry: expiry ?? now() + usualSeconds };
     return shownEntry(await client.overrides.add(entry, waiting(wait)), expiry === undefined);
   },
 });
@@ -154,7 +154,7 @@ const wait = command({
   options: {
     timeout: { summary: 'how long at most; 1min when left out', value: '<span>', read: span },
   },
-  run: async ({ arguments: given, options: { timeout = usual_wait_seconds } }, session) => {
+  run: async ({ arguments: given, options: { timeout = usualWaitSeconds } }, session) => {
     const { client } = await session.account();
     const end = performance.now() + timeout * 1000;
     let entry = await client.overrides.get(given.id);
@@ -170,7 +170,7 @@ const wait = command({
           `Entry ${number} is still pending: not every proxy of ${server} has applied it within ${timeout} seconds.`,
         );
       }
-      await pause(look_seconds, undefined);
+      await pause(lookSeconds, undefined);
       entry = await client.overrides.get(given.id);
     }
     if (entry.status === 'active') return shownEntry(entry);

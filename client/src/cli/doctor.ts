@@ -37,8 +37,8 @@ interface Finding {
   remedy: string | null;
 }
 
-const soon_seconds = 3600;
-const usual_destination = 'example.com:443';
+const soonSeconds = 3600;
+const usualDestination = 'example.com:443';
 
 const ok = (name: string, sentence: string): Finding => ({
   name,
@@ -62,7 +62,7 @@ const fault = (name: string, sentence: string, remedy: string): Finding => ({
 function destination(text: string): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(text)) return text;
   throw new UsageFault(
-    `${JSON.stringify(text)}: expected a host and a port, such as ${usual_destination}`,
+    `${JSON.stringify(text)}: expected a host and a port, such as ${usualDestination}`,
   );
 }
 
@@ -78,7 +78,7 @@ export const doctor = command({
     },
     exit: { known: 'exits', summary: 'the exit IP to look at', value: '<ip>', read: address },
     to: {
-      summary: `where a connection through the exit is tried to; ${usual_destination} when left out`,
+      summary: `where a connection through the exit is tried to; ${usualDestination} when left out`,
       value: '<host:port>',
       read: destination,
     },
@@ -190,7 +190,7 @@ async function addressOf(client: Exitward): Promise<Finding> {
       return fault('address', sentence, `exw authlist change ${entry.id} --user NAME`);
     }
     const sentence = `${entry.ip} is listed for ${entry.user} ${until}.`;
-    return entry.expiry - now() > soon_seconds
+    return entry.expiry - now() > soonSeconds
       ? ok('address', sentence)
       : warning('address', sentence, `exw authlist change ${entry.id} --expiry +8h`);
   } catch (error) {
@@ -216,7 +216,7 @@ async function* throughOf(
   credentials: Credentials | undefined,
 ): AsyncGenerator<Finding> {
   const proxy = new URL(urlOf(server, exit, wanted, credentials));
-  const to = wanted.to ?? usual_destination;
+  const to = wanted.to ?? usualDestination;
   const where = `Port ${proxy.port} of ${proxy.hostname}`;
   const outcome = await requestThrough(proxy, to);
   if ('closed' in outcome) {

@@ -13,7 +13,7 @@ import { canonicalAddress, isSameAddress, now } from './values.ts';
 const looks = 5;
 /** Few retries: a look that fails is followed by another one anyway. */
 const briefly = { retries: 1, timeoutSeconds: 10 };
-const probe_seconds = 60;
+const probeSeconds = 60;
 
 /** Whether it is one of these conflicts. A service without specific codes has one code for all. */
 function isConflict(error: unknown, ...codes: string[]): error is ExitwardError {
@@ -61,7 +61,7 @@ const impossibleUser = '-';
  */
 async function seenAddress(client: Exitward): Promise<string> {
   try {
-    await client.authlist.add({ user: impossibleUser, expiry: now() + probe_seconds });
+    await client.authlist.add({ user: impossibleUser, expiry: now() + probeSeconds });
   } catch (error) {
     if (!isConflict(error, 'unknown_user', 'address_taken')) throw error;
     const ip = addressIn(error.message);

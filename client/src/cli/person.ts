@@ -36,7 +36,7 @@ The password is asked for on a terminal, without showing it. It is stored nowher
 
 type Credentials = OptionValues<typeof personOptions>;
 
-const response_milliseconds = 30_000;
+const responseMs = 30_000;
 
 /** Runs `action` as this person, and signs out. Errors: a failure in the server's words. */
 export async function asPerson<T>(
@@ -114,7 +114,7 @@ export class Person {
         },
         ...(body ? { body: JSON.stringify(body) } : {}),
         redirect: 'manual',
-        signal: AbortSignal.timeout(response_milliseconds),
+        signal: AbortSignal.timeout(responseMs),
       });
     } catch (error) {
       const { cause, message } = error as Error & { cause?: NodeJS.ErrnoException };

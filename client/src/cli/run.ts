@@ -12,15 +12,15 @@ import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';
 import { address, now, time } from './values.ts';
 
-const look_seconds = 60;
+const lookSeconds = 60;
 /** How long the proxies may take to let the address in; then the command starts anyway. */
-const wait_seconds = 5;
+const waitSeconds = 5;
 /** The exit codes that shells use. */
 const notFound = 127;
 const notExecutable = 126;
-const usual_token_seconds = 3600;
+const usualTokenSeconds = 3600;
 /** This machine, which a proxy cannot reach. */
-const usual_no_proxy = 'localhost,127.0.0.1,::1';
+const usualNoProxy = 'localhost,127.0.0.1,::1';
 
 export const run = command({
   name: 'run',
@@ -51,7 +51,7 @@ export const run = command({
       read: time,
     },
     'no-proxy': {
-      summary: `hosts that are reached directly; ${usual_no_proxy} when left out, '' for none`,
+      summary: `hosts that are reached directly; ${usualNoProxy} when left out, '' for none`,
       value: '<hosts>',
       read: String,
     },
@@ -73,10 +73,10 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
     const over = new AbortController();
     const ownAddress = options.token
       ? undefined
-      : new OwnAddress(account.client, { user, every_seconds: look_seconds });
+      : new OwnAddress(account.client, { user, every_seconds: lookSeconds });
     let keeping: Promise<void> | undefined;
     try {
-      await ownAddress?.look(wait_seconds);
+      await ownAddress?.look(waitSeconds);
       const credentials = options.token
         ? await newCredentials(account, user, options.expiry)
         : undefined;
@@ -101,13 +101,13 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
 async function newCredentials(
   { client }: Account,
   user: string,
-  expiry = now() + usual_token_seconds,
+  expiry = now() + usualTokenSeconds,
 ): Promise<Credentials> {
   const { token } = await client.users.createToken({ user, expire: lifetimeUntil(expiry) });
   return { user, token };
 }
 
-function proxyVariables(url: string, no_proxy = usual_no_proxy): Record<string, string> {
+function proxyVariables(url: string, no_proxy = usualNoProxy): Record<string, string> {
   // All are set: variables in the environment would send some hosts past the proxy, unnoticed.
   const variables = { http_proxy: url, https_proxy: url, all_proxy: url, no_proxy };
   const capitals = Object.entries(variables).map(([name, value]) => [name.toUpperCase(), value]);

@@ -10,8 +10,8 @@ import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { now } from './values.ts';
 
-const usual_soon_seconds = 86_400;
-const endings_shown = 10;
+const usualSoonSeconds = 86_400;
+const endingsShown = 10;
 
 const contractColumns: Column[] = [
   ['contract', 'name'],
@@ -49,7 +49,7 @@ export const status = command({
       read: span,
     },
   },
-  run: async ({ options: { soon = usual_soon_seconds } }, session) => {
+  run: async ({ options: { soon = usualSoonSeconds } }, session) => {
     const account = await session.account();
     const { client } = account;
     const [contract, servers, authlist, overrides, address] = await Promise.all([
@@ -75,7 +75,7 @@ export const status = command({
       health: healthOf(server),
       exits: server.ips.length,
     }));
-    const shown = endings.slice(0, endings_shown);
+    const shown = endings.slice(0, endingsShown);
     const parts: Part[] = [
       { record: { ...contract, share, address }, columns: contractColumns },
       ...(shown.length > 0 ? [{ rows: shown, columns: endingColumns }] : []),

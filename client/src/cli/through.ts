@@ -3,8 +3,8 @@
 /** The port is closed; or the proxy responded, when it refused with a reason and a line of text. */
 export type Outcome = { closed: string } | { status: number; reason: string; told: string };
 
-const patience_milliseconds = 10_000;
-const longest_body = 1000;
+const patienceMs = 10_000;
+const longestBody = 1000;
 
 /** Asks the proxy for a tunnel to `to` (`host:port`), and closes it. */
 export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
@@ -19,7 +19,7 @@ export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
     method: 'CONNECT',
     path: to,
     agent: false,
-    timeout: patience_milliseconds,
+    timeout: patienceMs,
     headers: {
       host: to,
       ...(username
@@ -39,10 +39,10 @@ export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
       if (status === 200 || body.length >= Number(headers['content-length'] ?? 0)) return end();
       socket.on('data', (chunk: Buffer) => {
         body += chunk.toString('utf8');
-        if (body.length >= Math.min(longest_body, Number(headers['content-length']))) end();
+        if (body.length >= Math.min(longestBody, Number(headers['content-length']))) end();
       });
       socket.on('close', end).on('error', end);
-      socket.setTimeout(patience_milliseconds, end);
+      socket.setTimeout(patienceMs, end);
     });
     sent.on('timeout', () => sent.destroy(new Error('timed out')));
     sent.on('error', (error: NodeJS.ErrnoException) =>

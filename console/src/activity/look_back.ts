@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Pages } from '../api/paging.ts';
 
-const most_pages = 10;
+const maxPages = 10;
 
 /**
  * Reads more pages by itself while there are no matches, up to a limit, then on request. `search`
@@ -11,8 +11,8 @@ const most_pages = 10;
  */
 export function useLookBack(pages: Pages<unknown>, search: string, matchCount: number) {
   const { rows, hasMore, isReading, readMore } = pages;
-  const remaining = useRef({ search, pages: most_pages });
-  if (remaining.current.search !== search) remaining.current = { search, pages: most_pages };
+  const remaining = useRef({ search, pages: maxPages });
+  if (remaining.current.search !== search) remaining.current = { search, pages: maxPages };
   const isLooking = matchCount === 0 && hasMore;
   useEffect(() => {
     if (!isLooking || isReading || rows.error || remaining.current.pages === 0) return;
@@ -22,7 +22,7 @@ export function useLookBack(pages: Pages<unknown>, search: string, matchCount: n
   return {
     verb: isLooking ? 'Look further back' : 'Older',
     readOlder: () => {
-      remaining.current.pages = most_pages;
+      remaining.current.pages = maxPages;
       readMore();
     },
   };

@@ -75,7 +75,7 @@ export interface CallOptions {
   base?: string;
 }
 
-const timeout_milliseconds = 30_000;
+const timeoutMs = 30_000;
 
 let shownSession: string | undefined;
 
@@ -156,7 +156,7 @@ async function send<K extends Operation>(
   const url = urlOf(path, parts).replace(/^\/console/, base);
   const isOfRead = method === 'GET';
   const isOfOperator = url.startsWith('/admin');
-  const timeout = AbortSignal.timeout(timeout_milliseconds);
+  const timeout = AbortSignal.timeout(timeoutMs);
   let response: Response;
   let text: string;
   try {

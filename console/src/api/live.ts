@@ -9,12 +9,12 @@ import { isOld, queries } from './reading.ts';
 /** Whether the server's events arrive; without them pages still read every minute. */
 export const isLive = signal(false);
 
-const pause_milliseconds = 150;
+const pauseMs = 150;
 const longestWait_milliseconds = 15_000;
 /** The server sends something every 15 seconds; after a longer silence the connection is lost. */
-const silence_milliseconds = 40_000;
+const silenceMs = 40_000;
 /** A browser has six connections to a server for all tabs, so a hidden tab closes its own. */
-const hidden_milliseconds = 5_000;
+const hiddenMs = 5_000;
 
 /**
  * Follows the events at `path` until `stop` is aborted, and reconnects when cut off. It uses fetch,
@@ -56,11 +56,11 @@ export async function follow(
 /** Resolves when the stream ends. Errors: when it cannot be opened, breaks, or falls silent. */
 async function readEvents(path: string, stop: AbortSignal, opened: () => void): Promise<void> {
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), silence_milliseconds);
+  let timer = setTimeout(() => silence.abort(), silenceMs);
   const hears = () => {
     markReached();
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), silence_milliseconds);
+    timer = setTimeout(() => silence.abort(), silenceMs);
   };
   try {
     const response = await fetch(path, {
@@ -108,7 +108,7 @@ function whenHidden(then: () => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const look = () => {
     clearTimeout(timer);
-    if (document.visibilityState === 'hidden') timer = setTimeout(then, hidden_milliseconds);
+    if (document.visibilityState === 'hidden') timer = setTimeout(then, hiddenMs);
   };
   document.addEventListener('visibilitychange', look);
   return () => {
@@ -141,7 +141,7 @@ function readAgainSoon(): void {
     return;
   }
   waits = true;
-  setTimeout(() => void readAgain(), pause_milliseconds);
+  setTimeout(() => void readAgain(), pauseMs);
 }
 
 async function readAgain(): Promise<void> {

@@ -111,17 +111,17 @@ function loseSession(): void {
   sessionEnded.value = true;
 }
 
-let as_of: AsOf | undefined;
+let asOf: AsOf | undefined;
 
 /** Reads the session again if the reported changes affect it. */
 export function readSessionIfChanged(): void {
-  if (!as_of || isOutdated('console_get_session', as_of)) readSessionAgain();
+  if (!asOf || isOutdated('console_get_session', asOf)) readSessionAgain();
 }
 
 async function findSession(): Promise<Session | null> {
   try {
     const held = await callForCache('console_get_session', {});
-    as_of = held.as_of;
+    asOf = held.as_of;
     setServerTime(held.body.now);
     return held.body;
   } catch (error) {

@@ -13,7 +13,7 @@ const tones = {
 } as const;
 
 /** The most urgent come first; the rest is a click away, so that the page below stays visible. */
-const most_shown = 7;
+const maxShown = 7;
 
 interface AttentionCardProps {
   items: readonly Item[];
@@ -26,7 +26,7 @@ interface AttentionCardProps {
 export function AttentionCard({ items, isReading, faults, nothingYet }: AttentionCardProps) {
   const [fault] = faults;
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole || items.length <= most_shown + 1 ? items : items.slice(0, most_shown);
+  const shown = isWhole || items.length <= maxShown + 1 ? items : items.slice(0, maxShown);
   return (
     <Card title="What needs attention">
       {faults.length > 0 && (

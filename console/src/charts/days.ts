@@ -1,11 +1,11 @@
 // Days and hours of usage, in UTC: the spans on offer, and a row for each, also without traffic.
 
-export const day_seconds = 86_400;
+export const daySeconds = 86_400;
 
-export const startOfDay = (time: number) => Math.floor(time / day_seconds) * day_seconds;
+export const startOfDay = (time: number) => Math.floor(time / daySeconds) * daySeconds;
 
 /** The first of the last `count` days, including today. */
-export const daysBack = (now: number, count: number) => startOfDay(now) - (count - 1) * day_seconds;
+export const daysBack = (now: number, count: number) => startOfDay(now) - (count - 1) * daySeconds;
 
 /** "2026-11-21" in UTC, for files and date fields. */
 export const isoDay = (time: number) => new Date(time * 1000).toISOString().slice(0, 10);
@@ -36,8 +36,8 @@ export interface Bytes {
 }
 
 /** The lengths of the parts of usage. */
-export const part_seconds = { day: day_seconds, hour: 3_600 } as const;
-export type Part = keyof typeof part_seconds;
+export const partSeconds = { day: daySeconds, hour: 3_600 } as const;
+export type Part = keyof typeof partSeconds;
 
 export interface UsageOfPart extends Bytes {
   /** The start of the day or hour. */
@@ -50,7 +50,7 @@ export function everyPart(
   rows: ReadonlyArray<Bytes & { [K in Part]?: number | undefined }>,
   by: Part,
 ): UsageOfPart[] {
-  const seconds = part_seconds[by];
+  const seconds = partSeconds[by];
   const rowsByStart = new Map(rows.map((row) => [row[by], row]));
   const parts: UsageOfPart[] = [];
   for (let start = Math.floor(from / seconds) * seconds; start < to; start += seconds) {

@@ -1,7 +1,7 @@
 // Parts of charts on a canvas: the current colours of the style sheet, and times on an axis.
 import { useEffect, useState } from 'preact/hooks';
 import { theme } from '../theme.ts';
-import { day_seconds } from './days.ts';
+import { daySeconds } from './days.ts';
 
 /**
  * The value of a variable of the style sheet: a canvas knows neither variables nor light-dark(). It
@@ -42,4 +42,4 @@ const shortHour = new Intl.DateTimeFormat('en-GB', {
 
 /** "21 Nov", and within a day "12:00", in UTC. */
 export const axisTime = (time: number) =>
-  (time % day_seconds === 0 ? shortDay : shortHour).format(time * 1000);
+  (time % daySeconds === 0 ? shortDay : shortHour).format(time * 1000);

@@ -1,6 +1,6 @@
 // Lines over time, drawn by uPlot; the pointer shows values, and the label has all in words.
 import uPlot from 'uplot';
-import { day_seconds } from './days.ts';
+import { daySeconds } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
 import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 
@@ -30,7 +30,7 @@ interface LineChartProps {
   isCount?: boolean;
 }
 
-const height_pixels = 200;
+const heightPixels = 200;
 
 export function LineChart({ label, of, value, time, isCount = false }: LineChartProps) {
   const draw = (parent: HTMLElement, setAt: SetAt) => {
@@ -61,7 +61,7 @@ export function LineChart({ label, of, value, time, isCount = false }: LineChart
 
 /** The steps between two times on the axis. */
 const hours = [1, 2, 3, 6, 12].map((hours) => hours * 3600);
-const days = [1, 2, 3, 4, 7, 14, 28, 56].map((days) => days * day_seconds);
+const days = [1, 2, 3, 4, 7, 14, 28, 56].map((days) => days * daySeconds);
 /** The steps between two whole values. */
 const counts = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power));
 
@@ -78,7 +78,7 @@ function options(
   const axis = axisOptions(box);
   const [first = 0, last = 1] = [times[0], times.at(-1)];
   return {
-    ...plotOptions(box, height_pixels, setAt),
+    ...plotOptions(box, heightPixels, setAt),
     scales: {
       // A single point is in the middle.
       x: { time: false, range: first === last ? [first - 1, last + 1] : [first, last] },
@@ -90,7 +90,7 @@ function options(
         grid: { show: false },
         size: 30,
         space: 90,
-        incrs: last - first > 3 * day_seconds ? days : [...hours, ...days],
+        incrs: last - first > 3 * daySeconds ? days : [...hours, ...days],
         values: (_plot, splits) => splits.map(axisTime),
       },
       {

@@ -2,7 +2,7 @@
 // described in words.
 import uPlot from 'uplot';
 import { bytes } from '../format.ts';
-import { day_seconds, type Part, part_seconds, writtenPart } from './days.ts';
+import { daySeconds, type Part, partSeconds, writtenPart } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
 import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
 
@@ -102,7 +102,7 @@ function partInWords(part: string, series: readonly Series[], at: number): strin
   return `${part}: ${bytes(total)}${parts.length > 1 ? ` (${parts.join(', ')})` : ''}`;
 }
 
-const height_pixels = 280;
+const heightPixels = 280;
 
 /** The variable with the colour of a part; colours repeat after the seventh. */
 const colorOf = (at: number) => `--series-${at % 7}`;
@@ -125,12 +125,12 @@ function options(
   series: readonly Series[],
   setAt: SetAt,
 ): uPlot.Options {
-  const part = part_seconds[by];
+  const part = partSeconds[by];
   const paths = uPlot.paths.bars?.({ size: [0.72, 48] });
   const axis = axisOptions(box);
   const fills = series.map(({ color }, at) => drawnColor(box, colorOf(color ?? at))).reverse();
   return {
-    ...plotOptions(box, height_pixels, setAt),
+    ...plotOptions(box, heightPixels, setAt),
     scales: {
       x: {
         time: false,
@@ -146,7 +146,7 @@ function options(
         size: 30,
         space: 56,
         incrs: [...(by === 'hour' ? [0.25, 0.5] : []), 1, 2, 3, 4, 7, 14, 28, 56, 112, 224].map(
-          (days) => days * day_seconds,
+          (days) => days * daySeconds,
         ),
         values: (_plot, splits) => splits.map(axisTime),
       },

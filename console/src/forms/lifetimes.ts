@@ -1,24 +1,24 @@
 // Lifetimes of new tokens, as forms offer them.
 
-import { day_seconds } from '../charts/days.ts';
+import { daySeconds } from '../charts/days.ts';
 import { count } from '../format.ts';
 
-const hour_seconds = 3600;
+const hourSeconds = 3600;
 
 /** In seconds. */
 export const lifetimes = {
-  hour: hour_seconds,
-  day: day_seconds,
-  week: 7 * day_seconds,
-  month: 30 * day_seconds,
-  quarter: 90 * day_seconds,
-  year: 365 * day_seconds,
+  hour: hourSeconds,
+  day: daySeconds,
+  week: 7 * daySeconds,
+  month: 30 * daySeconds,
+  quarter: 90 * daySeconds,
+  year: 365 * daySeconds,
 } as const;
 
 /** 31536000 -> "365 days". */
 export function duration(seconds: number): string {
-  if (seconds >= 2 * day_seconds) return count(Math.round(seconds / day_seconds), 'day');
-  if (seconds >= hour_seconds) return count(Math.round(seconds / hour_seconds), 'hour');
+  if (seconds >= 2 * daySeconds) return count(Math.round(seconds / daySeconds), 'day');
+  if (seconds >= hourSeconds) return count(Math.round(seconds / hourSeconds), 'hour');
   return count(Math.max(1, Math.round(seconds / 60)), 'minute');
 }
 

@@ -1,7 +1,7 @@
 // The state of a list that the server sorts and filters, all of it in the address of the page.
 import { useMemo } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
-import { day_seconds } from '../charts/days.ts';
+import { daySeconds } from '../charts/days.ts';
 import { now } from '../now.ts';
 import { useTyped } from '../typed.ts';
 import { isOneOf, optionsIn, type Sorting } from '../ui/ui.ts';
@@ -33,9 +33,9 @@ export function useSorting<S extends string>(sorts: readonly S[], standard: S | 
 /** Seconds from now, by their names in the address. */
 const endings: Record<string, number> = {
   '1h': 3600,
-  '24h': day_seconds,
-  '7d': 7 * day_seconds,
-  '30d': 30 * day_seconds,
+  '24h': daySeconds,
+  '7d': 7 * daySeconds,
+  '30d': 30 * daySeconds,
 };
 /** Options of a filter by entries that end soon. */
 export const endingOptions = optionsIn({

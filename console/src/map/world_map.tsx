@@ -33,7 +33,7 @@ interface WorldMapProps {
 }
 
 /** The least distance between marks, for fingers or a mouse. */
-const least_pixels = matchMedia('(pointer: coarse)').matches ? 24 : 20;
+const minPixels = matchMedia('(pointer: coarse)').matches ? 24 : 20;
 const mostNames = 8;
 /** Drawn from the north to here: there are no servers further south. */
 const [, shownHeight] = project(0, -58, { scale, center });
@@ -176,7 +176,7 @@ function marksOf(points: readonly MapPoint[], shown_pixels: number): Cluster<Map
       return { point, x, y: Math.min(y, shownHeight - 8) };
     })
     .sort((a, b) => rank(a.point) - rank(b.point) || (a.point.id < b.point.id ? -1 : 1));
-  return clusterOf(placed, least_pixels * (width / shown_pixels)).reverse();
+  return clusterOf(placed, minPixels * (width / shown_pixels)).reverse();
 }
 
 const rank = ({ tone, size }: MapPoint) => (tone === 'faint' ? 100 : 0) - size;

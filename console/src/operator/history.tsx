@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { useAddressField } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { useRead } from '../api/reading.ts';
-import { day_seconds } from '../charts/days.ts';
+import { daySeconds } from '../charts/days.ts';
 import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bitRate, bytes } from '../format.ts';
@@ -22,18 +22,18 @@ const spanNames = { day: '24 hours', week: '7 days', month: '30 days', year: '12
 const { year: _, ...ofOne } = spanNames;
 
 /** The shortest step: the card reads again when one begins. */
-const step_seconds = 300;
+const stepSeconds = 300;
 
 export function HistoryCard({ server, node }: { server?: string; node?: number }) {
   const isOfAll = server === undefined && node === undefined;
   const names = isOfAll ? spanNames : ofOne;
   const spanField = useAddressField('span', 'day');
   const span = (spanField.value in names ? spanField.value : 'day') as Span;
-  const to = Math.floor(now.value / step_seconds + 1) * step_seconds;
+  const to = Math.floor(now.value / stepSeconds + 1) * stepSeconds;
   const of = server === undefined ? {} : { server };
   const history = useRead('admin_get_history', {
     query: {
-      from: to - spans[span] * day_seconds,
+      from: to - spans[span] * daySeconds,
       to,
       ...(node === undefined ? of : { node: String(node) }),
     },
@@ -141,7 +141,7 @@ function throughputOf(points: readonly Filled[]) {
 }
 
 /** The number of reasons with lines of their own; the others share one. */
-const most_reasons = 4;
+const maxReasons = 4;
 
 function chartsOf(points: readonly Filled[]) {
   const times = points.map(({ at }) => at);
@@ -151,13 +151,13 @@ function chartsOf(points: readonly Filled[]) {
     values: points.map(of),
   });
   const reasons = rejectionsIn(points).map(({ reason }) => reason);
-  const named = reasons.slice(0, most_reasons);
-  const others = reasons.slice(most_reasons);
+  const named = reasons.slice(0, maxReasons);
+  const others = reasons.slice(maxReasons);
   const rejected = [
     ...named.map((reason, at) => line(inWords(reason), at, (point) => point.rejected[reason] ?? 0)),
     ...(others.length > 0
       ? [
-          line('others', most_reasons, ({ rejected }) =>
+          line('others', maxReasons, ({ rejected }) =>
             others.reduce((sum, reason) => sum + (rejected[reason] ?? 0), 0),
           ),
         ]

@@ -11,7 +11,7 @@ export interface Filled extends Point {
 }
 
 /** A step that has only begun is left out: a new batch would look like a flood. */
-const least_seconds = 60;
+const minSeconds = 60;
 
 /** Each step from the first with data to the one of `now`. */
 export function filled({ step, to, points }: History, now: number): Filled[] {
@@ -19,7 +19,7 @@ export function filled({ step, to, points }: History, now: number): Filled[] {
   const first = points[0]?.at;
   if (first === undefined) return [];
   const all: Filled[] = [];
-  for (let at = first; at < to && at + least_seconds <= now; at += step) {
+  for (let at = first; at < to && at + minSeconds <= now; at += step) {
     const point = pointsByTime.get(at) ?? nothing;
     const seconds = Math.min(step, now - at);
     const rate = (bytes: number) => (bytes * 8) / seconds;

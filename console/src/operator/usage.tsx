@@ -5,7 +5,7 @@ import { useAddressState } from '../address.ts';
 import type { ResponseOf } from '../api/api.ts';
 import { usePages } from '../api/paging.ts';
 import { useRead } from '../api/reading.ts';
-import { day_seconds, everyPart, isoDay, startOfDay } from '../charts/days.ts';
+import { daySeconds, everyPart, isoDay, startOfDay } from '../charts/days.ts';
 import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes, date } from '../format.ts';
@@ -114,12 +114,12 @@ export function UsagePage() {
   );
 }
 
-const days_shown = 90;
+const daysShown = 90;
 
 /** The traffic of the whole network, including what is no longer billed to an account. */
 function NetworkByDay() {
-  const to = startOfDay(now.value) + day_seconds;
-  const from = to - days_shown * day_seconds;
+  const to = startOfDay(now.value) + daySeconds;
+  const from = to - daysShown * daySeconds;
   const history = useRead('admin_get_history', { query: { from, to } });
   const { starts, series } = useMemo(() => {
     const rows = (history.data?.points ?? []).map(({ at, up, down }) => ({
@@ -130,7 +130,7 @@ function NetworkByDay() {
     return { starts: parts.map(({ start }) => start), series: byDirection(parts) };
   }, [history.data, from, to]);
   return (
-    <Card title="By day" note={`The whole network, in up to ${days_shown} days (UTC).`}>
+    <Card title="By day" note={`The whole network, in up to ${daysShown} days (UTC).`}>
       <Loaded of={history} what="usage by day">
         {() => <UsageChart label="Usage by day" by="day" starts={starts} series={series} />}
       </Loaded>

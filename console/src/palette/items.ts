@@ -96,8 +96,8 @@ function accountActions(scope: Scope, parts: Parts, go: Go, mayAddServers: boole
     .map(([, name, words, choose]) => action(name, 'plus', choose, { note, words }));
 }
 
-const least_letters = 2;
-const most_users = 20;
+const minLetters = 2;
+const maxUsers = 20;
 const mostServers = 20;
 
 /**
@@ -114,7 +114,7 @@ export function useAccountItems(
   const { flags, account, isOperator } = scope;
   const mayRead = isOpen && (flags.admin || flags.proxy);
   const text = searched.trim();
-  const isSearched = text.length >= least_letters;
+  const isSearched = text.length >= minLetters;
   const servers = useReadIn(
     scope,
     'list_network',
@@ -130,7 +130,7 @@ export function useAccountItems(
   const users = useReadIn(
     scope,
     'list_users',
-    { query: { search: text, sort: 'name', limit: most_users } },
+    { query: { search: text, sort: 'name', limit: maxUsers } },
     { enabled: mayRead },
   );
   const entries = useReadIn(

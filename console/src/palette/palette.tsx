@@ -47,7 +47,7 @@ interface PaletteProps {
   onClose: () => void;
 }
 
-const most_shown = 50;
+const maxShown = 50;
 
 export function Palette(props: PaletteProps) {
   const { items, typed, onType, isReading, reads, who, placeholder, nothing, onClose } = props;
@@ -169,7 +169,7 @@ interface Group {
 /** Before anything is typed, recent and common items by kind; then the matches, the best first. */
 function groupsOf(items: readonly Item[], typed: string, recent: readonly string[]): Group[] {
   if (typed.trim() !== '') {
-    const matches = ranked(items, typed, recent).slice(0, most_shown);
+    const matches = ranked(items, typed, recent).slice(0, maxShown);
     return matches.length > 0 ? [{ name: 'Found', items: matches }] : [];
   }
   const lately = recent.flatMap((key) => items.find((item) => item.key === key) ?? []);

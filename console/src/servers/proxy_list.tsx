@@ -21,7 +21,7 @@ import { SignInChoice, type SignInWay, TokenFields, useToken } from './token.tsx
 
 const services = optionsIn({ proxy: 'HTTP proxy', 'proxy-https': 'HTTPS proxy (over TLS)' });
 /** Longer lists are downloaded, not shown in full. */
-const shown_lines = 12;
+const shownLines = 12;
 const serversOfPage = 100;
 
 interface ProxyListProps {
@@ -52,8 +52,8 @@ export function ProxyList({ places, onClose }: ProxyListProps) {
   const proxies = proxiesOf(servers, { country, service, override, all, credentials });
   const text = listOfProxies(proxies, format);
   const lines = text.split('\n');
-  const isLong = lines.length > shown_lines || !isWhole;
-  const shown = (isLong ? [...lines.slice(0, shown_lines), '…'] : lines).join('\n');
+  const isLong = lines.length > shownLines || !isWhole;
+  const shown = (isLong ? [...lines.slice(0, shownLines), '…'] : lines).join('\n');
   const file = `${account}-proxies${country && `-${country.toLowerCase()}`}.${format === 'csv' ? 'csv' : 'txt'}`;
   const save = () => download(file, text, format === 'csv' ? undefined : 'text/plain');
   useEffect(() => {

@@ -2,16 +2,16 @@
 // on each day; pure.
 
 /** The colours --series-0 to --series-5; --series-6 is that of all other servers. */
-const own_colors = 6;
-export const color_of_others = 6;
+const ownColors = 6;
+export const colorOfOthers = 6;
 
 /** The number of a colour for each server: its own, or if that is in use, the next free one. */
 export function colorsOf(servers: readonly string[]): Map<string, number> {
   const colors = new Map<string, number>();
   const usedColors = new Set<number>();
   for (const name of servers.toSorted()) {
-    let color = hashOf(name) % own_colors;
-    while (usedColors.has(color) && usedColors.size < own_colors) color = (color + 1) % own_colors;
+    let color = hashOf(name) % ownColors;
+    while (usedColors.has(color) && usedColors.size < ownColors) color = (color + 1) % ownColors;
     usedColors.add(color);
     colors.set(name, color);
   }

@@ -1,11 +1,11 @@
 // A forecast of the current billing period from its daily usage; recent days count more.
 
-import { day_seconds } from '../charts/days.ts';
+import { daySeconds } from '../charts/days.ts';
 
 /** Fewer full days are not enough: one busy Monday would stand for the whole month. */
-const fewest_days = 3;
+const fewestDays = 3;
 /** A day this much older counts half: a change shows soon, but a weekend does not distort it. */
-const half_life_days = 7;
+const halfLifeDays = 7;
 
 export interface Forecast {
   /** Bytes at the end of the period. */
@@ -28,20 +28,20 @@ interface Given {
 export function forecast({ period, days, now }: Given): Forecast | undefined {
   if (now >= period.end) return undefined;
   const totals = new Map(days.map(({ day, total }) => [day, total]));
-  const first = Math.ceil(period.start / day_seconds) * day_seconds;
+  const first = Math.ceil(period.start / daySeconds) * daySeconds;
   // Today is left out: it is not over.
-  const today = Math.floor(now / day_seconds) * day_seconds;
-  const count = Math.max(0, (today - first) / day_seconds);
-  if (count < fewest_days) return undefined;
+  const today = Math.floor(now / daySeconds) * daySeconds;
+  const count = Math.max(0, (today - first) / daySeconds);
+  if (count < fewestDays) return undefined;
   let weights = 0;
   let sum = 0;
   for (let age = 1; age <= count; age++) {
-    const weight = 0.5 ** ((age - 1) / half_life_days);
+    const weight = 0.5 ** ((age - 1) / halfLifeDays);
     weights += weight;
-    sum += weight * (totals.get(today - age * day_seconds) ?? 0);
+    sum += weight * (totals.get(today - age * daySeconds) ?? 0);
   }
   const bytes_per_day = sum / weights;
-  const usage = period.usage + (bytes_per_day * (period.end - now)) / day_seconds;
+  const usage = period.usage + (bytes_per_day * (period.end - now)) / daySeconds;
   const isReached = period.usage < period.limit && usage >= period.limit && bytes_per_day > 0;
   const remainingBytes = period.limit - period.usage;
   return {
@@ -49,7 +49,7 @@ export function forecast({ period, days, now }: Given): Forecast | undefined {
     bytes_per_day: Math.round(bytes_per_day),
     days: count,
     limit_reached_at: isReached
-      ? Math.round(now + (remainingBytes / bytes_per_day) * day_seconds)
+      ? Math.round(now + (remainingBytes / bytes_per_day) * daySeconds)
       : undefined,
   };
 }

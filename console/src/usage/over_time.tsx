@@ -3,13 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { useAddressField, useAddressState } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import {
-  day_seconds,
-  everyPart,
-  type Part,
-  type UsageOfPart,
-  writtenPart,
-} from '../charts/days.ts';
+import { daySeconds, everyPart, type Part, type UsageOfPart, writtenPart } from '../charts/days.ts';
 import { type Series, UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
 import { bytes } from '../format.ts';
@@ -24,11 +18,11 @@ import {
   Table,
   together,
 } from '../ui/ui.ts';
-import { color_of_others, colorsOf } from './colors.ts';
+import { colorOfOthers, colorsOf } from './colors.ts';
 import { fileName, type Report, type ReportQuery } from './report.ts';
 
-/** The parts that can be told apart in a bar; the rest is one part. */
-const most_servers = 6;
+/** The parts that can be distinguished in a bar; the rest is one part. */
+const maxServers = 6;
 
 interface OverTimeCardProps {
   /** By day. */
@@ -51,7 +45,7 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
   const report = by === 'hour' ? hourly.data : daily;
   const parts = useMemo(() => (report ? everyPart(report, report.rows, by) : []), [report, by]);
   const starts = useMemo(() => parts.map(({ start }) => start), [parts]);
-  const top = bySplit ? servers.slice(0, most_servers) : [];
+  const top = bySplit ? servers.slice(0, maxServers) : [];
   const { ofServers, reads } = usePartsOfServers(top, query, parts, by);
   const shown = together([...(by === 'hour' ? [hourly] : []), ...reads]);
   const series = useMemo(
@@ -123,12 +117,12 @@ export function OverTimeCard({ report: daily, query, servers }: OverTimeCardProp
 }
 
 /** Hours are stored for a while only, and a bar for each hour of a month would be too small. */
-const most_days_in_hours = 8;
-const hours_kept_seconds = 90 * day_seconds;
+const maxDaysInHours = 8;
+const hoursKeptSeconds = 90 * daySeconds;
 
 function canTellHours({ from, to }: Pick<Report, 'from' | 'to'>): boolean {
-  const isShort = to - from <= most_days_in_hours * day_seconds;
-  return isShort && from > now.value - hours_kept_seconds;
+  const isShort = to - from <= maxDaysInHours * daySeconds;
+  return isShort && from > now.value - hoursKeptSeconds;
 }
 
 /** "2026-11-21", and of an hour "2026-11-21T14:00Z". */
@@ -169,7 +163,7 @@ function withOthers(series: readonly Series[], parts: readonly UsageOfPart[]): S
     Math.max(0, total - series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0)),
   );
   return rest.some((value) => value > 0)
-    ? [...series, { name: 'Others', values: rest, color: color_of_others }]
+    ? [...series, { name: 'Others', values: rest, color: colorOfOthers }]
     : [...series];
 }
 
@@ -184,7 +178,7 @@ function usePartsOfServers(
 ) {
   const scope = useScope();
   // Always the same number, since hooks are identified by their order.
-  const slots = Array.from({ length: most_servers }, (_, at) => {
+  const slots = Array.from({ length: maxServers }, (_, at) => {
     const server = servers[at];
     return useReadIn(
       scope,

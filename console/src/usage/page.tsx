@@ -4,7 +4,7 @@ import '../style/usage.css';
 import { useAddressStates } from '../address.ts';
 import { useReadIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
-import { day_seconds, everyPart, isoDay, writtenDay } from '../charts/days.ts';
+import { daySeconds, everyPart, isoDay, writtenDay } from '../charts/days.ts';
 import { bytes, count } from '../format.ts';
 import { now } from '../now.ts';
 import { Card, isOneOf, Loaded, Page, Stat, together, Unread } from '../ui/ui.ts';
@@ -93,7 +93,7 @@ function useFilters(): [Filters, (changes: Partial<Filters>) => void] {
   const choice = { name: isKnown ? days : 'period', first, last };
   const set = ({ choice, ...changes }: Partial<Filters>) => {
     const { name, ...ownDates } = choice ?? {};
-    const week = { first: isoDay(now.value - 6 * day_seconds), last: isoDay(now.value) };
+    const week = { first: isoDay(now.value - 6 * daySeconds), last: isoDay(now.value) };
     const dates = name === 'own' && !first && !last ? week : ownDates;
     change({
       ...changes,

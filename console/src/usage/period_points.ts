@@ -1,5 +1,5 @@
 // The points of the current billing period: usage up to each day, then the forecast; pure.
-import { day_seconds } from '../charts/days.ts';
+import { daySeconds } from '../charts/days.ts';
 
 export interface PeriodPoints {
   /** Epoch seconds, ascending; the last is the end of the period. */
@@ -25,13 +25,13 @@ export function periodPoints({ period, days, now, forecast }: Given): PeriodPoin
   const { start, end, usage, limit } = period;
   const totals = days.map(({ day = 0, total }) => ({ day, total })).sort((a, b) => a.day - b.day);
   const times = [start];
-  const first = Math.floor(start / day_seconds + 1) * day_seconds;
-  for (let midnight = first; midnight < Math.min(now, end); midnight += day_seconds) {
+  const first = Math.floor(start / daySeconds + 1) * daySeconds;
+  for (let midnight = first; midnight < Math.min(now, end); midnight += daySeconds) {
     times.push(midnight);
   }
   const used: Array<number | null> = times.map((time) =>
     // A day counts when it is over.
-    totals.reduce((sum, { day, total }) => (day + day_seconds <= time ? sum + total : sum), 0),
+    totals.reduce((sum, { day, total }) => (day + daySeconds <= time ? sum + total : sum), 0),
   );
   const projected: Array<number | null> = times.map(() => null);
   const here = Math.min(now, end);

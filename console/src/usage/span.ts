@@ -1,6 +1,6 @@
 // The requested days: a named span, or a first and last day.
 import {
-  day_seconds,
+  daySeconds,
   daysBack,
   isoDay,
   parseIsoDay,
@@ -59,7 +59,7 @@ export function spanOf(
   if (from < startOfDay(start)) {
     return { wrong: `Nothing was counted before ${writtenDay(start)}, when the contract began.` };
   }
-  return { from, to: to + day_seconds };
+  return { from, to: to + daySeconds };
 }
 
 /** The hour in which a period starts counts to the previous one; the first period has none. */

@@ -7,7 +7,7 @@ import { lifetimeOptions, lifetimes } from '../forms/lifetimes.ts';
 import { SelectField, ShownOnce, textOf } from '../ui/ui.ts';
 import type { User } from './form.tsx';
 
-const minute_seconds = 60;
+const minuteSeconds = 60;
 
 export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const { account } = useScope();
@@ -42,7 +42,7 @@ export function SignInLinkDialog({ user, onClose }: { user: User; onClose: () =>
       <SelectField
         label="Works for"
         name="lifetime_seconds"
-        options={lifetimeOptions(15 * minute_seconds, lifetimes.hour, lifetimes.day)}
+        options={lifetimeOptions(15 * minuteSeconds, lifetimes.hour, lifetimes.day)}
       />
     </MakerDialog>
   );

@@ -20,9 +20,9 @@ export interface ListenAt {
 
 /** The protocol that a certificate authority offers by ALPN when it checks (RFC 8737). */
 const acmeProtocol = 'acme-tls/1';
-const request_milliseconds = 10_000;
-const most_connections = 64;
-const day_seconds = 86_400;
+const requestMs = 10_000;
+const maxConnections = 64;
+const daySeconds = 86_400;
 
 export class Answers {
   readonly #at: ListenAt | undefined;
@@ -78,7 +78,7 @@ export class Answers {
   #contextOf(name: string, key_authorization: string): SecureContext {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const now = this.#now();
-    const times = { not_before: now - day_seconds, not_after: now + day_seconds };
+    const times = { not_before: now - daySeconds, not_after: now + daySeconds };
     const cert = selfSigned({ names: [name], keys, ...times, key_authorization });
     const key = keys.privateKey.export({ format: 'pem', type: 'pkcs8' });
     return createSecureContext({ cert, key });
@@ -87,7 +87,7 @@ export class Answers {
   /** Listens, and returns the function that stops it. */
   async #open(type: Challenge['type'], { host, port }: ListenAt): Promise<() => void> {
     const server = type === 'http-01' ? this.#httpServer() : this.#tlsServer();
-    server.maxConnections = most_connections;
+    server.maxConnections = maxConnections;
     const sockets = new Set<{ destroy(): void }>();
     server.on('connection', (socket) => {
       sockets.add(socket);
@@ -105,7 +105,7 @@ export class Answers {
   }
 
   #httpServer(): Server {
-    const limits = { requestTimeout: request_milliseconds, headersTimeout: request_milliseconds };
+    const limits = { requestTimeout: requestMs, headersTimeout: requestMs };
     return createHttpServer(limits, ({ method, url = '' }, response) => {
       const [, token = ''] = /^\/\.well-known\/acme-challenge\/([\w-]+)$/.exec(url) ?? [];
       const text = method === 'GET' ? this.#texts.get(token) : undefined;
@@ -120,7 +120,7 @@ export class Answers {
     const choose = chooseProtocol.bind(this);
     const server = createTlsServer(
       {
-        handshakeTimeout: request_milliseconds,
+        handshakeTimeout: requestMs,
         ALPNCallback(this: TLSSocket, offer: { servername: string; protocols: string[] }) {
           const chosen = choose(this, offer);
           return chosen === acmeProtocol ? chosen : undefined;

@@ -75,13 +75,13 @@ export interface ProtocolOptions {
   signal: AbortSignal;
 }
 
-const request_milliseconds = 30_000;
-const most_nonces = 8;
+const requestMs = 30_000;
+const maxNonces = 8;
 /** How long an authority may take to check, or to sign. */
-const longest_wait_seconds = 180;
-const longest_pause_seconds = 30;
+const longestWaitSeconds = 180;
+const longestPauseSeconds = 30;
 /** The clock may not be off by more: the times of certificates would mean nothing. */
-export const clock_seconds = 3600;
+export const clockSeconds = 3600;
 
 const base64url = (text: string | Buffer) => Buffer.from(text).toString('base64url');
 
@@ -107,7 +107,7 @@ export class Protocol {
     const authority = authorityOf(directory_url);
     const theirs = Date.parse(reply.headers.get('date') ?? '') / 1000;
     const ahead = now() - theirs;
-    if (Math.abs(ahead) > clock_seconds) {
+    if (Math.abs(ahead) > clockSeconds) {
       const how = `${Math.round(Math.abs(ahead) / 60)} minutes ${ahead > 0 ? 'ahead of' : 'behind'}`;
       throw new AcmeError(
         'clock',
@@ -201,10 +201,10 @@ export class Protocol {
       const resource = parse<T>(reply.text);
       if (resource && isThere(resource)) return resource;
       const requestedSeconds = (retryAt(reply, now()) ?? now() + 1) - now();
-      const pause = Math.min(Math.max(requestedSeconds, 1), longest_pause_seconds);
+      const pause = Math.min(Math.max(requestedSeconds, 1), longestPauseSeconds);
       waited += pause;
-      if (waited > longest_wait_seconds) {
-        throw this.#strange(`it has not decided within ${longest_wait_seconds} seconds`);
+      if (waited > longestWaitSeconds) {
+        throw this.#strange(`it has not decided within ${longestWaitSeconds} seconds`);
       }
       await sleep(pause * 1000, undefined, { signal });
     }
@@ -234,7 +234,7 @@ export class Protocol {
       this.#nonce = reply.headers.get('replay-nonce') ?? undefined;
       if (reply.status < 400) return reply;
       const problem = parse<Problem>(reply.text) ?? {};
-      if (problem.type === `${problemPrefix}badNonce` && tries < most_nonces) continue;
+      if (problem.type === `${problemPrefix}badNonce` && tries < maxNonces) continue;
       throw this.#refused(reply, problem, name);
     }
   }
@@ -287,7 +287,7 @@ async function request(options: ProtocolOptions, url: string, init: RequestInit)
       redirect: 'error',
       ...init,
       headers: { 'user-agent': user_agent, ...init.headers },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(request_milliseconds)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(requestMs)]),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { ownedByLog } from '../owner.ts';
 import type { Answers } from './answers.ts';
 import { type AcmeCode, AcmeError } from './problems.ts';
-import { authorityOf, clock_seconds, type Issued, Protocol } from './protocol.ts';
+import { authorityOf, clockSeconds, type Issued, Protocol } from './protocol.ts';
 import { type AcmeSettings, certificateFile } from './settings.ts';
 import { type CertificateFacts, readFacts, selfSigned } from './x509.ts';
 
@@ -56,16 +56,16 @@ interface State {
   last_error_code?: AcmeCode;
 }
 
-const look_milliseconds = 1000;
-const first_pause_seconds = 60;
+const lookMs = 1000;
+const firstPauseSeconds = 60;
 /** Four tries in the first hour: Let's Encrypt allows five failed checks. */
-const pause_growth = 4;
-const longest_pause_seconds = 6 * 3600;
-const longest_asked_seconds = 7 * 86_400;
+const pauseGrowth = 4;
+const longestPauseSeconds = 6 * 3600;
+const longestAskedSeconds = 7 * 86_400;
 /** An operator who fixed something restarts the program. */
-const longest_pause_after_start_seconds = 900;
-const placeholder_seconds = 7 * 86_400;
-const day_seconds = 86_400;
+const longestPauseAfterStartSeconds = 900;
+const placeholderSeconds = 7 * 86_400;
+const daySeconds = 86_400;
 /** The part of a certificate's life over which the machines of a network spread their renewals. */
 const jitter = 0.05;
 
@@ -87,14 +87,14 @@ export class Renewal {
     this.#state = this.#readState();
     this.#certificate = this.#readCertificate();
     this.#keepPlaceholder();
-    const latest = options.now() + longest_pause_after_start_seconds;
+    const latest = options.now() + longestPauseAfterStartSeconds;
     if (!this.#state.is_asked) this.#state.next_try = Math.min(this.#state.next_try, latest);
   }
 
   start(): void {
     this.#timer = setInterval(
       ownedByLog(this.#options.log)(() => this.#look()),
-      look_milliseconds,
+      lookMs,
     );
     this.#timer.unref();
     this.#look();
@@ -137,7 +137,7 @@ export class Renewal {
     const due = isGood ? renewalTime(certificate) : 0;
     if (this.#state.tried !== triedOf(settings, wanted)) return due;
     // A time that is too far ahead comes from a clock that was wrong.
-    const isFar = this.#state.next_try > now() + longest_asked_seconds;
+    const isFar = this.#state.next_try > now() + longestAskedSeconds;
     return Math.max(due, isFar ? 0 : this.#state.next_try);
   }
 
@@ -163,7 +163,7 @@ export class Renewal {
       this.#certificate = facts;
       const issued_by = settings.directory_url;
       // A certificate that is nearly expired when issued must not be requested again and again.
-      const rest = Math.min(longest_pause_seconds, (facts.not_after - now()) / 3);
+      const rest = Math.min(longestPauseSeconds, (facts.not_after - now()) / 3);
       const done = { issued_by, tried, failures: 0, next_try: Math.floor(now() + rest) };
       this.#save({ accounts: this.#state.accounts, ...done });
       const ends = timeOf(facts.not_after);
@@ -201,7 +201,7 @@ export class Renewal {
     }
     const facts = readFacts(chain);
     const { not_before, not_after } = facts;
-    if (now() + clock_seconds < not_before || now() >= not_after) {
+    if (now() + clockSeconds < not_before || now() >= not_after) {
       const lasts = `from ${timeOf(not_before)} to ${timeOf(not_after)}`;
       const message = `${authority} issued a certificate that is valid ${lasts}, and this machine has ${timeOf(now())}: set its clock.`;
       throw new AcmeError('clock', message);
@@ -218,7 +218,7 @@ export class Renewal {
   #fail(error: Error, tried: string): void {
     const { now, log } = this.#options;
     const acmeError = error instanceof AcmeError ? error : undefined;
-    const requestedAt = Math.min(acmeError?.retry_at ?? 0, now() + longest_asked_seconds);
+    const requestedAt = Math.min(acmeError?.retry_at ?? 0, now() + longestAskedSeconds);
     const paused = now() + pauseAfter(this.#state.failures);
     const next_try = Math.max(requestedAt, paused);
     const last_error_code = acmeError?.code ?? 'authority';
@@ -255,9 +255,9 @@ export class Renewal {
     if (!placeholder || wanted === undefined) return;
     const old = this.#certificate;
     if (old && !old.is_self_signed) return;
-    if (old && covers(old, wanted) && old.not_after > now() + day_seconds) return;
+    if (old && covers(old, wanted) && old.not_after > now() + daySeconds) return;
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const times = { not_before: now() - day_seconds, not_after: now() + placeholder_seconds };
+    const times = { not_before: now() - daySeconds, not_after: now() + placeholderSeconds };
     const cert = selfSigned({ names: wanted, keys, ...times });
     const key = keys.privateKey.export({ format: 'pem', type: 'pkcs8' });
     this.#write(certificateFile, `${cert}${key}`);
@@ -321,8 +321,8 @@ const covers = (certificate: CertificateFacts, names: readonly string[]) =>
 
 /** Seconds after so many failures in a row, with a random part so that machines spread out. */
 function pauseAfter(failures: number): number {
-  const pause = first_pause_seconds * pause_growth ** Math.max(failures - 1, 0);
-  return Math.ceil(Math.min(pause, longest_pause_seconds) * (1 + Math.random() / 4));
+  const pause = firstPauseSeconds * pauseGrowth ** Math.max(failures - 1, 0);
+  return Math.ceil(Math.min(pause, longestPauseSeconds) * (1 + Math.random() / 4));
 }
 
 /**

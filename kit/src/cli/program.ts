@@ -7,7 +7,7 @@ import { notify, print, printDocument, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
 import { similar } from './similar.ts';
-import { usual_every_seconds, watch } from './watch.ts';
+import { usualEverySeconds, watch } from './watch.ts';
 import { terminalWidth } from './wrapped.ts';
 
 /** Returns the exit code: 0 done, 1 failed, 2 not understood, or the command's own. */
@@ -80,7 +80,7 @@ async function watchCommand<Session>(
       ? screenOf(outcome, terminalWidth())
       : '';
   };
-  return watch(render, common.every ?? usual_every_seconds);
+  return watch(render, common.every ?? usualEverySeconds);
 }
 
 function failed<Session>({ name, linesOf }: Program<Session>, error: unknown): number {

@@ -1,8 +1,8 @@
 // "Did you mean …?" for a word that is nearly a known one.
 
 /** With more edits it is another word. */
-const most_edits = 3;
-const least_likeness = 0.4;
+const maxEdits = 3;
+const minLikeness = 0.4;
 
 /** A line that names the known words nearest to an unknown one; empty when none is near. */
 export function similar(word: string, knownWords: readonly string[]): string {
@@ -11,7 +11,7 @@ export function similar(word: string, knownWords: readonly string[]): string {
     .map(({ name, bare }) => ({ name, bare, edits: editsBetween(withoutDashes(word), bare) }))
     .filter(({ bare, edits }) => {
       const length = Math.max(withoutDashes(word).length, bare.length);
-      return bare.length > 1 && edits <= most_edits && (length - edits) / length > least_likeness;
+      return bare.length > 1 && edits <= maxEdits && (length - edits) / length > minLikeness;
     });
   const least = Math.min(...scored.map(({ edits }) => edits));
   const nearest = scored.filter(({ edits }) => edits === least).map(({ name }) => name);
@@ -23,7 +23,7 @@ const withoutDashes = (word: string) => word.replace(/^--/, '');
 
 /** Letters inserted, left out, replaced, or swapped with the next (optimal string alignment). */
 function editsBetween(word: string, other: string): number {
-  if (Math.abs(word.length - other.length) > most_edits) return Number.POSITIVE_INFINITY;
+  if (Math.abs(word.length - other.length) > maxEdits) return Number.POSITIVE_INFINITY;
   const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)];
   const at = (i: number, j: number) => rows[i]?.[j] ?? 0;
   for (let i = 1; i <= word.length; i++) {

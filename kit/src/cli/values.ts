@@ -5,14 +5,14 @@ import { UsageFault } from './failures.ts';
 export const no = (what: string, text: string, expected: string) =>
   new UsageFault(`${JSON.stringify(text)} is no ${what}; expected ${expected}`);
 
-const day_seconds = 86_400;
+const daySeconds = 86_400;
 /** Seconds by the unit. */
 export const units: Readonly<Record<string, number>> = {
   s: 1,
   min: 60,
   h: 3600,
-  d: day_seconds,
-  w: 7 * day_seconds,
+  d: daySeconds,
+  w: 7 * daySeconds,
 };
 
 /**

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { visible } from '../visible.ts';
 
 /** The default of `--every`. */
-export const usual_every_seconds = 5;
+export const usualEverySeconds = 5;
 
 /**
  * Draws what `render` returns, and again every so many seconds. A failure after the first time is

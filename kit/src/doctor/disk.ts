@@ -67,9 +67,9 @@ interface SteadyClock {
   steady(): number;
 }
 
-const flush_bytes = 4096;
-const most_flushes = 40;
-const most_seconds = 2;
+const flushBytes = 4096;
+const maxFlushes = 40;
+const maxSeconds = 2;
 
 /** Judges how long flushes to the disk of a folder take, by their median. */
 export async function judgeFlushes(
@@ -88,10 +88,10 @@ export async function judgeFlushes(
 async function medianFlush(folder: string, clock: SteadyClock): Promise<number> {
   const file = await openNameless(folder);
   try {
-    const bytes = Buffer.alloc(flush_bytes, 1);
+    const bytes = Buffer.alloc(flushBytes, 1);
     const timesMs: number[] = [];
-    const end = clock.steady() + most_seconds;
-    while (timesMs.length < most_flushes && clock.steady() < end) {
+    const end = clock.steady() + maxSeconds;
+    while (timesMs.length < maxFlushes && clock.steady() < end) {
       const start = clock.steady();
       await file.write(bytes);
       await file.datasync();

@@ -16,7 +16,7 @@ const steps = [shortSeconds, hourSeconds];
 const shortKeptSeconds = 2 * daySeconds;
 const hoursKeptSeconds = 35 * daySeconds;
 const networkHoursKeptSeconds = 400 * daySeconds;
-export const longest_history_seconds = networkHoursKeptSeconds;
+export const longestHistorySeconds = networkHoursKeptSeconds;
 
 const sampleSeconds = 60;
 /** Tolerance, since the timers of processes drift. */

@@ -28,7 +28,7 @@ export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';
 export {
   history,
-  longest_history_seconds,
+  longestHistorySeconds,
   purgeHistory,
   sampleNodes,
   type Whose,
@@ -36,9 +36,9 @@ export {
 export { nodeLag, pruneChanges } from './log_store.ts';
 export type { LoginQuestion, Question } from './questions.ts';
 export {
-  answer_seconds,
   answerOfNodes,
   answerQuestion,
+  answerSeconds,
   askNodes,
   purgeQuestions,
 } from './questions.ts';

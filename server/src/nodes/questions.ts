@@ -72,7 +72,7 @@ export interface Answer {
 }
 
 /** How long the client waits for an answer. */
-export const answer_seconds = 5;
+export const answerSeconds = 5;
 const keptSeconds = 60;
 
 const contextOf = (id: number) => `question ${id}`;
@@ -158,7 +158,7 @@ function awaitAnswer(
     if (!answer || !answered_by) return undefined;
     return { node: answered_by, answer: JSON.parse(answer) as Answer };
   };
-  return waitFor(db, look, { steady, wait_seconds: answer_seconds });
+  return waitFor(db, look, { steady, wait_seconds: answerSeconds });
 }
 
 /** Runs one transaction, on behalf of the client. */
@@ -181,7 +181,7 @@ export async function answerOfNodes(
   await write((tx) => store.removeQuestion(tx, id));
   if (answered) return { node: answered.node, ...answered.answer };
   throw unavailable(
-    `No node of ${server} answered within ${answer_seconds} seconds; look at their lag and at the version of their agents.`,
+    `No node of ${server} answered within ${answerSeconds} seconds; look at their lag and at the version of their agents.`,
   );
 }
 

@@ -8,7 +8,7 @@ import * as store from './store.ts';
 
 /**
  * A contract has one port scheme; a server listens on one or more. An exit IP is reached at a base
- * of the scheme plus its own `port_base`; with custom DNS, `override_offset` is added.
+ * of the scheme plus its own `port_base`; with custom DNS, `overrideOffset` is added.
  */
 export interface PortScheme {
   id: number;
@@ -17,8 +17,8 @@ export interface PortScheme {
 }
 
 /** The `port_base` of an exit IP is 0 to 499; the ports above are for custom DNS. */
-export const override_offset = 500;
-export const ports_per_base = 1000;
+export const overrideOffset = 500;
+export const portsPerBase = 1000;
 
 /** The default scheme: 10000 and 11000 plain, 12000 over TLS. */
 export const defaultBases: PortScheme['bases'] = [
@@ -66,7 +66,7 @@ export async function findPortScheme(db: Reader, name: string): Promise<PortSche
 
 /** Whether two lists of bases have a port in common. */
 export function sharePorts(bases: PortScheme['bases'], others: PortScheme['bases']): boolean {
-  return bases.some((a) => others.some((b) => Math.abs(a.base - b.base) < ports_per_base));
+  return bases.some((a) => others.some((b) => Math.abs(a.base - b.base) < portsPerBase));
 }
 
 /** Why one server cannot listen on all of these schemes; undefined when it can. */
@@ -84,7 +84,7 @@ function rejectSharing(bases: PortScheme['bases']): void {
   if (bases.some((base, at) => sharePorts([base], bases.slice(at + 1)))) {
     throw invalidField(
       'bases',
-      `two of them are less than ${ports_per_base} apart, so that they would share ports.`,
+      `two of them are less than ${portsPerBase} apart, so that they would share ports.`,
     );
   }
 }

@@ -2,8 +2,8 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { invalidField } from '../errors.ts';
 
-export const min_password_length = 12;
-export const max_password_length = 200;
+export const minPasswordLength = 12;
+export const maxPasswordLength = 200;
 const minDifferentCharacters = 5;
 
 /** Errors: 400 for a new password that is too short, too long, or among the first to be guessed. */
@@ -11,8 +11,8 @@ export function checkPassword(password: string, user: { name: string; account: s
   const text = password.normalize('NFKC');
   const characters = [...text];
   const reject = (why: string) => invalidField('password', why);
-  if (characters.length < min_password_length || characters.length > max_password_length) {
-    throw reject(`expected ${min_password_length} to ${max_password_length} characters.`);
+  if (characters.length < minPasswordLength || characters.length > maxPasswordLength) {
+    throw reject(`expected ${minPasswordLength} to ${maxPasswordLength} characters.`);
   }
   if (new Set(characters).size < minDifferentCharacters) {
     throw reject(`expected at least ${minDifferentCharacters} different characters.`);

@@ -46,7 +46,7 @@ export {
   signInOfPerson,
 } from './own_sign_in.ts';
 export { userFlags, userPageSlices, userSorts, userStates } from './page_store.ts';
-export { max_password_length, min_password_length } from './passwords.ts';
+export { maxPasswordLength, minPasswordLength } from './passwords.ts';
 export { beginSecondFactor, openSealedSecrets, removeSecondFactor } from './second_factor.ts';
 export {
   describeSession,

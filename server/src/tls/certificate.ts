@@ -7,7 +7,7 @@ import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { Answers } from '../../../kit/src/acme/answers.ts';
 import type { AcmeCode } from '../../../kit/src/acme/problems.ts';
-import { clock_seconds } from '../../../kit/src/acme/protocol.ts';
+import { clockSeconds } from '../../../kit/src/acme/protocol.ts';
 import { type Folder, Renewal } from '../../../kit/src/acme/renewal.ts';
 import { readFacts } from '../../../kit/src/acme/x509.ts';
 import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
@@ -175,7 +175,7 @@ export class ServedCertificate {
     const isTimely = ({ cert }: Certificate) => {
       const { not_before, not_after } = readFacts(cert.toString());
       // A clock that is slightly off is no reason to reject it.
-      return now + clock_seconds >= not_before && now < not_after;
+      return now + clockSeconds >= not_before && now < not_after;
     };
     if (isTimely(certificate) || !isTimely(this.#current)) return;
     throw new Error(

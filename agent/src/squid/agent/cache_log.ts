@@ -3,14 +3,14 @@
 import { closeSync, constants, fstatSync, ftruncateSync, readSync } from 'node:fs';
 import { openSquidFile } from './squid_file.ts';
 
-const most_bytes = 16 * 1024 * 1024;
-const end_bytes = 64 * 1024;
-const most_words_length = 500;
+const maxBytes = 16 * 1024 * 1024;
+const endBytes = 64 * 1024;
+const maxWordsLength = 500;
 
 /** Squid logs something for every IPv6 destination of an IPv4 exit. It only ever appends. */
 export function boundCacheLog(path: string): void {
   withLog(path, constants.O_RDWR, (file) => {
-    if (fstatSync(file).size > most_bytes) ftruncateSync(file);
+    if (fstatSync(file).size > maxBytes) ftruncateSync(file);
   });
 }
 
@@ -18,7 +18,7 @@ export function boundCacheLog(path: string): void {
 export function lastWords(path: string): string | undefined {
   const log = withLog(path, constants.O_RDONLY, endOf) ?? '';
   const newest = log.slice(Math.max(0, log.lastIndexOf('Starting Squid Cache')));
-  return [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1]?.slice(0, most_words_length);
+  return [...newest.matchAll(/FATAL: (.*)/g)].at(-1)?.[1]?.slice(0, maxWordsLength);
 }
 
 /** Undefined if there is no log, or another kind of file: nothing depends on it. */
@@ -36,6 +36,6 @@ function withLog<T>(path: string, flags: number, work: (file: number) => T): T |
 
 function endOf(file: number): string {
   const { size } = fstatSync(file);
-  const bytes = Buffer.alloc(Math.min(size, end_bytes));
+  const bytes = Buffer.alloc(Math.min(size, endBytes));
   return bytes.toString('utf8', 0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
 }

@@ -5,15 +5,15 @@ import { readFileSync } from 'node:fs';
 import type { Bytes } from './connection.ts';
 
 /** An ended connection's line comes at most this late, see `longest_wait_seconds`. */
-const window_seconds = 660;
+const windowSeconds = 660;
 /** The interval between samples of the machine's count. */
-const sample_seconds = 10;
+const sampleSeconds = 10;
 /** A request that reached an origin takes a few packets. So lines of few bytes are bounded too. */
-const least_charge_bytes = 256;
+const minChargeBytes = 256;
 /** Assumed for the time before a reboot, whose count is lost: 100 Gbit/s. */
-const plausible_bytes_per_second = 12.5e9;
+const plausibleBytesPerSecond = 12.5e9;
 /** A clock that jumps must not end the window. */
-const longest_step_seconds = 60;
+const longestStepSeconds = 60;
 
 /** The sentence for the operator. */
 export const forgedFault =
@@ -55,7 +55,7 @@ export class Claims {
    */
   begin(seconds: number, isSameBoot: boolean, then = 0): void {
     const isSameCount = isSameBoot && then <= (this.#carried() ?? 0);
-    const before = isSameCount ? 0 : (Math.max(0, seconds) + 60) * plausible_bytes_per_second;
+    const before = isSameCount ? 0 : (Math.max(0, seconds) + 60) * plausibleBytesPerSecond;
     this.#samples = [{ time: 0, carried: -before, claimed: 0 }];
     this.#time = 0;
     this.#now = undefined;
@@ -65,15 +65,15 @@ export class Claims {
   /** Reads what the machine has carried so far. Epoch seconds. */
   look(now: number): void {
     this.#total = this.#carried();
-    const step = Math.min(Math.max(now - (this.#now ?? now), 0), longest_step_seconds);
+    const step = Math.min(Math.max(now - (this.#now ?? now), 0), longestStepSeconds);
     this.#now = now;
     this.#time += step;
     const last = this.#samples.at(-1);
-    if (last && this.#time - last.time >= sample_seconds && this.#total !== undefined) {
+    if (last && this.#time - last.time >= sampleSeconds && this.#total !== undefined) {
       this.#samples.push({ time: this.#time, carried: this.#total, claimed: this.#claimed });
     }
     // The newest sample that is older than the window marks its beginning.
-    while ((this.#samples[1]?.time ?? this.#time) < this.#time - window_seconds) {
+    while ((this.#samples[1]?.time ?? this.#time) < this.#time - windowSeconds) {
       this.#samples.shift();
     }
   }
@@ -86,7 +86,7 @@ export class Claims {
     const [first] = this.#samples;
     if (this.#total === undefined || !first) return true;
     const beyond = Math.max(0, claimed.up - counted.up) + Math.max(0, claimed.down - counted.down);
-    const charge = Math.max(beyond, least_charge_bytes);
+    const charge = Math.max(beyond, minChargeBytes);
     const unclaimedBytes = this.#total - first.carried - (this.#claimed - first.claimed);
     if (charge > unclaimedBytes) return false;
     this.#claimed += charge;

@@ -98,8 +98,8 @@ export interface TrackedSquid {
 /**
  * The kernel counts TLS bytes. The payload is a little less, and the first bytes are the handshake.
  */
-const tls_share = 0.97;
-const tls_handshake_bytes = 8192;
+const tlsShare = 0.97;
+const tlsHandshakeBytes = 8192;
 
 type ConnectionParts = Partial<
   Pick<Connection, 'owner' | 'isAnnounced' | 'socket' | 'base' | 'isLeft' | 'ahead' | 'over'>
@@ -124,7 +124,7 @@ export function openTraffic(
   const { account, user } = owner;
   const isTls = tls_ports.has(socket.port);
   const payload = (bytes: number) =>
-    isTls ? Math.floor(bytes * tls_share) - tls_handshake_bytes : bytes;
+    isTls ? Math.floor(bytes * tlsShare) - tlsHandshakeBytes : bytes;
   const { up, down } = beyond({ up: payload(socket.up), down: payload(socket.down) }, base);
   if (up + down === 0) return undefined;
   const connection = ahead?.connection ?? `${socket.connection} ${socket.cookie} ${squid}`;

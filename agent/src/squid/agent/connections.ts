@@ -20,19 +20,19 @@ import { basesOf, type Cursor, cursorOfSquids, isSame, leave, restore } from './
 import type { MeterLine } from './meter_log.ts';
 
 /** A Squid's death is noticed a little late; by then a few polls have read its log. */
-const polls_lately = 5;
+const pollsLately = 5;
 /**
  * How long to wait for the line of an ended connection: the other end is closed first. With a full
  * disk it never comes.
  */
-const longest_wait_seconds = 600;
+const longestWaitSeconds = 600;
 /**
  * The number of lists after a decider's death that are searched for suspects: the first may be
  * older than the death.
  */
-const searched_lists = 2;
+const searchedLists = 2;
 /** How many lists a suspect gets until an owner is reported: a new decider needs one. */
-const most_lists_of_suspect = 3;
+const maxListsOfSuspect = 3;
 
 export class Connections {
   readonly #listSockets: (ports: readonly number[]) => Promise<Socket[]>;
@@ -104,7 +104,7 @@ export class Connections {
 
   /** Searches the next lists for suspects: a decider died without reporting its owners. */
   search(squid: number): void {
-    this.#searches.set(squid, searched_lists);
+    this.#searches.set(squid, searchedLists);
   }
 
   /** Notes that a connection is revoked and about to be closed; returns false if that was known. */
@@ -156,7 +156,7 @@ export class Connections {
       if (connection.squid !== squid || !connection.socket || connection.owner) continue;
       if (connection.state === 'suspect') {
         connection.waited += 1;
-        if (connection.waited >= most_lists_of_suspect) overdue.push(name);
+        if (connection.waited >= maxListsOfSuspect) overdue.push(name);
       } else if (searches > 0) {
         connection.state = 'suspect';
         connection.waited = 0;
@@ -206,7 +206,7 @@ export class Connections {
     this.#claims.look(now);
     const finished: Finished[] = [];
     const logged = new Map<string, Bytes>();
-    const others = [isExtra ? 1 : 0, isExtra ? polls_lately : polls_lately - 1] as const;
+    const others = [isExtra ? 1 : 0, isExtra ? pollsLately : pollsLately - 1] as const;
     const lately = new Map(isExtra ? this.#lately[0] : []);
     this.#lately = [lately, ...this.#lately.slice(...others)];
     this.#gone = [new Map(isExtra ? this.#gone[0] : []), ...this.#gone.slice(...others)];
@@ -418,7 +418,7 @@ export class Connections {
   #giveUp(finished: Finished[], now: number): void {
     for (const [name, connection] of this.#ended) {
       connection.ended_at ??= now;
-      if (now - connection.ended_at < longest_wait_seconds) continue;
+      if (now - connection.ended_at < longestWaitSeconds) continue;
       this.#ended.delete(name);
       if (connection.ahead) finished.push({ ...connection.ahead, at: now });
     }

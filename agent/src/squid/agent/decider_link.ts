@@ -52,7 +52,7 @@ interface Decider {
 }
 
 /** A decider responds within milliseconds, unless it is stuck. */
-const response_milliseconds = 5000;
+const responseMs = 5000;
 /** Limits on what Squid's user can send here, far above what deciders need. */
 const limits = {
   /** While Squid is reconfigured there are two, and for a moment those that were just ended. */
@@ -65,11 +65,11 @@ const limits = {
   /** Bytes left unread, except changes that are on no disk: those are bounded elsewhere. */
   unread_bytes: 32 * 1024 * 1024,
 };
-const most_uses_at_once = 5000;
+const maxUsesAtOnce = 5000;
 /**
  * A decider that has more sends it the next time. One under an attacker's control might never end.
  */
-const most_rounds_of_uses = 50;
+const maxRoundsOfUses = 50;
 
 /** Raised when a connected decider does not respond. */
 export class DeciderSilent extends Error {}
@@ -179,14 +179,14 @@ export class DeciderLink {
   /** When authlist entries last let a connection in, for uses since the last call. */
   async takeLastUsed(): Promise<LastUsed[]> {
     try {
-      for (let isMore = true, round = 0; isMore && round < most_rounds_of_uses; round += 1) {
+      for (let isMore = true, round = 0; isMore && round < maxRoundsOfUses; round += 1) {
         isMore = false;
         await this.#askAll(
           'take_uses',
-          () => most_uses_at_once,
+          () => maxUsesAtOnce,
           (uses) => {
             this.#uses.add(uses);
-            isMore ||= uses.length === most_uses_at_once;
+            isMore ||= uses.length === maxUsesAtOnce;
           },
         );
       }
@@ -310,7 +310,7 @@ export class DeciderLink {
         socket.destroy();
         reject(new DeciderSilent('its decider does not answer'));
       };
-      const timer = setTimeout(end, response_milliseconds);
+      const timer = setTimeout(end, responseMs);
       const settle =
         <T>(how: (value: T) => void) =>
         (value: T) => {

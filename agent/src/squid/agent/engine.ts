@@ -21,14 +21,14 @@ import { countsOf } from './counts.ts';
 import { cursorOfSquids } from './cursor.ts';
 import { DeciderAbsent, DeciderSilent } from './decider_link.ts';
 import { DestroyedSockets } from './destroyed_sockets.ts';
-import { Fleet, loading_seconds } from './fleet.ts';
+import { Fleet, loadingSeconds } from './fleet.ts';
 import { findSquidUser } from './unix_user.ts';
 import type { Worker, WorkerOptions } from './worker.ts';
 
 export type SquidOptions = Omit<WorkerOptions, 'user' | 'connections' | 'onRevoked' | 'onStart'>;
 
 /** A new log means a new decider, which has to load, so this should be rare. */
-const most_meter_bytes = 2 ** 30;
+const maxMeterBytes = 2 ** 30;
 
 /**
  * Starts the engine. A Squid that an earlier agent left running is taken over. Errors: a fault that
@@ -208,12 +208,12 @@ class SquidEngine implements Engine {
 
   /** A decider that leaves meanwhile was replaced, and the next one is asked. */
   async #askPresent({ link }: Worker): Promise<CaughtUp[]> {
-    await link.connected(loading_seconds * 1000);
+    await link.connected(loadingSeconds * 1000);
     try {
       return await link.ask('catch_up', undefined);
     } catch (error) {
       if (!(error instanceof DeciderAbsent)) throw error;
-      await link.connected(loading_seconds * 1000);
+      await link.connected(loadingSeconds * 1000);
       return await link.ask('catch_up', undefined);
     }
   }
@@ -382,7 +382,7 @@ class SquidEngine implements Engine {
   #rotate(cursor: unknown): void {
     const logs = cursorOfSquids(cursor)?.logs ?? {};
     for (const { meter, squid } of this.#fleet.active) {
-      if (!meter.mayRotate(most_meter_bytes, logs[meter.path])) continue;
+      if (!meter.mayRotate(maxMeterBytes, logs[meter.path])) continue;
       meter.rotate();
       squid.reopenLogs();
     }

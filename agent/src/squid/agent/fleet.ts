@@ -14,19 +14,19 @@ import { copyCertificate } from './certificate_copy.ts';
 import { findUnreadable } from './unix_user.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
-const watch_seconds = 1;
-const look_seconds = 10;
+const watchSeconds = 1;
+const lookSeconds = 10;
 /** Trying ports again gives Squid a new decider, so repeated attempts become rarer. */
-const longest_retry_seconds = 600;
+const longestRetrySeconds = 600;
 /** A Squid may leave this many requests in a row unanswered before it is ended. */
-const most_unanswered = 6;
-const longest_pause_seconds = 30;
+const maxUnanswered = 6;
+const longestPauseSeconds = 30;
 /** A Squid that ran this long did not die of its configuration. */
-const steady_seconds = 60;
+const steadySeconds = 60;
 /** How long a restart waits until the counts of the dead Squid are taken. */
-const settling_seconds = 3;
+const settlingSeconds = 3;
 /** Enough for a decider to load a million entries. */
-export const loading_seconds = 60;
+export const loadingSeconds = 60;
 
 export class Fleet {
   readonly workers: Worker[] = [];
@@ -276,9 +276,9 @@ export class Fleet {
     const { clock, log } = this.#options;
     const { signal } = this.#stopping;
     for (let looked = clock.steady(); ; ) {
-      await clock.sleep(watch_seconds, signal);
+      await clock.sleep(watchSeconds, signal);
       if (signal.aborted) return;
-      const isTime = clock.steady() - looked >= look_seconds;
+      const isTime = clock.steady() - looked >= lookSeconds;
       if (isTime) looked = clock.steady();
       await this.#queue
         .run(async () => {
@@ -301,15 +301,15 @@ export class Fleet {
     const { clock, log } = this.#options;
     const now = clock.steady();
     if (worker.dead_since === undefined) {
-      worker.deaths = now - worker.started_at < steady_seconds ? worker.deaths + 1 : 0;
+      worker.deaths = now - worker.started_at < steadySeconds ? worker.deaths + 1 : 0;
       worker.dead_since = now;
       worker.death = worker.squid.deathFault();
       worker.isSettled = false;
       log.error({ squid: worker.squid.number, deaths: worker.deaths }, worker.death.message);
     }
-    const pause = Math.min(2 ** worker.deaths - 1, longest_pause_seconds);
+    const pause = Math.min(2 ** worker.deaths - 1, longestPauseSeconds);
     const dead = now - worker.dead_since;
-    if (dead < pause || (!worker.isSettled && dead < settling_seconds)) return;
+    if (dead < pause || (!worker.isSettled && dead < settlingSeconds)) return;
     worker.dead_since = undefined;
     worker.death = undefined;
     worker.isSettled = true;
@@ -334,13 +334,13 @@ export class Fleet {
       const responded = await squid.responds({ host, port, tls: squid.tls_ports.has(port) });
       worker.unanswered = responded ? 0 : worker.unanswered + 1;
     }
-    if (worker.unanswered >= most_unanswered) {
+    if (worker.unanswered >= maxUnanswered) {
       log.error({ squid: squid.number }, 'Squid does not respond and is ended');
       await squid.stop('SIGKILL');
       return;
     }
     if (link.isConnected) worker.connected_at = clock.steady();
-    else if (clock.steady() - worker.connected_at > loading_seconds) {
+    else if (clock.steady() - worker.connected_at > loadingSeconds) {
       worker.fault = `The decider of Squid ${squid.number} does not come.`;
       worker.connected_at = clock.steady();
       squid.killDeciders();
@@ -355,7 +355,7 @@ export class Fleet {
     if (!this.#canRetry(worker)) return;
     const now = this.#options.clock.steady();
     if (now < worker.retried.next_at) return;
-    const pause = Math.min(2 * worker.retried.pause || look_seconds, longest_retry_seconds);
+    const pause = Math.min(2 * worker.retried.pause || lookSeconds, longestRetrySeconds);
     await squid.checkPorts();
     worker.retried = { faults, pause, next_at: now + pause };
   }

@@ -27,10 +27,10 @@ import type { UnixUser } from './unix_user.ts';
 const run = promisify(execFile);
 
 /** Squid needs a fraction of a second to open its ports; on a busy machine longer. */
-const listening_milliseconds = 10_000;
+const listeningMs = 10_000;
 /** After SIGTERM it continues for its shutdown_lifetime. */
-const stopping_milliseconds = 10_000;
-const response_milliseconds = 5000;
+const stoppingMs = 10_000;
+const responseMs = 5000;
 /** Where this machine can reach a Squid, to check that it is alive. */
 export interface Reach {
   host: string;
@@ -160,7 +160,7 @@ export class SquidInstance {
     this.#started = child.pid ?? 0;
     this.#notePid(this.#started);
     this.#log.info({ squid: this.number, pid: this.#started }, 'Squid is started');
-    await this.#awaitPorts(this.#started, listening_milliseconds);
+    await this.#awaitPorts(this.#started, listeningMs);
   }
 
   /**
@@ -197,7 +197,7 @@ export class SquidInstance {
     this.#log.info({ squid: this.number, ports: this.ports.length }, 'Squid is reconfigured');
     // It closes its ports and opens them again at its own pace: the sockets that it has now are
     // about to close.
-    await this.#awaitPorts(pid, listening_milliseconds, before);
+    await this.#awaitPorts(pid, listeningMs, before);
     // The disk may have been full when it was started.
     this.#notePid(pid);
   }
@@ -225,7 +225,7 @@ export class SquidInstance {
         socket.destroy();
         resolve(responded);
       };
-      socket.setTimeout(response_milliseconds, () => settle(false));
+      socket.setTimeout(responseMs, () => settle(false));
       socket.once(tls ? 'secureConnect' : 'connect', () =>
         socket.write('GET ftp://exitward/ HTTP/1.0\r\n\r\n'),
       );
@@ -264,9 +264,9 @@ export class SquidInstance {
     const pid = this.findProcess();
     if (pid === undefined) return;
     signal(pid, how);
-    if (await until(() => this.findProcess() === undefined, stopping_milliseconds)) return;
+    if (await until(() => this.findProcess() === undefined, stoppingMs)) return;
     signal(pid, 'SIGKILL');
-    await until(() => this.findProcess() === undefined, stopping_milliseconds);
+    await until(() => this.findProcess() === undefined, stoppingMs);
   }
 
   /** Ends it for good: the next agent will not look for it. */

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { mayDropRights, rightsOf } from '../../rights.ts';
 import type { UnixUser } from './unix_user.ts';
 
-const low_ports = '+net_bind_service';
+const lowPorts = '+net_bind_service';
 /** Its bit. */
-const may_listen_low = 1n << 10n;
+const mayListenLow = 1n << 10n;
 
 /**
  * The command for a program and its arguments. Of root's rights, a Squid keeps only the one to
@@ -19,7 +19,7 @@ export function commandAs(
   ports: readonly number[] = [],
 ): [string, string[]] {
   if (!user) return [program, args];
-  const capabilities = needsRight(ports) ? [low_ports] : [];
+  const capabilities = needsRight(ports) ? [lowPorts] : [];
   const options = [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), '--init-groups'],
     '--no-new-privs',
@@ -37,7 +37,7 @@ export function lacksRight(
   ports: readonly number[],
   pid: number,
 ): boolean {
-  return user !== undefined && needsRight(ports) && (rightsOf(pid) & may_listen_low) === 0n;
+  return user !== undefined && needsRight(ports) && (rightsOf(pid) & mayListenLow) === 0n;
 }
 
 /**
@@ -46,7 +46,7 @@ export function lacksRight(
  */
 function needsRight(ports: readonly number[]): boolean {
   const isLow = ports.some((port) => port < firstFreePort());
-  return isLow && (rightsOf('self') & may_listen_low) !== 0n;
+  return isLow && (rightsOf('self') & mayListenLow) !== 0n;
 }
 
 /** The first port that needs no special right. */

@@ -71,20 +71,20 @@ export interface LogPart {
   position: LogPosition | undefined;
 }
 
-const chunk_bytes = 1 << 20;
+const chunkBytes = 1 << 20;
 /** How much of a log's end is read: many lines. */
-const end_bytes = 1 << 16;
+const endBytes = 1 << 16;
 /** Longer than a line with the longest method that a client can send. */
-const longest_line_bytes = 1 << 17;
+const longestLineBytes = 1 << 17;
 /**
  * No Squid writes more than this per second since the last read: anything beyond is not its own.
  */
-const most_unread_bytes = 16 * 1024 * 1024;
+const maxUnreadBytes = 16 * 1024 * 1024;
 /** More than one line: no other has its time and ports. */
-const hashed_bytes = 256;
+const hashedBytes = 256;
 const fields = meterFormat.split(' ').length;
 const unreached = ['origin:-', 'origin:0'];
-const start_words = 'Squid starts';
+const startWords = 'Squid starts';
 
 /** Reads one line of the log; undefined if it is malformed or cut off. */
 export function parseMeterLine(line: string): MeterLine | undefined {
@@ -143,7 +143,7 @@ export function noteStart(
     const { ino, size } = fstatSync(file);
     const seal = sealOf(key, line, { inode: ino, offset: size + 1 });
     // The line before may be cut off: the Squid that wrote it may have died, or the machine.
-    writeSync(file, `\n${start_words} ${line.start} ${line.at} ${seal}\n`);
+    writeSync(file, `\n${startWords} ${line.start} ${line.at} ${seal}\n`);
   } finally {
     closeSync(file);
   }
@@ -215,7 +215,7 @@ export class MeterLog {
     return this.#withFiles(async (files) => {
       const start = this.#reached.find(({ place }) => place === placeOf(from));
       const seconds = now - (start?.at ?? Number.NEGATIVE_INFINITY);
-      let budget = most_unread_bytes * Math.max(1, seconds);
+      let budget = maxUnreadBytes * Math.max(1, seconds);
       const entries: LogPart['entries'] = [];
       let place = -1;
       for (const [index, file] of files.entries()) {
@@ -252,7 +252,7 @@ export class MeterLog {
       const file = files.at(-1);
       if (!file) return undefined;
       const all = { newer_than: -1, most: Number.POSITIVE_INFINITY, key: this.#key };
-      const { offset, newest } = file.read(Math.max(0, file.size - end_bytes), all, []);
+      const { offset, newest } = file.read(Math.max(0, file.size - endBytes), all, []);
       await this.#datasync(file.fd);
       const before = file.hash(offset);
       return { inode: file.inode, offset, before, newest: Math.min(newest, now + 1) };
@@ -328,7 +328,7 @@ class LogFile {
 
   /** The hash of the bytes before an offset. */
   hash(offset: number): string {
-    const length = Math.min(offset, hashed_bytes);
+    const length = Math.min(offset, hashedBytes);
     const buffer = Buffer.alloc(length);
     readSync(this.fd, buffer, 0, length, offset - length);
     return createHash('sha256').update(buffer).digest('base64url').slice(0, 16);
@@ -346,7 +346,7 @@ class LogFile {
     let offset = from;
     let newest = 0;
     let isForged = false;
-    const chunk = Buffer.allocUnsafe(Math.min(chunk_bytes, Math.max(this.size - offset, 1)));
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, Math.max(this.size - offset, 1)));
     for (;;) {
       if (offset - from > maxBytes) {
         // Lines that came meanwhile may already be included.
@@ -356,7 +356,7 @@ class LogFile {
       const whole = chunk.subarray(0, bytes).lastIndexOf(10) + 1;
       if (whole === 0) {
         // Reading must not stop for ever at a line without an end.
-        if (bytes <= longest_line_bytes) return { offset, newest, isForged };
+        if (bytes <= longestLineBytes) return { offset, newest, isForged };
         isForged = true;
         offset += bytes;
         continue;

@@ -63,7 +63,7 @@ export interface Worker {
   fault: string | undefined;
 }
 
-const longest_socket_path = 107;
+const longestSocketPath = 107;
 
 /** Creates its folder and files, and listens for its decider. Errors: of disk and socket. */
 export async function createWorker(
@@ -89,7 +89,7 @@ export async function createWorker(
     ),
   };
   squid.write(squid.paths.rules, JSON.stringify(file));
-  if (squid.paths.agent_socket.length > longest_socket_path) {
+  if (squid.paths.agent_socket.length > longestSocketPath) {
     throw new Error(`${squid.paths.agent_socket}: this path is too long for a socket.`);
   }
   const events: LinkEvents = {

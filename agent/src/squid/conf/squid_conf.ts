@@ -99,7 +99,7 @@ export function squidConf(options: ConfOptions): string {
 
     // Only the decider grants access. Its denials carry their reason as a note.
     'external_acl_type decide ttl=0 negative_ttl=0 cache=0 grace=0 children-max=1 children-startup=1' +
-      ` children-idle=1 concurrency=2000 queue-size=${longest_queue}` +
+      ` children-idle=1 concurrency=2000 queue-size=${longestQueue}` +
       ` %>a %>p %>lp %METHOD %#DST %PORT %#>ha{Proxy-Authorization} ${decider.join(' ')}`,
     'acl decided external decide',
     'acl connect method CONNECT',
@@ -133,7 +133,7 @@ export function squidConf(options: ConfOptions): string {
     // address of a name.
     'acl has_dial note dial_',
     `url_rewrite_program /usr/bin/sed -u -E -f ${paths.dial_script}`,
-    `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longest_queue}`,
+    `url_rewrite_children 1 startup=1 idle=1 concurrency=2000 queue-size=${longestQueue}`,
     // As the decider wrote it: escaped, the brackets of IPv6 would turn it into a name.
     'url_rewrite_extras "%\'note{dial_}"',
     'url_rewrite_access allow has_dial',
@@ -212,7 +212,7 @@ function familyLines(
 }
 
 /** Requests that wait for a helper. Never reached: there are fewer connections than that. */
-const longest_queue = 65_536;
+const longestQueue = 65_536;
 
 /** The lines that are the same on every node. */
 const fixed = [

@@ -6,13 +6,13 @@ import { CappedConnections, type ConnectionCaps } from '../../connection_caps.ts
 import type { Authority } from '../../policy/decide.ts';
 
 /** The pause between lists, in durations of the last one, since a list keeps a core busy. */
-const rests_per_list = 10;
-const shortest_rest_milliseconds = 100;
+const restsPerList = 10;
+const shortestRestMs = 100;
 /** The longest pause: a client that waits for the next list must still be there. */
-const longest_rest_milliseconds = 2000;
+const longestRestMs = 2000;
 /** Requests that may wait for a list, per account and in all. Squid waits for this many. */
-const most_of_account = 20;
-const most_waiting = 500;
+const maxOfAccount = 20;
+const maxWaiting = 500;
 
 export interface CensusOptions {
   /** The names of the open connections. */
@@ -56,7 +56,7 @@ export class Census {
   wait(authority: Authority): Promise<void> | undefined {
     const account = authority.by === 'probe' ? 0 : authority.account;
     const count = this.#waiting.get(account) ?? 0;
-    if (count >= most_of_account || this.#waiting_count >= most_waiting) return undefined;
+    if (count >= maxOfAccount || this.#waiting_count >= maxWaiting) return undefined;
     this.#waiting.set(account, count + 1);
     this.#waiting_count += 1;
     return this.nextList().finally(() => {
@@ -91,7 +91,7 @@ export class Census {
       this.#options.onError(error as Error);
     }
     const duration = performance.now() - begin;
-    const rest = Math.max(shortest_rest_milliseconds, duration * rests_per_list);
-    this.#rest_milliseconds = Math.min(rest, longest_rest_milliseconds);
+    const rest = Math.max(shortestRestMs, duration * restsPerList);
+    this.#rest_milliseconds = Math.min(rest, longestRestMs);
   }
 }

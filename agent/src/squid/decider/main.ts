@@ -32,14 +32,14 @@ import { Evaluator } from './evaluator.ts';
 /**
  * Without a policy, requests wait this long before they are rejected: a policy may be on its way.
  */
-const held_seconds = 10;
-const reconnect_milliseconds = 250;
-const own_list_milliseconds = 60_000;
+const heldSeconds = 10;
+const reconnectMs = 250;
+const ownListMs = 60_000;
 /** An agent that starts while Squid changes its decider is connected by then. */
-const leaving_milliseconds = 5000;
-const own_addresses_milliseconds = 5000;
+const leavingMs = 5000;
+const ownAddressesMs = 5000;
 /** With very many accounts, counting the policy's records takes a moment. */
-const policy_size_milliseconds = 5000;
+const policySizeMs = 5000;
 
 const [policyFolder = '', rulesFile = '', agentSocket = ''] = process.argv.slice(2);
 const now = systemClock.now;
@@ -157,7 +157,7 @@ function leave(): void {
   if (agent) part(agent);
   setTimeout(
     own(() => process.exit(0)),
-    leaving_milliseconds,
+    leavingMs,
   );
 }
 
@@ -202,7 +202,7 @@ function serveAgent(): void {
   const away = () => {
     agent = undefined;
     if (isParted) process.exit(0);
-    setTimeout(own(serveAgent), reconnect_milliseconds);
+    setTimeout(own(serveAgent), reconnectMs);
   };
   socket.on('close', own(away));
 }
@@ -314,7 +314,7 @@ function every(milliseconds: number, work: () => unknown): void {
   setInterval(own(work), milliseconds);
 }
 
-for (let waited = 0; !replica.position && waited < held_seconds; waited += 0.2) {
+for (let waited = 0; !replica.position && waited < heldSeconds; waited += 0.2) {
   if (waited > 0) await sleep(200);
   await replica.load().catch(logError);
 }
@@ -325,10 +325,10 @@ every(1000, () => {
   sendRevoked(revoke('all'));
   sendDecisions();
 });
-every(policy_size_milliseconds, () => {
+every(policySizeMs, () => {
   if (agent) sendSize();
 });
-every(own_addresses_milliseconds, () => {
+every(ownAddressesMs, () => {
   evaluator.rules = { ...evaluator.rules, own: ownAddresses(evaluator.rules.own) };
 });
-every(own_list_milliseconds, takeOwnList);
+every(ownListMs, takeOwnList);

@@ -1,12 +1,12 @@
 // The things that need the attention of the user: each as a sentence, with the page that fixes it.
 import { type Item, named, worstFirst } from '../../attention/items.ts';
-import { day_seconds } from '../../charts/days.ts';
+import { daySeconds } from '../../charts/days.ts';
 import { bytes, count, date, fromNow } from '../../format.ts';
 import { addressOf, paths } from '../../paths.ts';
 import { ofAuthlist, ofOverrides, ofServers } from './attention_network.ts';
 import type { Known } from './known.ts';
 
-const contractEndsSoon_seconds = 30 * day_seconds;
+const contractEndsSoon_seconds = 30 * daySeconds;
 
 const usage = { path: paths.usage, text: 'Usage' };
 /** Pages with exactly the rows that an item names. */

@@ -25,7 +25,7 @@ import {
 import type { Overview } from './use_overview.ts';
 
 const example = 'https://www.example.com/';
-const lifetime_seconds = 8 * 3600;
+const lifetimeSeconds = 8 * 3600;
 
 const unservedSentence = 'No machine serves a server of the contract at this moment.';
 
@@ -146,7 +146,7 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
     // The button goes away when the address is listed.
     keepFocus(button);
     try {
-      const body = { user: user.name, expiry: now.value + lifetime_seconds };
+      const body = { user: user.name, expiry: now.value + lifetimeSeconds };
       const entry = await change('console_create_authlist_entry', { body });
       const { ip, id } = entry;
       const back = async () => {

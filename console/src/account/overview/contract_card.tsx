@@ -30,12 +30,12 @@ export function ContractCard({ contract }: { contract: NonNullable<Overview['con
   );
 }
 
-const shown_servers = 5;
+const shownServers = 5;
 
 /** The servers of the contract with the most traffic in this period. */
 export function TopServers({ linksToServers }: { linksToServers: boolean }) {
   const query = { view: 'contract', sort: 'current', order: 'desc' } as const;
-  const { rows, total } = usePages('console_list_network', { query, limit: shown_servers });
+  const { rows, total } = usePages('console_list_network', { query, limit: shownServers });
   const top = (rows.data ?? [])
     .map(({ server, title, own: entry }) => ({ server, title, bytes: entry?.current ?? 0 }))
     .filter(({ bytes }) => bytes > 0);

@@ -5,12 +5,12 @@ import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
 import { Card, Empty, Loaded, Table } from '../../ui/ui.ts';
 
-const most_entries = 5;
+const maxEntries = 5;
 
 export function OwnEntries() {
   // The entries that end first matter most.
   const query = { sort: 'expiry' } as const;
-  const { rows, total } = usePages('console_list_authlist', { query, limit: most_entries });
+  const { rows, total } = usePages('console_list_authlist', { query, limit: maxEntries });
   const more = total - (rows.data?.length ?? total);
   return (
     <Card

@@ -1,13 +1,13 @@
 // The current billing period: the usage and its limit, the forecast, and the last thirty days.
 import { Link } from 'wouter-preact';
-import { day_seconds, everyPart, writtenDay } from '../../charts/days.ts';
+import { daySeconds, everyPart, writtenDay } from '../../charts/days.ts';
 import { Spark } from '../../charts/spark.tsx';
 import { bytes, count, date, percent } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Time, Until } from '../../relative_time.tsx';
 import { Card, Meter } from '../../ui/ui.ts';
-import { type Overview, spark_days } from './use_overview.ts';
+import { type Overview, sparkDays } from './use_overview.ts';
 
 type Contract = NonNullable<Overview['contract']>;
 
@@ -49,7 +49,7 @@ export function PeriodCard({ contract, forecast, month, linksToUsage }: PeriodCa
 }
 
 function timeLeft(end: number): string {
-  const days = Math.floor((end - now.value) / day_seconds);
+  const days = Math.floor((end - now.value) / daySeconds);
   return days < 1 ? 'ends within a day' : `${count(days, 'day')} left`;
 }
 
@@ -90,7 +90,7 @@ function LastDays({ month }: { month: NonNullable<Overview['month']> }) {
   const busiest = days.reduce((max, day) => (day.total > max.total ? day : max));
   const busiestText =
     busiest.total > 0 ? `; most on ${writtenDay(busiest.start)}: ${bytes(busiest.total)}` : '';
-  const text = `${bytes(month.total)} in the last ${spark_days} days${busiestText}.`;
+  const text = `${bytes(month.total)} in the last ${sparkDays} days${busiestText}.`;
   return (
     <figure class="stack-tight">
       <Spark

@@ -4,7 +4,7 @@ import { foundIn, usePages } from '../../api/paging.ts';
 import { useRead } from '../../api/reading.ts';
 import { flags, type Session, session } from '../../api/session.ts';
 import { mostNamed } from '../../attention/items.ts';
-import { day_seconds, daysBack } from '../../charts/days.ts';
+import { daySeconds, daysBack } from '../../charts/days.ts';
 import { now } from '../../now.ts';
 import { countsOf } from '../../servers/places.ts';
 import { useServerToTry } from '../../servers/to_try.ts';
@@ -12,7 +12,7 @@ import { forecast } from '../../usage/forecast.ts';
 import { attention } from './attention.ts';
 import type { Need } from './known.ts';
 
-export const spark_days = 30;
+export const sparkDays = 30;
 
 export type Overview = ReturnType<typeof useOverview>;
 
@@ -25,7 +25,7 @@ export function useOverview() {
     period: useRead('console_get_usage', { query: { by: 'day' } }, { enabled: admin || billing }),
     month: useRead(
       'console_get_usage',
-      { query: { by: 'day', from: daysBack(now.value, spark_days) } },
+      { query: { by: 'day', from: daysBack(now.value, sparkDays) } },
       { enabled: admin || billing },
     ),
   };
@@ -128,7 +128,7 @@ function useLists() {
   const ofAuthlist = { limit: mostNamed, enabled: admin || proxy };
   // Whole minutes: the time is part of the query.
   const minute = now.value - (now.value % 60);
-  const ends_before = String(minute + day_seconds);
+  const ends_before = String(minute + daySeconds);
   const ofTokens = { limit: mostNamed, enabled: admin };
   return {
     idle: usePages('console_list_authlist', {
@@ -150,7 +150,7 @@ function useLists() {
     }),
     tokensEnding: usePages('console_list_tokens', {
       ...ofTokens,
-      query: { state: 'active', sort: 'expiry', ends_before: String(minute + 7 * day_seconds) },
+      query: { state: 'active', sort: 'expiry', ends_before: String(minute + 7 * daySeconds) },
     }),
     invited: usePages('console_list_users', {
       query: { state: 'invited', sort: 'name' },

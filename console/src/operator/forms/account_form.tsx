@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
-import { day_seconds } from '../../charts/days.ts';
+import { daySeconds } from '../../charts/days.ts';
 import { LimitField, limitOf } from '../../contract/limit_field.tsx';
 import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
@@ -111,7 +111,7 @@ function ContractFields({ of }: { of?: Account }) {
         initial={of?.on_limit ?? 'refuse'}
         options={optionsIn(onLimitTexts)}
       />
-      <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * day_seconds} />
+      <ExactExpiryField label="Contract ends" at={of?.expiry ?? now.value + 365 * daySeconds} />
       <SelectField
         label="Port scheme"
         name="port_scheme"
@@ -128,7 +128,7 @@ function ContractFields({ of }: { of?: Account }) {
         min={leastLifetime_days}
         max={mostLifetime_days}
         required
-        defaultValue={String((of?.token_lifetime_seconds ?? 365 * day_seconds) / day_seconds)}
+        defaultValue={String((of?.token_lifetime_seconds ?? 365 * daySeconds) / daySeconds)}
         hint="Of those that are made without a lifetime of their own. At most 3652 days, ten years."
       />
       <CheckField
@@ -151,7 +151,7 @@ function contractOf(fields: FormData, expiry?: number): Contract {
     expiry: expiryOf(fields, expiry) ?? 0,
     port_scheme: textOf(fields, 'port_scheme'),
     token_lifetime_seconds: Math.round(
-      Number(textOf(fields, 'token_lifetime_seconds')) * day_seconds,
+      Number(textOf(fields, 'token_lifetime_seconds')) * daySeconds,
     ),
     detailed_billing: fields.has('detailed_billing'),
   };

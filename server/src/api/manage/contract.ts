@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
+import { listPortSchemes, overrideOffset } from '../../port_schemes/port_schemes.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { earlierPeriods, periodAt } from '../../values/periods.ts';
 import type { Mount } from './mount.ts';
@@ -70,7 +70,7 @@ async function contractOf(db: Reader, account_id: number, now: number) {
     earlier_periods: earlierPeriods(account.start, now, maxEarlierPeriods),
     token_lifetime_seconds: account.token_lifetime_seconds,
     ports: schemes.find(({ id }) => id === account.port_scheme_id)?.bases ?? [],
-    override_offset,
+    override_offset: overrideOffset,
   };
 }
 

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { invalidField } from '../../errors.ts';
 import { Named, Text } from '../../http/fields.ts';
 import { ownAddress } from '../../http/own_address.ts';
-import { answer_seconds, answerOfNodes, type Question } from '../../nodes/nodes.ts';
+import { answerOfNodes, answerSeconds, type Question } from '../../nodes/nodes.ts';
 import { claimsOfUser } from '../../users/users.ts';
 import { parseAddress } from '../../values/address.ts';
 import { ServerPath } from '../account/servers.ts';
@@ -51,7 +51,7 @@ export function explainRoutes({ ctx, audience, routesOf, write }: Mount): void {
     may: ['admin', 'proxy'],
     id: 'explain_connection',
     summary: 'What a node of the server would do with a connection of the account, and why',
-    description: `A live node of the server decides, by what it has applied; within ${answer_seconds} seconds. Without the admin flag: for oneself alone.`,
+    description: `A live node of the server decides, by what it has applied; within ${answerSeconds} seconds. Without the admin flag: for oneself alone.`,
     params: ServerPath,
     body: Connection,
     answer: Decision,

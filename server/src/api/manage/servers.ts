@@ -15,7 +15,7 @@ import { forbidden, notFound } from '../../errors.ts';
 import { Integer, Location, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { created } from '../../http/route.ts';
 import { nodesOfContract, vpnHealth } from '../../nodes/nodes.ts';
-import { listPortSchemes, override_offset } from '../../port_schemes/port_schemes.ts';
+import { listPortSchemes, overrideOffset } from '../../port_schemes/port_schemes.ts';
 import { requireServer } from '../../servers/servers.ts';
 import {
   ExitIp,
@@ -101,7 +101,7 @@ async function ownServers(
   const portsOf = (port_base: number) =>
     bases.map(({ base, service }) => {
       const port = base + port_base;
-      return { port, override_port: port + override_offset, service };
+      return { port, override_port: port + overrideOffset, service };
     });
   const nodesOf = new Map(counts.map((row) => [row.server_id, row]));
   return servers.map((contractServer) => {

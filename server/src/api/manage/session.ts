@@ -10,7 +10,7 @@ import {
   endSession,
   enterByLink,
   findPerson,
-  min_password_length,
+  minPasswordLength,
   requireCode,
   type SignedIn,
   signIn,
@@ -89,7 +89,7 @@ export function consoleFactsRoute(
     answer: Facts,
     handle: async (_request, reply) => {
       reply.header('cache-control', 'no-store');
-      return { version, audiences, min_password_length };
+      return { version, audiences, min_password_length: minPasswordLength };
     },
   });
 }

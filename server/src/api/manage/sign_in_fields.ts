@@ -1,18 +1,14 @@
 // The fields of signing in, for /console and /admin.
 import { Type } from 'typebox';
 import { Integer, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
-import {
-  max_password_length,
-  min_password_length,
-  type OneTimeCode,
-} from '../../sign_in/sign_in.ts';
+import { maxPasswordLength, minPasswordLength, type OneTimeCode } from '../../sign_in/sign_in.ts';
 import { flagFields } from '../account/users.ts';
 
 /** Longer than any valid name; an invalid name is refused like an unknown one. */
 export const NameText = (description: string) => Text(description, 63);
 
 /** A password that a person enters. Its length says nothing about whether it is right. */
-export const GivenPassword = (description: string) => Text(description, 4 * max_password_length);
+export const GivenPassword = (description: string) => Text(description, 4 * maxPasswordLength);
 
 export const Confirmation = Named('PasswordAnew', {
   password: GivenPassword('The password, asked anew.'),
@@ -28,8 +24,8 @@ export const passwordErrors = (conflict: string) => ({
 });
 
 export const NewPassword = Text(
-  `${min_password_length} to ${max_password_length} characters, at least five of them different.`,
-  4 * max_password_length,
+  `${minPasswordLength} to ${maxPasswordLength} characters, at least five of them different.`,
+  4 * maxPasswordLength,
 );
 
 export const FactorCode = (description: string) => Text(description, 64);

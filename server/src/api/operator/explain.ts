@@ -6,8 +6,8 @@ import type { Context } from '../../context.ts';
 import { conflict, invalidField } from '../../errors.ts';
 import { Integer, Named, OneOf, Text } from '../../http/fields.ts';
 import {
-  answer_seconds,
   answerOfNodes,
+  answerSeconds,
   type LoginQuestion,
   type Question,
 } from '../../nodes/nodes.ts';
@@ -58,7 +58,7 @@ export function explainRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: nodes');
   const ask = (request: FastifyRequest, server: string, question: Question | LoginQuestion) =>
     answerOfNodes(ctx, (action) => operatorWrite(ctx, request, action), server, question);
-  const description = `A live node of the server answers, from what it has applied; within ${answer_seconds} seconds.`;
+  const description = `A live node of the server answers, from what it has applied; within ${answerSeconds} seconds.`;
   route('POST /admin/servers/:server/explain', {
     find: ({ server }) => requireServer(ctx.db, server),
     id: 'explain',

@@ -5,7 +5,7 @@ import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { history, longest_history_seconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
+import { history, longestHistorySeconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
 import { operatorRoute } from './route.ts';
 
@@ -52,8 +52,8 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
       const to = wholeIn('to', query.to, now);
       const from = wholeIn('from', query.from, Math.max(0, to - daySeconds));
       if (from >= to) throw invalidField('from', `${from} is not before to, ${to}.`);
-      if (to - from > longest_history_seconds) {
-        const days = longest_history_seconds / daySeconds;
+      if (to - from > longestHistorySeconds) {
+        const days = longestHistorySeconds / daySeconds;
         throw invalidField('from', `is more than ${days} days before to.`);
       }
       const whose = await whoseOf(ctx, query);

@@ -17,11 +17,15 @@ import { exitFields, serverFields } from './server_fields.ts';
 const path = '/admin/inventory';
 const bodyLimit = 8 * 1024 * 1024;
 
-const exit_ips = Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' });
-const WrittenServer = Strict({ ...serverFields, exit_ips });
+const exitIps = Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' });
+const WrittenServer = Strict({ ...serverFields, exit_ips: exitIps });
 const Inventory = Named('Inventory', {
   servers: Type.Array(
-    Strict({ ...serverFields, port_schemes: Type.Optional(serverFields.port_schemes), exit_ips }),
+    Strict({
+      ...serverFields,
+      port_schemes: Type.Optional(serverFields.port_schemes),
+      exit_ips: exitIps,
+    }),
   ),
   remove_missing: Type.Optional(
     Type.Boolean({ description: 'Whether servers that are not named go; no by default.' }),

@@ -10,7 +10,7 @@ import {
   findPortScheme,
   listPortSchemes,
   type PortScheme,
-  ports_per_base,
+  portsPerBase,
 } from '../../port_schemes/port_schemes.ts';
 import { changePortScheme, dropPortScheme, schemeUses } from '../../servers/servers.ts';
 import { operatorWrite } from './checks.ts';
@@ -21,7 +21,7 @@ const bases = Type.Array(
     base: Integer(
       'The port of port base 0; its override port is 500 more.',
       1,
-      65_536 - ports_per_base,
+      65_536 - portsPerBase,
     ),
     service: OneOf(['proxy', 'proxy-https'], 'What is served there: plain or over TLS.'),
   }),
