@@ -61,7 +61,7 @@ export async function joinNetwork(joining: Joining): Promise<Joined> {
   if (existsSync(path) && !again) {
     const { server } = readIdentity(state_dir);
     throw new Error(
-      `${state_dir} has joined already, as a node of ${server}; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.`,
+      `${state_dir} has joined already, as a node of ${server}; add --again to join once more, or set EXITWARD_AGENT_STATE_DIR.`,
     );
   }
   // Before the code is used up: it must be possible to store the new identity.

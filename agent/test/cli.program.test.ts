@@ -95,7 +95,7 @@ describe('join', () => {
     const refused = await run('join', control.url, 'ewi_y');
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      `exitward-agent: ${stateDir} has joined already, as a node of fra1; add --again to join anew, or set EXITWARD_AGENT_STATE_DIR.\n`,
+      `exitward-agent: ${stateDir} has joined already, as a node of fra1; add --again to join once more, or set EXITWARD_AGENT_STATE_DIR.\n`,
     ]);
     expect(control.asked.length).toBe(asked);
     expect(existsSync(join(stateDir, 'policy'))).toBe(true);

@@ -1,6 +1,7 @@
 // The command lines exitward, exitward-agent and exw: what their kit gives to all three.
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -319,6 +320,19 @@ describe.each(Object.keys(bins))('%s as a process', (program) => {
   test.each(['-V', '--version'])('%s prints the version alone', async (option) => {
     const { code, stdout } = await run(option);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  });
+
+  test('output that the disk has no room for is a sentence, and 1', () => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, [bins[program] as string, '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect([status, stderr]).toEqual([
+      1,
+      `${program}: The output cannot be written (ENOSPC); the command itself was run.\n`,
+    ]);
   });
 
   test.each([['--help'], ['help']])('%s is no fault: 0', async (...args) => {

@@ -166,6 +166,11 @@ export const misunderstood: Array<[what: string, args: string[], says: string]> 
     "option '--limit <count>' argument missing",
   ],
   [
+    'a value that begins with a dash',
+    ['audit', '--search', '-x'],
+    "option '--search' has a value that begins with a dash; write --search=VALUE",
+  ],
+  [
     'a required option that is missing',
     ['account', 'create', 'acme'],
     "required option '--plan <plan>' not specified",

@@ -28,7 +28,7 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
     if (sockets instanceof Error) {
       outcomes.push(
         fault(
-          `The kernel does not tell of its connections (${sockets.message.trim()}): open ones are not counted.`,
+          `The kernel does not report its connections (${sockets.message.trim()}): open ones are not counted.`,
           'modprobe tcp_diag',
         ),
       );

@@ -24,7 +24,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
       ? ok(`${sentence}; its agent ${status.version} follows the control plane.`)
       : status.state === 'revoked'
         ? fault(
-            `${sentence}, and the network revoked it: nobody is let in.`,
+            `${sentence}, and the network revoked it: no client is let in.`,
             'exitward-agent join --again URL CODE, with a new code',
           )
         : warning(

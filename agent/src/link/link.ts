@@ -296,7 +296,7 @@ export class Link {
     for (const question of this.#questions.splice(0, questionCount)) void this.#answer(question);
   }
 
-  /** A worker may be ahead of the disk, with changes that an earlier agent could not write. */
+  /** A worker may have changes that an earlier agent could not write to the disk. */
   #storedOf(applied: Position): Position {
     const { position } = this.#store;
     return position && covers(applied, position) ? position : applied;

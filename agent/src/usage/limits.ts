@@ -1,4 +1,4 @@
-// Enforces the limits of accounts ahead of the control plane: near a limit the engine is polled
+// Enforces the limits of accounts before the control plane does: near a limit the engine is polled
 // more often, and traffic beyond it is ended at once.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';

@@ -93,7 +93,7 @@ export function AuthlistPage() {
                 <ProofNote rows={rows} />
                 <AuthlistTable
                   {...{ pages, rows, sorting, selection, open, openLinked }}
-                  beside={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
+                  buttons={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
                 />
               </>
             )

@@ -22,7 +22,7 @@ import { type AuthlistEntry, keysOf } from './form.tsx';
 interface AuthlistTableProps
   extends Pick<
     PagedTableProps<AuthlistEntry>,
-    'pages' | 'rows' | 'sorting' | 'selection' | 'beside'
+    'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'
   > {
   open: OpenDialog;
   openLinked: OpenLinked;

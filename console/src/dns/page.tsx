@@ -93,7 +93,7 @@ export function DnsPage() {
                 </ListHead>
                 <DnsTable
                   {...{ pages, rows, sorting, selection, open, openLinked }}
-                  beside={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
+                  buttons={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
                 />
               </>
             )

@@ -20,7 +20,7 @@ import { type DnsEntry, isOver, whyPending } from './entries.ts';
 import { keysOf } from './form.tsx';
 
 interface DnsTableProps
-  extends Pick<PagedTableProps<DnsEntry>, 'pages' | 'rows' | 'sorting' | 'selection' | 'beside'> {
+  extends Pick<PagedTableProps<DnsEntry>, 'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'> {
   open: OpenDialog;
   openLinked: OpenLinked;
 }

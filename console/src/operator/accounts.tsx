@@ -75,7 +75,7 @@ export function AccountsPage() {
                   keyOf={({ name }) => name}
                   sorting={sorting}
                   selection={selection}
-                  beside={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
+                  buttons={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
                 />
               </>
             )

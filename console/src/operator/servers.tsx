@@ -129,7 +129,7 @@ function Servers({ open }: Pick<ReturnType<typeof useDialog>, 'open'>) {
               caption="Servers of the network"
               columns={columns}
               keyOf={({ name }) => name}
-              beside={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
+              buttons={<ExportButtons name="servers" of={pages} {...{ header, cells }} />}
               {...{ pages, rows, sorting, selection }}
             />
           </>

@@ -79,7 +79,7 @@ export function TokensPage() {
                     onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
                   />
                 )}
-                beside={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
+                buttons={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
               />
             </>
           )}

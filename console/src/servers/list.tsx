@@ -65,7 +65,7 @@ export function ServerList({ places, filters }: ServerListProps) {
                 selection={flags.admin ? selection : undefined}
                 view={view}
                 open={open}
-                beside={
+                buttons={
                   <ExportButtons name={`${account}-servers`} of={pages} {...{ header, cells }} />
                 }
               />

@@ -139,7 +139,7 @@ function chrome(way: Through, page: string): Settings {
   const bypass = isOfThisMachine(page) ? ` ${shell(bypassNothing)}` : '';
   return {
     text: `google-chrome --user-data-dir="$(mktemp -d)" --proxy-server=${shell(proxyUrl(way))}${bypass} ${shell(page)}`,
-    note: `Opens a Chrome of its own, beside the one that you use.${promptNote(way)}`,
+    note: `Opens Chrome with a separate profile; your own stays as it is.${promptNote(way)}`,
   };
 }
 

@@ -21,7 +21,7 @@ import { type Exits, type NetworkServer, type OwnServer, summaryOf, toneOf } fro
 interface ServersTableProps
   extends Pick<
     PagedTableProps<NetworkServer>,
-    'pages' | 'rows' | 'sorting' | 'selection' | 'beside'
+    'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'
   > {
   view: View;
   open: OpenDialog;

@@ -63,7 +63,7 @@ export function TokensPage() {
                 />
                 <TokenTable
                   {...{ pages, rows, sorting, selection, open }}
-                  beside={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
+                  buttons={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
                 />
                 {rows.some(({ viewable }) => !viewable) && (
                   <p class="note">

@@ -7,7 +7,7 @@ import { Badge, type Column, PagedTable, type PagedTableProps, RowButton } from 
 import { type ApiToken, RevokeApiTokenDialog, ViewApiTokenDialog } from './form.tsx';
 
 interface TokenTableProps
-  extends Pick<PagedTableProps<ApiToken>, 'pages' | 'rows' | 'sorting' | 'selection' | 'beside'> {
+  extends Pick<PagedTableProps<ApiToken>, 'pages' | 'rows' | 'sorting' | 'selection' | 'buttons'> {
   open: OpenDialog;
 }
 

@@ -20,14 +20,14 @@ export interface ReadSoFar {
 export interface PagedTableProps<T> extends TableProps<T> {
   pages: ReadSoFar;
   /** Buttons next to the count. */
-  beside?: ComponentChildren;
+  buttons?: ComponentChildren;
   /** The name of a row, if not entry. */
   one?: string;
   many?: string;
 }
 
 export function PagedTable<T>(props: PagedTableProps<T>) {
-  const { pages, beside, one: singular = 'entry', many = 'entries', ...table } = props;
+  const { pages, buttons, one: singular = 'entry', many = 'entries', ...table } = props;
   const { total, found: matchCount, hasMore, isReading, isOld, readMore } = pages;
   const { rows } = table;
   const whole = `${number(total)} ${total === 1 ? singular : many}`;
@@ -44,7 +44,7 @@ export function PagedTable<T>(props: PagedTableProps<T>) {
             Show more
           </Button>
         )}
-        {beside}
+        {buttons}
       </div>
     </div>
   );

@@ -119,7 +119,7 @@ export function UsersPage() {
                   selection={isAdmin ? selection : undefined}
                   isFaint={({ active }) => !active}
                   actions={(user) => <UserActions {...{ user, open, openLinked }} />}
-                  beside={
+                  buttons={
                     isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />
                   }
                 />

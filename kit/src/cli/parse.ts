@@ -87,9 +87,12 @@ function split(args: string[], options: Record<string, Option>) {
   } catch (error) {
     // Its first sentence names the option; the others explain what "--" is.
     const [sentence = ''] = (error as Error).message.split(/\. |\n/);
-    const message = sentence.replace(/--([\w-]+) <value>/, (_, name: string) =>
-      flagOf(name, options[name]),
-    );
+    const message = sentence
+      .replace(
+        /^Option '(?:-\w, )?(--[\w-]+)[^']*' argument is ambiguous\.?$/,
+        "Option '$1' has a value that begins with a dash; write $1=VALUE",
+      )
+      .replace(/--([\w-]+) <value>/, (_, name: string) => flagOf(name, options[name]));
     const [, unknown] = /^Unknown option '(--[^'=]*)/.exec(sentence) ?? [];
     const flags = Object.keys(options).map((name) => `--${name}`);
     const suggestion = unknown === undefined ? '' : similar(unknown, flags);

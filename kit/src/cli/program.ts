@@ -15,9 +15,11 @@ export async function runProgram<Session>(
   program: Program<Session>,
   words: readonly string[],
 ): Promise<number> {
-  // The reader may stop early, as head does; that is not a failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    // A reader may stop early, as head does. That is no failure.
+    if (code === 'EPIPE') return;
+    notify(`${program.name}: The output cannot be written (${code}); the command itself was run.`);
+    process.exit(1);
   });
   const [first = '', ...others] = words;
   if (['--version', '-V'].includes(first)) return succeedWith(`${program.version}\n`);
