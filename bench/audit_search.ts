@@ -48,7 +48,7 @@ for (let before: number | undefined, isFirst = true; isFirst || before !== undef
 }
 pages.sort((a, b) => a - b);
 const milliseconds = (seconds = 0) => `${(seconds * 1000).toFixed(1)} ms`;
-const total = pages.reduce((sum, one) => sum + one, 0);
+const total = pages.reduce((sum, page) => sum + page, 0);
 console.log(
   `${db.engine}: ${records} records in ${pages.length} pages, ${total.toFixed(2)} s; a page p50 ${milliseconds(pages[pages.length >> 1])}, longest ${milliseconds(pages.at(-1))}; a slice at most ${milliseconds(longest)}`,
 );

@@ -21,11 +21,11 @@ export const requestText = ({ target, host }: Asked) =>
   `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
 
 /** All that is answered to one request, until the connection ends; empty when it broke. */
-export function ask({ host, port, from }: Through, asked: Asked): Promise<string> {
+export function ask({ host, port, from }: Through, request: Asked): Promise<string> {
   return new Promise((resolve) => {
     let text = '';
     const socket = connect({ host, port, noDelay: true, ...(from ? { localAddress: from } : {}) });
-    socket.write(requestText(asked));
+    socket.write(requestText(request));
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
     });
@@ -37,7 +37,7 @@ export function ask({ host, port, from }: Through, asked: Asked): Promise<string
 /** Milliseconds of requests that begin at a steady pace, whether those before are over or not. */
 export async function pace(
   through: Through,
-  asked: Asked,
+  request: Asked,
   { per_second, seconds }: { per_second: number; seconds: number },
 ): Promise<number[]> {
   const times: number[] = [];
@@ -48,11 +48,11 @@ export async function pace(
     const early = due - performance.now();
     if (early > 1) await sleep(early);
     const from = performance.now();
-    const one = ask(through, asked).then((text) => {
+    const answering = ask(through, request).then((text) => {
       if (!text.startsWith('HTTP/1.1 200')) throw new Error(`not let in: ${text.slice(0, 200)}`);
       times.push(performance.now() - from);
     });
-    under_way.push(one);
+    under_way.push(answering);
   }
   await Promise.all(under_way);
   return times.sort((a, b) => a - b);
@@ -78,9 +78,9 @@ export class Tunnel {
     const { host, port } = proxy ?? to;
     let tunnel: Tunnel | undefined;
     let head = '';
-    let told: (error?: Error) => void = () => {};
+    let readEnd: (error?: Error) => void = () => {};
     const opened = new Promise<void>((resolve, reject) => {
-      told = (error) => (error ? reject(error) : resolve());
+      readEnd = (error) => (error ? reject(error) : resolve());
     });
     const socket = connect({
       host,
@@ -92,19 +92,19 @@ export class Tunnel {
           if (tunnel) tunnel.#take(length);
           else {
             head += (buffer as Buffer).toString('latin1', 0, length);
-            if (!head.startsWith('HTTP/1.1 200')) told(new Error(`no tunnel: ${head}`));
-            else if (head.endsWith('\r\n\r\n')) told();
+            if (!head.startsWith('HTTP/1.1 200')) readEnd(new Error(`no tunnel: ${head}`));
+            else if (head.endsWith('\r\n\r\n')) readEnd();
           }
           return true;
         },
       },
     });
-    socket.on('error', told);
-    socket.on('close', () => told(new Error('the tunnel was closed')));
+    socket.on('error', readEnd);
+    socket.on('close', () => readEnd(new Error('the tunnel was closed')));
     if (proxy) {
       const name = `${to.host}:${to.port}`;
       socket.write(`CONNECT ${name} HTTP/1.1\r\nHost: ${name}\r\n\r\n`);
-    } else socket.once('connect', () => told());
+    } else socket.once('connect', () => readEnd());
     await opened;
     tunnel = new Tunnel(socket);
     return tunnel;

@@ -82,7 +82,7 @@ async function open(page: Page, base_url: string, paths: string[]): Promise<Map<
       const view = { kilobytes: bytes / 1000, requests, milliseconds };
       seen.push({ ...view, filter_milliseconds: await filterTime(page) });
     }
-    const of = (name: keyof View) => Math.round(median(seen.map((one) => one[name])));
+    const of = (name: keyof View) => Math.round(median(seen.map((view) => view[name])));
     views.set(path, {
       kilobytes: of('kilobytes'),
       requests: of('requests'),

@@ -84,15 +84,15 @@ try {
   for (let round = 0; round < rounds; round++) {
     for (const kind of kinds) results[kind].push(await withDemo(kind, requestsOf));
   }
-  const of = (kind: Kind, pick: (one: Measured) => number) => median(results[kind].map(pick));
-  const bad = kinds.flatMap((kind) => results[kind]).reduce((sum, one) => sum + one.bad, 0);
+  const of = (kind: Kind, pick: (measured: Measured) => number) => median(results[kind].map(pick));
+  const bad = kinds.flatMap((kind) => results[kind]).reduce((sum, result) => sum + result.bad, 0);
   console.log(
     `${rounds} alternating rounds of ${seconds} s of the server, medians; SQLite, GET /v0/contract/servers`,
   );
   for (const kind of kinds) {
     const what = kind === 'off' ? 'without simulated nodes' : 'with 52 simulated nodes';
     console.log(
-      `${what}: ${of(kind, ({ rate }) => rate).toFixed(0)}/s, p99 ${of(kind, ({ p99_ms }) => p99_ms).toFixed(2)} ms, ${of(kind, (one) => one.per_cpu_second).toFixed(0)} for a second of its processor time`,
+      `${what}: ${of(kind, ({ rate }) => rate).toFixed(0)}/s, p99 ${of(kind, ({ p99_ms }) => p99_ms).toFixed(2)} ms, ${of(kind, (result) => result.per_cpu_second).toFixed(0)} for a second of its processor time`,
     );
   }
   const perCpu = ({ per_cpu_second }: Measured) => per_cpu_second;

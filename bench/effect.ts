@@ -68,11 +68,11 @@ async function changeOverride(
 
 function tell(engine: EngineName, what: string, effects: Effect[]): number[] {
   const sorted = effects.map(({ ms }) => ms).sort((a, b) => a - b);
-  const [p50, p99, most] = [0.5, 0.99, 1].map((part) => quantile(sorted, part)) as number[];
+  const [p50, p99, max] = [0.5, 0.99, 1].map((part) => quantile(sorted, part)) as number[];
   const at_once = effects.filter(({ isAtOnce }) => isAtOnce).length / effects.length;
   console.log(
     `${engine.padEnd(9)} ${String(effects.length).padStart(4)} ${what.padEnd(17)} p50 ${p50?.toFixed(1)} ms   p99 ${p99?.toFixed(1)} ms   ` +
-      `most ${most?.toFixed(1)} ms   by the first connection ${(at_once * 100).toFixed(0)}%`,
+      `most ${max?.toFixed(1)} ms   by the first connection ${(at_once * 100).toFixed(0)}%`,
   );
   return [p50 as number, p99 as number];
 }

@@ -86,17 +86,17 @@ interface Times {
 
 let isMissed = false;
 /** `most`: what p99 may be, without waits for a processor. */
-function show(name: string, { all, net }: Times, most?: number): void {
-  const at = (found: number[], part: number) => {
-    const sorted = found.toSorted((one, other) => one - other);
+function show(name: string, { all, net }: Times, limitMs?: number): void {
+  const at = (times: number[], part: number) => {
+    const sorted = times.toSorted((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
   };
-  const ms = (found: number[], part: number) => at(found, part).toFixed(1).padStart(7);
-  const isGood = most === undefined || at(net, 0.99) <= most;
+  const ms = (times: number[], part: number) => at(times, part).toFixed(1).padStart(7);
+  const isGood = limitMs === undefined || at(net, 0.99) <= limitMs;
   isMissed ||= !isGood;
-  const asked = most === undefined ? '' : `, asked: <= ${most}${isGood ? '' : '  MISSED'}`;
+  const limit = limitMs === undefined ? '' : `, asked: <= ${limitMs}${isGood ? '' : '  MISSED'}`;
   console.log(
-    `${name.padEnd(64)}${ms(all, 0.5)}${ms(all, 0.99)}   without waits${ms(net, 0.5)}${ms(net, 0.99)} (${all.length})${asked}`,
+    `${name.padEnd(64)}${ms(all, 0.5)}${ms(all, 0.99)}   without waits${ms(net, 0.5)}${ms(net, 0.99)} (${all.length})${limit}`,
   );
 }
 
@@ -133,10 +133,10 @@ async function beside(
 
 /** So many callers, each one request after another, until `next` has none. */
 async function flood(next: () => Promise<unknown> | undefined): Promise<void> {
-  const one = async () => {
+  const floodOnce = async () => {
     for (let sent = next(); sent; sent = next()) await sent;
   };
-  await Promise.all(Array.from({ length: connections }, one));
+  await Promise.all(Array.from({ length: connections }, floodOnce));
 }
 
 /** A node of the server: hears of an entry's end, and resolves who waits for it. It acknowledges, or it would be cut off. */
@@ -191,16 +191,16 @@ try {
   const operator = `Bearer ${readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()}`;
   const url = served.base_url + list;
   const own = new Agent({ keepAlive: true });
-  let asked = 0;
+  let requests = 0;
   const get = () => {
-    asked += 1;
-    const address = `192.0.${(asked >> 8) & 255}.${asked & 255}`;
+    requests += 1;
+    const address = `192.0.${(requests >> 8) & 255}.${requests & 255}`;
     return call(`${url}?ip=${address}`, { authorization: victim, agent: own });
   };
   const heard = follow(served);
-  let left = entries;
+  let remaining = entries;
   const revoke = async () => {
-    const id = left--;
+    const id = remaining--;
     const isHeard = heard(id);
     await call(`${url}/${id}`, { method: 'DELETE', authorization: victim, agent: own });
     await isHeard;

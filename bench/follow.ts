@@ -67,7 +67,9 @@ try {
   const [{ received, acknowledged, acknowledgements }] = (await once(followers, 'message')) as [
     Followed,
   ];
-  const answers = changes.map((one) => one.answered_ms - one.asked_ms).sort((a, b) => a - b);
+  const answers = changes
+    .map((change) => change.answered_ms - change.asked_ms)
+    .sort((a, b) => a - b);
   const at = (part: number) => (answers[Math.floor(answers.length * part)] as number).toFixed(1);
   console.log(
     `${nodes} nodes of ${servers} servers, every account on all; ${(changes.length / took).toFixed(0)} changes a second for ${took.toFixed(0)} s`,

@@ -163,11 +163,13 @@ process.on('message', async (message: Following | Change[]) => {
     .map(({ ip, answered_ms }): [number, number] => [revisions.get(ip) as number, answered_ms])
     .sort(([a], [b]) => a - b);
   const last = changes.at(-1)?.[0] ?? 0;
-  await until(() => followers.every((one) => (one.acknowledged.at(-1)?.[0] ?? 0) >= last));
+  await until(() =>
+    followers.every((follower) => (follower.acknowledged.at(-1)?.[0] ?? 0) >= last),
+  );
   const followed: Followed = {
     received: timesOf(changes, 'received'),
     acknowledged: timesOf(changes, 'acknowledged'),
-    acknowledgements: followers.reduce((sum, one) => sum + one.acknowledged.length, 0),
+    acknowledgements: followers.reduce((sum, follower) => sum + follower.acknowledged.length, 0),
   };
   process.send?.(followed);
 });

@@ -171,11 +171,13 @@ for (let round = 0; round < 4; round++) {
   await close(served);
 }
 
-const one = await open(1, 10_000);
-console.log(`one account with 10000 entries: create ${(await create(one, 0)).rate.toFixed(0)}/s`);
-const fresh = await get(`${list}`)(one);
+const connection = await open(1, 10_000);
+console.log(
+  `one account with 10000 entries: create ${(await create(connection, 0)).rate.toFixed(0)}/s`,
+);
+const fresh = await get(`${list}`)(connection);
 console.log(`  list ${fresh.rate.toFixed(0)}/s kept`);
-await close(one);
+await close(connection);
 const cold = await open(1, 10_000, false);
 console.log(`  list ${(await get(list)(cold)).rate.toFixed(0)}/s without cached responses`);
 await close(cold);

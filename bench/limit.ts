@@ -32,11 +32,11 @@ async function bytesUntilEnded(node: Node, from: string, to: { host: string; por
   const ended = new Promise((resolve) => socket.once('close', resolve));
   socket.on('data', () => {});
   const begun = performance.now();
-  let asked = 0;
+  let requestedBytes = 0;
   const timer = setInterval(() => {
     const due = Math.floor((rate * (performance.now() - begun)) / 1000);
-    socket.write(`${due - asked}\n`);
-    asked = due;
+    socket.write(`${due - requestedBytes}\n`);
+    requestedBytes = due;
     if (performance.now() - begun > 1000 * giveUpSeconds) socket.destroy();
   }, turnMs);
   await ended;

@@ -73,32 +73,32 @@ const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times
 async function page(query: string, of = list) {
   const times: number[] = [];
   let bytes = 0;
-  let found: string | null = '';
+  let count: string | null = '';
   let next: string | null = '';
   for (let round = 0; round < rounds; round++) {
     const took = await timed(async () => {
       const response = await fetch(`${of}?${query}`, asOperator);
       bytes = (await response.arrayBuffer()).byteLength;
       if (!response.ok) throw new Error(`${query}: ${response.status}`);
-      found = response.headers.get('exitward-found');
+      count = response.headers.get('exitward-found');
       next = response.headers.get('link');
     });
     times.push(took);
   }
-  return { milliseconds: median(times), bytes, found, next };
+  return { milliseconds: median(times), bytes, count, next };
 }
 
 let isMissed = false;
-function show(name: string, value: number, unit: string, most: number): void {
-  const isGood = value <= most;
+function show(name: string, value: number, unit: string, limit: number): void {
+  const isGood = value <= limit;
   isMissed ||= !isGood;
   console.log(
-    `${name.padEnd(52)}${value.toFixed(1).padStart(9)} ${unit}, asked: <= ${most}${isGood ? '' : '  MISSED'}`,
+    `${name.padEnd(52)}${value.toFixed(1).padStart(9)} ${unit}, asked: <= ${limit}${isGood ? '' : '  MISSED'}`,
   );
 }
 
 const first = await page('limit=100&sort=id&order=desc');
-show(`first view of ${first.found} entries`, first.bytes, 'bytes', maxBytes);
+show(`first view of ${first.count} entries`, first.bytes, 'bytes', maxBytes);
 show('  its time', first.milliseconds, 'ms', maxMs);
 for (const query of [
   'search=.77',
@@ -111,8 +111,8 @@ for (const query of [
   'sort=last_used_at&order=desc',
   'search=1&sort=ip',
 ]) {
-  const { milliseconds, found } = await page(`limit=100&${query}`);
-  show(`${query} (${found} found)`, milliseconds, 'ms', maxMs);
+  const { milliseconds, count } = await page(`limit=100&${query}`);
+  show(`${query} (${count} found)`, milliseconds, 'ms', maxMs);
 }
 const link = /\?([^>]*)>/.exec(first.next ?? '')?.[1] ?? '';
 show('the next page', (await page(link)).milliseconds, 'ms', maxMs);
@@ -126,9 +126,9 @@ for (const [name, of, queries] of [
   ['accounts', all, ['sort=name', 'search=77', 'state=ending&sort=expiry', 'sort=usage']],
 ] as const) {
   for (const query of queries) {
-    const { milliseconds, bytes, found } = await page(`limit=100&${query}`, of);
-    if (query === queries[0]) show(`first view of ${found} ${name}`, bytes, 'bytes', maxBytes);
-    show(`${name}: ${query} (${found} found)`, milliseconds, 'ms', maxMs);
+    const { milliseconds, bytes, count } = await page(`limit=100&${query}`, of);
+    if (query === queries[0]) show(`first view of ${count} ${name}`, bytes, 'bytes', maxBytes);
+    show(`${name}: ${query} (${count} found)`, milliseconds, 'ms', maxMs);
   }
 }
 

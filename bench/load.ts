@@ -63,7 +63,7 @@ export async function load({
     rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
     p50_ms: milliseconds('50'),
     p99_ms: milliseconds('99'),
-    bad: errors.map(Number).reduce((sum, one) => sum + one, failed),
+    bad: errors.map(Number).reduce((sum, count) => sum + count, failed),
   };
 }
 

@@ -15,7 +15,7 @@ const piece = Buffer.alloc(1 << 20, 'x');
 function answerRequests(socket: Socket): void {
   const body = (socket.localAddress ?? '').padEnd(1024);
   const answer = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n`;
-  const kept = Buffer.from(`${answer}\r\n${body}`, 'latin1');
+  const keptAlive = Buffer.from(`${answer}\r\n${body}`, 'latin1');
   const last = Buffer.from(`${answer}Connection: close\r\n\r\n${body}`, 'latin1');
   let rest = '';
   socket.on('data', (chunk: Buffer) => {
@@ -23,7 +23,7 @@ function answerRequests(socket: Socket): void {
     rest = heads.pop() ?? '';
     for (const head of heads) {
       if (/\r\nConnection: close/i.test(head)) socket.end(last);
-      else socket.write(kept);
+      else socket.write(keptAlive);
     }
   });
 }
@@ -42,7 +42,7 @@ function answerTunnel(socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     const lines = (line + chunk.toString('latin1')).split('\n');
     line = lines.pop() ?? '';
-    for (const one of lines) bytes += Number(one);
+    for (const line of lines) bytes += Number(line);
     send();
   });
 }

@@ -18,7 +18,7 @@ const { values } = parseArgs({
 });
 const entries = Number(values.entries);
 const rounds = Number(values.rounds);
-const most = { start_ms: 5000, bytes_per_entry: 300, change_ms: 0.5 };
+const limits = { start_ms: 5000, bytes_per_entry: 300, change_ms: 0.5 };
 
 type Measured = Record<string, number>;
 
@@ -63,7 +63,7 @@ async function startDecider(folder: string): Promise<number> {
   return took;
 }
 
-const middle = (all: Measured[], name: string) => median(all.map((one) => one[name] as number));
+const middle = (all: Measured[], name: string) => median(all.map((run) => run[name] as number));
 const mb = (value = 0) => `${value.toFixed(0)} MB`;
 const ms = (value = 0) => `${value.toFixed(value < 10 ? 3 : 0)} ms`;
 
@@ -93,10 +93,10 @@ try {
   }
   const start_ms = middle(starts, 'ms');
   const ratio = start_ms / middle(parses, 'ms');
-  evaluate(`start: ${ms(start_ms)}, ${ratio.toFixed(2)}x parsing alone`, start_ms, most.start_ms);
+  evaluate(`start: ${ms(start_ms)}, ${ratio.toFixed(2)}x parsing alone`, start_ms, limits.start_ms);
   console.log(`  longest pause meanwhile ${ms(middle(starts, 'pause_ms'))}`);
   const bytes = middle(starts, 'bytes') / entries;
-  evaluate(`memory: ${bytes.toFixed(0)} bytes an entry`, bytes, most.bytes_per_entry);
+  evaluate(`memory: ${bytes.toFixed(0)} bytes an entry`, bytes, limits.bytes_per_entry);
   console.log(
     `  resident ${mb(middle(starts, 'rss_mb'))}, at most ${mb(middle(starts, 'peak_mb'))} while starting`,
   );
@@ -104,7 +104,7 @@ try {
   const deciders: number[] = [];
   for (let round = 0; round < rounds; round++) deciders.push(await startDecider(large.folder));
   const decider_ms = median(deciders);
-  evaluate(`Squid's decider, to its first answer: ${ms(decider_ms)}`, decider_ms, most.start_ms);
+  evaluate(`Squid's decider, to its first answer: ${ms(decider_ms)}`, decider_ms, limits.start_ms);
 
   const [few, many]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < rounds; round++) {
@@ -114,7 +114,7 @@ try {
   const change_ms = middle(many, 'p50_ms');
   const growth = change_ms / middle(few, 'p50_ms');
   const text = `change, from appending to applied: p50 ${ms(change_ms)}, p99 ${ms(middle(many, 'p99_ms'))}`;
-  evaluate(`${text}, ${growth.toFixed(2)}x that with 1000 entries`, change_ms, most.change_ms);
+  evaluate(`${text}, ${growth.toFixed(2)}x that with 1000 entries`, change_ms, limits.change_ms);
 
   const { ms: took, pause_ms, before_mb, peak_mb, after_mb } = await measure('compact', large);
   console.log(

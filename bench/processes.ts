@@ -50,7 +50,7 @@ export function memory_mb(pid: number): number {
 }
 
 export const totalOf = (used: Map<string, Usage>, what: keyof Usage) =>
-  Array.from(used.values()).reduce((sum, one) => sum + one[what], 0);
+  Array.from(used.values()).reduce((sum, time) => sum + time[what], 0);
 
 function read(path: string): string {
   try {

@@ -116,10 +116,10 @@ async function tellMemory(name: Name, proxy: Proxy, tunnels: number): Promise<vo
   const before = totalOf(usageOf(proxy.pid), 'memory_mb');
   const open: Tunnel[] = [];
   for (let at = 0; at < tunnels; at += 100) {
-    const some = Array.from({ length: Math.min(100, tunnels - at) }, () =>
+    const batch = Array.from({ length: Math.min(100, tunnels - at) }, () =>
       Tunnel.open(proxy, tunnelTo),
     );
-    open.push(...(await Promise.all(some)));
+    open.push(...(await Promise.all(batch)));
   }
   for (const tunnel of open) await tunnel.fetch(100);
   // The agent has looked at them by then.
@@ -140,7 +140,7 @@ const valuesOf = (name: Name, what: Figure) => results.get(name)?.get(what) ?? [
 /** The middle of the rounds' ratios to the bare Squid's of the same round. */
 function ratioOf(name: Name, what: Figure): number {
   const bare = valuesOf('bare Squid', what);
-  return median(valuesOf(name, what).map((one, round) => one / (bare[round] as number)));
+  return median(valuesOf(name, what).map((value, round) => value / (bare[round] as number)));
 }
 
 function tellRates(title: string, what: Figure, unit: string, limit: number): void {

@@ -17,11 +17,11 @@ const [url = '', connections = '1', seconds = '1', ...paths] = process.argv.slic
 const headers = { authorization: process.env.READERS_AUTHORIZATION ?? '' };
 const agent = new Agent({ keepAlive: true });
 const read: Read = { answers: 0, megabytes: 0, cpu_seconds: 0, refused: {} };
-let asked = 0;
+let requests = 0;
 
-function one(): Promise<void> {
-  const path = (paths[asked % paths.length] ?? '/').replace('#', String(asked));
-  asked += 1;
+function readOnce(): Promise<void> {
+  const path = (paths[requests % paths.length] ?? '/').replace('#', String(requests));
+  requests += 1;
   return new Promise<void>((resolve) => {
     const sent = request(url + path, { agent, headers }, (response) => {
       const { statusCode = 0 } = response;
@@ -44,7 +44,7 @@ setPriority(19);
 const until = performance.now() + Number(seconds) * 1000;
 await Promise.all(
   Array.from({ length: Number(connections) }, async () => {
-    while (performance.now() < until) await one();
+    while (performance.now() < until) await readOnce();
   }),
 );
 const { user, system } = process.cpuUsage();

@@ -68,7 +68,9 @@ console.log(`${db.engine}, ${records} records of each\n\ntable                by
 for (const [table, row] of Object.entries(tables)) {
   const before = await sizeOf(table);
   for (let at = 0; at < records; at += 1000) {
-    const rows = Array.from({ length: Math.min(1000, records - at) }, (_, one) => row(at + one));
+    const rows = Array.from({ length: Math.min(1000, records - at) }, (_, index) =>
+      row(at + index),
+    );
     await db.write(actor, (tx) => tx.insertMany(table, rows));
   }
   const each = ((await sizeOf(table)) - before) / records;

@@ -110,24 +110,24 @@ interface Target {
 }
 
 let prefix = 0;
-async function measure(one: Case, target: Target): Promise<Result> {
+async function measure(request: Case, target: Target): Promise<Result> {
   prefix += 1;
   return load({
-    url: target.url + one.path,
-    connections: one.connections,
+    url: target.url + request.path,
+    connections: request.connections,
     seconds,
-    headers: { ...one.headers, ...target.headers },
-    ...(one.post ? { script: ['create.lua', prefix.toString(16), String(expiry)] } : {}),
+    headers: { ...request.headers, ...target.headers },
+    ...(request.post ? { script: ['create.lua', prefix.toString(16), String(expiry)] } : {}),
   });
 }
 
 /** The answer that the floor is to give: what Exitward answers to this case. */
-function probe(one: Case): RequestInit {
-  if (!one.post) return { headers: { authorization, 'accept-encoding': 'identity' } };
+function probe(request: Case): RequestInit {
+  if (!request.post) return { headers: { authorization, 'accept-encoding': 'identity' } };
   return {
     method: 'POST',
-    headers: { ...one.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ ip: `2001:db8:ffff::${one.connections}`, user: 'alice', expiry }),
+    headers: { ...request.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ ip: `2001:db8:ffff::${request.connections}`, user: 'alice', expiry }),
   };
 }
 
@@ -143,14 +143,14 @@ function summary(results: Result[]) {
 console.log(
   `${rounds} alternating rounds of ${seconds} s, medians; ${EXITWARD_DATABASE_URL ? 'PostgreSQL' : 'SQLite'}, one process`,
 );
-for (const one of cases) {
-  const env = { BENCH_ANSWER: await capture(one.path, probe(one)) };
+for (const request of cases) {
+  const env = { BENCH_ANSWER: await capture(request.path, probe(request)) };
   const floors: Process[] = [await start('floor.ts', ['ready'], env)];
   const targets: Target[] = [
     { name: 'Exitward', url: base_url },
     { name: 'floor', url: floors[0]?.said ?? '' },
   ];
-  if (one.post) {
+  if (request.post) {
     floors.push(await start('floor.ts', ['commit'], env));
     targets.push({ name: 'floor that commits', url: floors[1]?.said ?? '' });
     if (ungrouped) {
@@ -163,14 +163,14 @@ for (const one of cases) {
     }
   }
   const results: Result[][] = targets.map(() => []);
-  for (const target of targets) await measure(one, target);
+  for (const target of targets) await measure(request, target);
   for (let round = 0; round < rounds; round++) {
-    for (const [at, target] of targets.entries()) results[at]?.push(await measure(one, target));
+    for (const [at, target] of targets.entries()) results[at]?.push(await measure(request, target));
   }
   const [ours, ...others] = results.map(summary);
   if (!ours) throw new Error('nothing was measured');
   const shown = [
-    `${one.name.padEnd(22)} ${ours.rate.toFixed(0).padStart(7)}/s`,
+    `${request.name.padEnd(22)} ${ours.rate.toFixed(0).padStart(7)}/s`,
     `p99 ${ours.p99.toFixed(2)} ms`,
   ];
   for (const [at, other] of others.entries()) {
@@ -238,7 +238,7 @@ async function measureCache(accounts: number): Promise<void> {
     { name: 'contract servers, usage', path: '/v0/contract/servers?detail=usage' },
     { name: 'users', path: '/v0/users' },
   ];
-  const one = async (name: string, run: (served: Served) => Promise<Result>) => {
+  const measureOnce = async (name: string, run: (served: Served) => Promise<Result>) => {
     const results: Result[][] = [[], []];
     for (let round = 0; round < rounds; round++) {
       for (const [at, { served }] of servers.entries()) results[at]?.push(await run(served));
@@ -258,7 +258,7 @@ async function measureCache(accounts: number): Promise<void> {
   const connections = 32;
   for (const { name, path } of kinds) {
     for (const unchanged of [false, true]) {
-      await one(`${name}, ${unchanged ? 304 : 200}`, async ({ base_url, tokens }) => {
+      await measureOnce(`${name}, ${unchanged ? 304 : 200}`, async ({ base_url, tokens }) => {
         const headers: Record<string, string> = { authorization: basic(tokens[0]) };
         const { headers: sent } = await fetch(base_url + path, { headers });
         // Usage changes its tag with each report: then some of the responses are 200 again.
@@ -267,7 +267,7 @@ async function measureCache(accounts: number): Promise<void> {
       });
     }
   }
-  await one('mix of 100 accounts', ({ base_url, tokens }) => {
+  await measureOnce('mix of 100 accounts', ({ base_url, tokens }) => {
     const pairs = tokens.map((token) => basic(token).slice('Basic '.length));
     return load({ url: base_url, connections, seconds, script: ['mix.lua', ...pairs] });
   });

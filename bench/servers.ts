@@ -61,8 +61,8 @@ async function timed(what: string, read: () => Promise<unknown>): Promise<void> 
 
 async function measure(): Promise<void> {
   const page = (filter: ServerFilter, sort: (typeof serverSorts)[number] = 'name') => {
-    const asked = { sort, isDescending: false, limit: 100 };
-    return pageFrom(serverPageSlices(db, filter, asked, now - 900), asked);
+    const query = { sort, isDescending: false, limit: 100 };
+    return pageFrom(serverPageSlices(db, filter, query, now - 900), query);
   };
   for (const sort of serverSorts) await timed(`a page by ${sort}`, () => page({}, sort));
   await timed('a search', () => page({ search: '10.0.7' }));

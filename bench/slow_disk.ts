@@ -42,18 +42,18 @@ interface Asked {
 
 let written = 0;
 /** Asks again and again on so many connections, until the time is up; every latency in milliseconds, sorted. */
-async function latencies(url: string, connections: number, asked: Asked): Promise<number[]> {
+async function latencies(url: string, connections: number, query: Asked): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const { hostname, port } = new URL(url);
-  const one = () =>
+  const requestOnce = () =>
     new Promise<void>((resolve, reject) => {
-      const { path, authorization } = asked;
+      const { path, authorization } = query;
       const ip = `2001:db8::${((++written >> 16) & 0xffff).toString(16)}:${(written & 0xffff).toString(16)}`;
       const headers = {
         ...(authorization ? { authorization } : {}),
-        ...(asked.post ? { 'content-type': 'application/json' } : {}),
+        ...(query.post ? { 'content-type': 'application/json' } : {}),
       };
-      const method = asked.post ? 'POST' : 'GET';
+      const method = query.post ? 'POST' : 'GET';
       const sent = request({ agent, hostname, port, path, method, headers }, (response) => {
         response.resume();
         response.on('end', () => {
@@ -62,31 +62,31 @@ async function latencies(url: string, connections: number, asked: Asked): Promis
         });
       });
       sent.on('error', reject);
-      sent.end(asked.post ? JSON.stringify({ ip, user: 'alice', expiry }) : undefined);
+      sent.end(query.post ? JSON.stringify({ ip, user: 'alice', expiry }) : undefined);
     });
-  const found: number[] = [];
+  const times: number[] = [];
   const until = performance.now() + seconds * 1000;
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (performance.now() < until) {
         const began = performance.now();
-        await one();
-        found.push(performance.now() - began);
+        await requestOnce();
+        times.push(performance.now() - began);
       }
     }),
   );
   agent.destroy();
-  return found.toSorted((a, b) => a - b);
+  return times.toSorted((a, b) => a - b);
 }
 
-const at = (found: number[], percent: number) =>
-  found[Math.min(found.length - 1, Math.floor((found.length * percent) / 100))] as number;
+const at = (times: number[], percent: number) =>
+  times[Math.min(times.length - 1, Math.floor((times.length * percent) / 100))] as number;
 const ms = (value: number) => value.toFixed(1).padStart(8);
 let isMissed = false;
-function judge(name: string, value: number, most: number): void {
-  const isGood = value <= most;
+function judge(name: string, value: number, limit: number): void {
+  const isGood = value <= limit;
   isMissed ||= !isGood;
-  console.log(`${name}: ${value.toFixed(2)}, asked: <= ${most}${isGood ? '' : '  MISSED'}`);
+  console.log(`${name}: ${value.toFixed(2)}, asked: <= ${limit}${isGood ? '' : '  MISSED'}`);
 }
 
 const env = { ...settings, EXITWARD_DATA_DIR: join(folder, 'exitward') };
@@ -100,17 +100,17 @@ const [reader, writer] = tokens.map(
 ) as [string, string];
 
 console.log(`a flush takes ${values['fsync-ms']} ms; latencies in ms     p50      p99      1/s`);
-const show = (name: string, found: number[]) =>
+const show = (name: string, times: number[]) =>
   console.log(
-    `${name.padEnd(38)}${ms(at(found, 50))} ${ms(at(found, 99))} ${ms(found.length / seconds)}`,
+    `${name.padEnd(38)}${ms(at(times, 50))} ${ms(at(times, 99))} ${ms(times.length / seconds)}`,
   );
 const create = { path: list, authorization: writer, post: true };
-const [one, reads, health] = await Promise.all([
+const [writes, reads, health] = await Promise.all([
   latencies(base_url, 1, create),
   latencies(base_url, 1, { path: `${list}/1`, authorization: reader }),
   latencies(base_url, 1, { path: '/healthz' }),
 ]);
-show('POST, one writer', one);
+show('POST, one writer', writes);
 show('GET beside it', reads);
 show('/healthz beside it', health);
 

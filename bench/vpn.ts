@@ -143,25 +143,25 @@ async function revocations(): Promise<void> {
     }
     return at;
   };
-  const [dead, told]: [number[], number[]] = [[], []];
+  const [dead, answered]: [number[], number[]] = [[], []];
   for (let account = 1; account <= all / 4; account++) {
     const start = performance.now();
     policy.apply(contractOf(account, true));
     if ((await sessions.closeRevoked([account])).length !== 1) throw new Error('it is not ended');
     dead.push(performance.now() - start);
     await end(sessions, tunnels);
-    told.push(performance.now() - start);
+    answered.push(performance.now() - start);
     // Opened in the order of the accounts.
     tunnels.delete([...tunnels.keys()][0] ?? '');
   }
-  for (const list of [dead, told]) list.sort((one, other) => one - other);
+  for (const list of [dead, answered]) list.sort((a, b) => a - b);
   const [p50, p99] = [quantile(dead, 0.5), quantile(dead, 0.99)];
   const shown = (list: number[]) =>
     `p50 ${quantile(list, 0.5).toFixed(1)} ms   p99 ${quantile(list, 0.99).toFixed(1)} ms`;
   console.log(
     `one of ${all} sessions revoked: dead   ${shown(dead)}, asked: <= ${maxMs.p50} and ${maxMs.p99}`,
   );
-  console.log(`                       charon told   ${shown(told)}`);
+  console.log(`                       charon told   ${shown(answered)}`);
   const anew = await filled(all);
   const start = performance.now();
   for (let account = 1; account <= all; account++) anew.policy.apply(contractOf(account, true));
@@ -185,7 +185,7 @@ async function counting(count: number): Promise<void> {
     await sessions.poll([]);
     took.push(performance.now() - start);
   }
-  took.sort((one, other) => one - other);
+  took.sort((a, b) => a - b);
   console.log(
     `the counts of ${String(count).padStart(5)} sessions       p50 ${quantile(took, 0.5).toFixed(0)} ms`,
   );

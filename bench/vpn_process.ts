@@ -14,8 +14,8 @@ const server = new RadiusServer({
   log: pino({ level: 'silent' }),
   evaluate: async ({ login, proves, password }) => {
     const what = { kind: 'login' as const, service: 'vpn-ikev2', exit_ip: exitIp };
-    const asked = { ...what, login, proves, password };
-    const decision = decideLogin(policy, rules, asked, systemClock.now());
+    const request = { ...what, login, proves, password };
+    const decision = decideLogin(policy, rules, request, systemClock.now());
     return decision.verdict === 'allow'
       ? { allowed: true, address: '100.80.0.1' }
       : { allowed: false, message: decision.reason };

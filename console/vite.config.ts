@@ -18,10 +18,10 @@ function firstPageSize(): Plugin {
   return {
     name: 'first-page-size',
     writeBundle({ dir }, bundle) {
-      const chunks = Object.values(bundle).filter((one) => one.type === 'chunk');
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
       const wanted = new Set<string>();
       const want = (name: string) => {
-        const chunk = chunks.find((one) => one.fileName === name);
+        const chunk = chunks.find((chunk) => chunk.fileName === name);
         if (!chunk || wanted.has(name)) return;
         wanted.add(name);
         for (const other of chunk.imports) want(other);

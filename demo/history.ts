@@ -33,9 +33,9 @@ export async function seedHistory(tx: Transaction, buckets: readonly UsageBucket
     }
   };
   const byHour = Map.groupBy(buckets, ({ hour: at }) => at - (at % hour));
-  for (const [at, some] of byHour) {
-    const up = some.reduce((sum, one) => sum + one.up, 0);
-    const down = some.reduce((sum, one) => sum + one.down, 0);
+  for (const [at, samples] of byHour) {
+    const up = samples.reduce((sum, sample) => sum + sample.up, 0);
+    const down = samples.reduce((sum, sample) => sum + sample.down, 0);
     add(hour, at, up, down);
     if (at < tx.now - shortKeptSeconds) continue;
     for (let part = at; part < Math.min(at + hour, tx.now); part += short) {

@@ -27,10 +27,11 @@ export async function planNodes(
   const servers = new Set((await listServers(ctx.db)).map(({ name }) => name));
   const names = isSimulating ? otherServers().map(({ name }) => name) : [];
   const { data_dir } = ctx.config;
-  const known = new Map((await listNodes(ctx.db)).map(({ id, server }) => [id, server]));
+  const serversOfNodes = new Map((await listNodes(ctx.db)).map(({ id, server }) => [id, server]));
   const planNode = async (server: string, state_dir: string): Promise<PlannedNode> => {
     // A database that begun anew knows nothing of the node that was.
-    const isKnown = isJoined(state_dir) && known.get(readIdentity(state_dir).node) === server;
+    const isKnown =
+      isJoined(state_dir) && serversOfNodes.get(readIdentity(state_dir).node) === server;
     return { server, state_dir, code: isKnown ? undefined : await invite(ctx, server) };
   };
   return {
@@ -48,8 +49,8 @@ export async function planNodes(
 /** The name of the server of this machine, which is on the first account's contract; demos of before named it otherwise. */
 async function seedReal(ctx: Context): Promise<string> {
   const { exit_ips, ...facts } = realServer;
-  const known = (await listServers(ctx.db)).find(({ hostname }) => hostname === facts.hostname);
-  if (known) return known.name;
+  const existing = (await listServers(ctx.db)).find(({ hostname }) => hostname === facts.hostname);
+  if (existing) return existing.name;
   await ctx.db.write(demo, async (tx) => {
     const server = await createServer(tx, { ...facts, hostname: `${facts.name}.example.net` });
     // No server of a network may have this name; that of the demo is this machine.

@@ -36,13 +36,13 @@ export class Namespaces {
   }
 
   /** Lays a cable between two of them; the first one reaches all else by it. */
-  async connect(one: End, other: End): Promise<void> {
-    const [left, right] = [`to-${other.at}`, `to-${one.at}`];
-    const peer = ['peer', 'name', right, 'netns', this.#prefix + other.at];
-    await this.run(['ip', 'link', 'add', left, 'type', 'veth', ...peer], one);
+  async connect(near: End, far: End): Promise<void> {
+    const [nearDevice, farDevice] = [`to-${far.at}`, `to-${near.at}`];
+    const peer = ['peer', 'name', farDevice, 'netns', this.#prefix + far.at];
+    await this.run(['ip', 'link', 'add', nearDevice, 'type', 'veth', ...peer], near);
     for (const [end, device, route] of [
-      [one, left, 'default'],
-      [other, right, one.ip],
+      [near, nearDevice, 'default'],
+      [far, farDevice, near.ip],
     ] as const) {
       await this.run(['ip', 'link', 'set', device, 'up'], end);
       await this.run(['ip', 'address', 'add', end.ip, 'dev', device], end);
@@ -53,9 +53,9 @@ export class Namespaces {
   /** Runs a command; returns what it prints. Errors: what it said, when it fails. */
   async run(command: string[], place: Place = {}): Promise<string> {
     const child = this.#spawn(command, place);
-    let [told, all] = ['', ''];
+    let [ready, all] = ['', ''];
     child.stdout.on('data', (text) => {
-      told += text;
+      ready += text;
       all += text;
     });
     child.stderr.on('data', (text) => {
@@ -63,7 +63,7 @@ export class Namespaces {
     });
     const [code] = await once(child, 'close');
     if (code !== 0) throw new Error(`${command.join(' ')}: ${all.trim()}`);
-    return told.trim();
+    return ready.trim();
   }
 
   /** Starts a program, and waits until it says the word, if there is one. `ended` tells all that it said. Errors: it does not say it. */
@@ -93,12 +93,12 @@ export class Namespaces {
     for (const child of this.#running) child.kill('SIGKILL');
     while (this.#running.size > 0) await sleep(10);
     const names = lines('netns', 'list').map((line) => line.split(' ')[0] ?? '');
-    for (const name of names.filter((one) => one.startsWith(this.#prefix))) {
+    for (const name of names.filter((name) => name.startsWith(this.#prefix))) {
       // Such as charon, which has a session of its own.
-      for (let left = lines('netns', 'pids', name); left.length > 0; ) {
-        left.forEach(kill);
+      for (let processes = lines('netns', 'pids', name); processes.length > 0; ) {
+        processes.forEach(kill);
         await sleep(10);
-        left = lines('netns', 'pids', name);
+        processes = lines('netns', 'pids', name);
       }
       lines('netns', 'delete', name);
     }

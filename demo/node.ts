@@ -41,10 +41,10 @@ export async function identityOf(
 ): Promise<Identity> {
   if (code !== undefined)
     return joinNetwork({ state_dir, url, code, name: `${server}-a`, again: true });
-  const kept = readIdentity(state_dir);
-  const identity = { ...kept, url };
+  const saved = readIdentity(state_dir);
+  const identity = { ...saved, url };
   // The server may have another port than before.
-  if (kept.url !== url)
+  if (saved.url !== url)
     replaceDurably(join(state_dir, 'node.json'), `${JSON.stringify(identity, null, 2)}\n`);
   return identity;
 }
@@ -88,7 +88,7 @@ export async function startNode({ url, port_base, real }: Plan): Promise<DemoNod
 
 /** Waits a moment until the newest policy is in force: then the proxy listens, or says why it does not. */
 async function settled(agent: Agent): Promise<void> {
-  for (let left = 200; left > 0; left--) {
+  for (let attempts = 200; attempts > 0; attempts--) {
     const { state, stored, applied } = agent.status();
     if (state === 'following' && applied?.revision === stored?.revision) return;
     await sleep(50);

@@ -167,11 +167,11 @@ async function seedGeoStatus(tx: Transaction): Promise<void> {
       const draw = random();
       if (draw > 0.95) return [];
       const status = draw < 0.8 ? 'ok' : draw < 0.9 ? 'warn' : 'crit';
-      const [least, most] = { ok: [0, 100], warn: [300, 900], crit: [500, 7000] }[status] as [
+      const [least, max] = { ok: [0, 100], warn: [300, 900], crit: [500, 7000] }[status] as [
         number,
         number,
       ];
-      const distance_km = Math.round(least + random() * (most - least));
+      const distance_km = Math.round(least + random() * (max - least));
       const own = countries.get(server_id) ?? null;
       const country = status !== 'crit' ? own : own === 'US' ? 'CA' : 'US';
       const status_time = tx.now - Math.floor(random() * day);

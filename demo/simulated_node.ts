@@ -149,9 +149,9 @@ export class SimulatedNode {
   /** One at a time, of the newest: it stands for all before it. */
   async #acknowledge(): Promise<void> {
     this.#isAcknowledging = true;
-    for (let told: Position | undefined; told !== this.#applied; ) {
-      told = this.#applied;
-      if (told) await isDone(this.#control.acknowledge(told));
+    for (let reported: Position | undefined; reported !== this.#applied; ) {
+      reported = this.#applied;
+      if (reported) await isDone(this.#control.acknowledge(reported));
       await this.#pause(acknowledgingPauseSeconds);
     }
     this.#isAcknowledging = false;
@@ -161,11 +161,11 @@ export class SimulatedNode {
     const position = this.#applied;
     if (!position) return;
     this.#policy.heard_at = now();
-    const asked = questionOf(question);
+    const facts = questionOf(question);
     const decision =
-      asked.kind === 'login'
-        ? decideLogin(this.#policy, this.#rules, asked, now())
-        : decide(this.#policy, this.#rules, asked, now());
+      facts.kind === 'login'
+        ? decideLogin(this.#policy, this.#rules, facts, now())
+        : decide(this.#policy, this.#rules, facts, now());
     await isDone(this.#control.answer(id, answerOf({ decision, position })));
   }
 
@@ -216,9 +216,9 @@ export class SimulatedNode {
     if (!report) return;
     const failing = report.exit_ips.filter(({ status }) => status === 'crit');
     const faults = failing.map(({ ip }): KnownFault => {
-      const known = this.#faults?.find(({ subject }) => subject === ip);
+      const fault = this.#faults?.find(({ subject }) => subject === ip);
       const message = `The exit ${ip} fails: no answer within 10 seconds.`;
-      return known ?? { kind: 'exit', subject: ip, message, since: now() };
+      return fault ?? { kind: 'exit', subject: ip, message, since: now() };
     });
     const isNews = faults.length !== this.#faults?.length;
     if (isNews && (await isDone(this.#control.reportFaults(faults)))) this.#faults = faults;

@@ -76,7 +76,7 @@ async function customerOf({ ctx, base_url }: Running): Promise<Customer | undefi
 
 /** Undefined where tokens are shown once, when they are made. */
 async function apiToken(ctx: Running['ctx'], account: Account): Promise<string | undefined> {
-  const token = (await listApiTokens(ctx.db, account.id)).find((one) => one.sealed !== null);
+  const token = (await listApiTokens(ctx.db, account.id)).find((token) => token.sealed !== null);
   if (!token) return undefined;
   return ctx.db.write(demo, (tx) => viewApiToken(tx, ctx.secrets, account, token.id));
 }
@@ -133,7 +133,7 @@ async function signInLink(
   const [account] = await pageOfAccounts(ctx.db, '', 1);
   const users = account ? await listActiveUsers(ctx.db, account.id) : [];
   const admins = users.filter((user) => user.admin === 1);
-  const user = admins.find((one) => one.proxy && one.billing) ?? admins[0];
+  const user = admins.find((admin) => admin.proxy && admin.billing) ?? admins[0];
   if (!account || !user) return undefined;
   const { path } = await ctx.db.write(demo, (tx) =>
     createSignInLink(tx, ctx.secrets, user, linkSeconds),

@@ -37,7 +37,7 @@ export class Traffic {
 
   /** Requests and tunnels that are open. */
   get connections(): number {
-    return this.#sessions.reduce((sum, one) => sum + one.connections, 0);
+    return this.#sessions.reduce((sum, session) => sum + session.connections, 0);
   }
 
   /** Some seconds pass, in which each account moves so many bytes a second on average. */
@@ -48,9 +48,9 @@ export class Traffic {
       if (takesNew && this.#random() < arrivals) this.#begin(account, now);
     }
     this.#sessions = this.#sessions.filter(
-      (one) => now < one.until && isOpen(policy.accounts.get(one.account), now),
+      (session) => now < session.until && isOpen(policy.accounts.get(session.account), now),
     );
-    for (const one of this.#sessions) this.#move(one, seconds, now);
+    for (const session of this.#sessions) this.#move(session, seconds, now);
     for (const [reason, count] of rejectedAt(this.#random, seconds, this.connections)) {
       this.rejected[reason] = (this.rejected[reason] ?? 0) + count;
     }
@@ -74,11 +74,11 @@ export class Traffic {
   }
 
   #begin(account: Account, now: number): void {
-    const users = Array.from(account.users.values()).filter((one) => one.active && one.proxy);
+    const users = Array.from(account.users.values()).filter((user) => user.active && user.proxy);
     const user = users[Math.floor(this.#random() * users.length)];
     if (!user || !isOpen(account, now)) return;
     const entries = Array.from(account.authlist.values());
-    const entry = entries.find((one) => one.user === user.id && now < one.expiry);
+    const entry = entries.find((entry) => entry.user === user.id && now < entry.expiry);
     if (entry) {
       const use = { account: account.id, entry: entry.id, at: now - (now % 60) };
       this.#uses.set(`${account.id} ${entry.id}`, use);

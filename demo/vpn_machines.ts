@@ -144,9 +144,9 @@ export class Machines {
 export async function until(name: string, isSo: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + maxSeconds * 1000;
   for (;;) {
-    const told = await isSo().catch((error: Error) => error);
-    if (told === true) return;
-    if (performance.now() > end) throw new Error(`${name}: not in ${maxSeconds} s; ${told}`);
+    const outcome = await isSo().catch((error: Error) => error);
+    if (outcome === true) return;
+    if (performance.now() > end) throw new Error(`${name}: not in ${maxSeconds} s; ${outcome}`);
     await sleep(100);
   }
 }

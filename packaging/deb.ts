@@ -81,7 +81,7 @@ function buildPackage(name: string, build: Build, tables: Program[]): string {
     tree.write(`usr/bin/${command}`, launcher(join(import.meta.dirname, name, `${command}.sh`)), {
       executable: true,
     });
-    const table = tables.find((one) => one.name === command) as Program;
+    const table = tables.find((table) => table.name === command) as Program;
     const page = manualPage(table, version, epoch);
     tree.write(`usr/share/man/man${table.section}/${command}.${table.section}.gz`, packed(page));
     layCompletions(tree, table.name);

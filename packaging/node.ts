@@ -30,8 +30,8 @@ function fetchNode(name: string, folder: string): string {
   mkdirSync(folder, { recursive: true });
   const { version, integrity } = lockedPackage(name);
   const args = ['pack', `${name}@${version}`, '--json', '--pack-destination', folder];
-  const told = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' });
-  const [{ filename }] = JSON.parse(told) as [{ filename: string }];
+  const output = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' });
+  const [{ filename }] = JSON.parse(output) as [{ filename: string }];
   return unpackNode(join(folder, filename), integrity, folder);
 }
 
@@ -53,7 +53,7 @@ function lockedPackage(name: string): { version: string; integrity: string } {
 function checkNode(name: string, folder: string): string {
   const recorded = JSON.parse(readFileSync(join(root, 'scripts/node_binaries.json'), 'utf8'));
   const binary = readFileSync(join(folder, 'bin/node'));
-  const found = createHash('sha256').update(binary).digest('hex');
-  if (found === recorded[name].sha256) return folder;
-  throw new Error(`${folder}/bin/node is not the recorded Node (SHA-256 ${found}).`);
+  const digest = createHash('sha256').update(binary).digest('hex');
+  if (digest === recorded[name].sha256) return folder;
+  throw new Error(`${folder}/bin/node is not the recorded Node (SHA-256 ${digest}).`);
 }

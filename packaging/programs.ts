@@ -66,18 +66,18 @@ async function layWorkspace(tree: Tree, name: string): Promise<void> {
 
 /** Lays what the workspaces need at run time, where Node finds it as it does in the checkout. */
 function layNeeded(tree: Tree, workspaces: readonly string[]): Bundled[] {
-  const found = new Map<string, Bundled>();
+  const packages = new Map<string, Bundled>();
   const follow = (path: string) => {
     const manifest = manifestOf(path);
     for (const name of Object.keys(manifest.dependencies ?? {})) {
       const at = resolvePackage(name, path);
-      if (found.has(at)) continue;
-      found.set(at, { path: at, manifest: manifestOf(at) });
+      if (packages.has(at)) continue;
+      packages.set(at, { path: at, manifest: manifestOf(at) });
       follow(at);
     }
   };
   for (const workspace of workspaces) follow(workspace);
-  const bundled = [...found.values()].sort((one, other) => (one.path < other.path ? -1 : 1));
+  const bundled = [...packages.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
   for (const { path } of bundled) {
     tree.copyFolder(path, join(root, path), notLoaded);
   }

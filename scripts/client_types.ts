@@ -68,7 +68,9 @@ interface Named {
 
 function operationsOf({ paths }: Document, audiences: string[]): Named[] {
   return Object.entries(paths)
-    .filter(([path]) => audiences.some((one) => path === one || path.startsWith(`${one}/`)))
+    .filter(([path]) =>
+      audiences.some((audience) => path === audience || path.startsWith(`${audience}/`)),
+    )
     .flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         id: operation.operationId ?? '',
@@ -81,18 +83,18 @@ function operationsOf({ paths }: Document, audiences: string[]): Named[] {
 
 /** The named schemas that these operations speak of, directly or within one another, by name. */
 function recordsOf(document: Document, operations: Operation[]): Array<[string, Schema]> {
-  const found = new Map<string, Schema>();
+  const schemas = new Map<string, Schema>();
   const look = (value: unknown): void => {
     const names = JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g);
     for (const [, name = ''] of names) {
       const schema = document.components.schemas[name];
-      if (!schema || found.has(name) || name === 'ErrorCode') continue;
-      found.set(name, schema);
+      if (!schema || schemas.has(name) || name === 'ErrorCode') continue;
+      schemas.set(name, schema);
       look(schema);
     }
   };
   look(operations);
-  return [...found].sort(([one], [other]) => (one < other ? -1 : 1));
+  return [...schemas].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function recordText(name: string, schema: Schema): string {
@@ -124,7 +126,7 @@ function fieldText(name: string, type: string, indent: string): string {
   if (line.length < widest || type.includes('\n')) return line;
   return `${name}${type
     .split(' | ')
-    .map((one) => `\n${indent}  | ${one}`)
+    .map((part) => `\n${indent}  | ${part}`)
     .join('')}`;
 }
 
@@ -138,10 +140,10 @@ function typeText(schema: Schema, indent: string): string {
   if ($ref) return $ref.slice('#/components/schemas/'.length);
   if (schema.enum) return schema.enum.map(literal).join(' | ');
   if ('const' in schema) return literal(schema.const);
-  if (anyOf) return anyOf.map((one) => typeText(one, indent)).join(' | ');
+  if (anyOf) return anyOf.map((schema) => typeText(schema, indent)).join(' | ');
   if (type === 'array' && items) {
-    const one = typeText(items, indent);
-    return (items.enum ?? items.anyOf ?? []).length > 1 ? `(${one})[]` : `${one}[]`;
+    const itemText = typeText(items, indent);
+    return (items.enum ?? items.anyOf ?? []).length > 1 ? `(${itemText})[]` : `${itemText}[]`;
   }
   if (properties) return fieldsText(schema, indent);
   if (type === 'object' && typeof additionalProperties === 'object') {
@@ -164,11 +166,11 @@ function operationText(
   { parameters = [], requestBody, responses }: Operation,
   document: Document,
 ): string {
-  const known = parameters.map((one) => resolve(one, document));
+  const resolved = parameters.map((parameter) => resolve(parameter, document));
   const body = requestBody?.content['application/json']?.schema;
   const given: Part[] = [
-    ...parametersPart('path', known),
-    ...parametersPart('query', known),
+    ...parametersPart('path', resolved),
+    ...parametersPart('query', resolved),
     ...(body ? [`body: ${typeText(body, '')}`] : []),
   ];
   const good = Object.entries(responses).filter(([status]) => status.startsWith('2'));
@@ -204,26 +206,26 @@ function fitted(part: Part, separator: ',' | ';', indent: string): string {
   }
   const line = `${indent}${oneLine(part, separator)}${separator}\n`;
   if (line.length <= widest + 1) return line;
-  const inner = part.parts.map((one) => fitted(one, separator, `${indent}  `));
+  const inner = part.parts.map((part) => fitted(part, separator, `${indent}  `));
   return `${indent}${part.before}{\n${inner.join('')}${indent}}${separator}\n`;
 }
 
 function oneLine(part: Part, separator: ',' | ';'): string {
   if (typeof part === 'string') return part;
-  const parts = part.parts.map((one) => oneLine(one, separator));
+  const parts = part.parts.map((part) => oneLine(part, separator));
   return `${part.before}{ ${parts.join(`${separator} `)} }`;
 }
 
 function resolve(parameter: Parameter | Reference, { components }: Document): Parameter {
   if (!('$ref' in parameter)) return parameter;
-  const found = components.parameters[parameter.$ref.slice('#/components/parameters/'.length)];
-  if (!found) throw new Error(`${parameter.$ref} is not there`);
-  return found;
+  const referenced = components.parameters[parameter.$ref.slice('#/components/parameters/'.length)];
+  if (!referenced) throw new Error(`${parameter.$ref} is not there`);
+  return referenced;
 }
 
 /** The parameters of the path or the query, as one field, which is there where one of them must be; nothing when there are none. */
 function parametersPart(where: 'path' | 'query', parameters: Parameter[]): Part[] {
-  const own = parameters.filter((one) => one.in === where);
+  const own = parameters.filter((parameter) => parameter.in === where);
   const field = own.some(({ required }) => required) ? where : `${where}?`;
   const parts = own.map(
     ({ name, required, schema }) => `${name}${required ? '' : '?'}: ${typeText(schema, '')}`,

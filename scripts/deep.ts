@@ -56,9 +56,9 @@ stdout.write(
 exit(failed.length === 0 ? 0 : 1);
 
 /** Runs parts one after another; resolves with those that failed. */
-async function runAll(some: readonly string[]): Promise<string[]> {
+async function runAll(parts: readonly string[]): Promise<string[]> {
   const failures: string[] = [];
-  for (const part of some) if (!(await runPart(part))) failures.push(part);
+  for (const part of parts) if (!(await runPart(part))) failures.push(part);
   return failures;
 }
 

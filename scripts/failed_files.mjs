@@ -7,13 +7,13 @@ import { relative } from 'node:path';
 import { argv, cwd, stdout } from 'node:process';
 import { readReport } from './reports.mjs';
 
-const most = 6;
+const maxFiles = 6;
 
 const failed = argv
   .slice(2)
   .flatMap(readReport)
   .filter(({ status }) => status === 'failed');
-if (failed.length <= most) {
+if (failed.length <= maxFiles) {
   for (const { name, assertionResults } of failed) {
     const messages = assertionResults.flatMap((test) => test.failureMessages ?? []).join('\n');
     const seed = messages.match(/EXITWARD_TEST_SEED=(\d+)|\bseed: (-?\d+)/);

@@ -27,9 +27,12 @@ function readJson(path) {
 export function differences(lock, installed) {
   const names = new Set([...Object.keys(lock.packages), ...Object.keys(installed.packages)]);
   return [...names].filter((name) => {
-    const [promised, found] = [lock.packages[name], installed.packages[name]];
-    if (name === '' || (promised?.optional && !found)) return false;
-    return promised?.version !== found?.version || promised?.integrity !== found?.integrity;
+    const [promised, installedEntry] = [lock.packages[name], installed.packages[name]];
+    if (name === '' || (promised?.optional && !installedEntry)) return false;
+    return (
+      promised?.version !== installedEntry?.version ||
+      promised?.integrity !== installedEntry?.integrity
+    );
   });
 }
 
@@ -53,10 +56,10 @@ function installedNodes(root, binaries) {
 /** A sentence for each Node that was installed in `root` and is not the recorded one; none when all is well. */
 export function wrongNodes(root, binaries = recorded) {
   return installedNodes(root, binaries).flatMap(({ path, sha256 }) => {
-    const found = createHash('sha256').update(readFileSync(path)).digest('hex');
-    return found === sha256
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
+    return digest === sha256
       ? []
-      : [`${path} is not the recorded Node (SHA-256 ${found}, expected ${sha256})`];
+      : [`${path} is not the recorded Node (SHA-256 ${digest}, expected ${sha256})`];
   });
 }
 

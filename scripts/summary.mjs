@@ -24,7 +24,7 @@ for (let index = 0; index < runs.length; index += 2) {
   readRun(runs[index], runs[index + 1]);
 }
 
-durations.sort((one, other) => other.seconds - one.seconds);
+durations.sort((a, b) => b.seconds - a.seconds);
 for (const { name, seconds } of durations.slice(0, slowest)) {
   stdout.write(`${seconds.toFixed(1).padStart(6)} s  ${name}\n`);
 }
@@ -57,7 +57,8 @@ function readRun(report, exitCode) {
 
 function readFile({ name, status, message, assertionResults, startTime, endTime }) {
   const path = relative(cwd(), name);
-  if (durations.some((one) => one.name === path)) faults.push(`failed: ${path} was run twice`);
+  if (durations.some((duration) => duration.name === path))
+    faults.push(`failed: ${path} was run twice`);
   durations.push({ name: path, seconds: (endTime - startTime) / 1000 });
   for (const test of assertionResults) {
     const title = nameOf({ name, ...test });

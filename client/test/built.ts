@@ -33,11 +33,11 @@ export async function compile(folder: string, ...more: string[]): Promise<string
 /** Node as the machine has it: npm puts a newer one, of node_modules, before it. */
 export function ownNode(): string {
   const folders = (process.env.PATH ?? '').split(delimiter);
-  const found = folders
+  const node = folders
     .filter((folder) => !folder.includes('node_modules'))
     .map((folder) => join(folder, 'node'))
     .find((file) => existsSync(file));
-  return found ?? process.execPath;
+  return node ?? process.execPath;
 }
 
 /** Runs a file with the machine's own Node; answers what it prints. Errors: when it fails, with all it said. */

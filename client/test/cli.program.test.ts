@@ -32,10 +32,10 @@ beforeAll(async () => {
   await t.server('par1');
   const node = await t.node('ams1');
   await node.start();
-  let known = node.revision;
+  let acknowledged = node.revision;
   const acknowledging = setInterval(() => {
-    if (node.revision > known) void node.ack();
-    known = node.revision;
+    if (node.revision > acknowledged) void node.ack();
+    acknowledged = node.revision;
   }, 20);
   stopNode = () => {
     clearInterval(acknowledging);
@@ -222,7 +222,7 @@ describe('the address of this machine is told by a conflict', () => {
     const { code, stderr } = await exw.run('authlist', 'remove', '--yes');
     await service.stop();
     expect([code, stderr]).toEqual([expected, expected ? `exw: ${message}\n` : 'Removed: 7.\n']);
-    expect(JSON.parse(service.asked[0]?.body ?? '')).toMatchObject({ user: '-' });
+    expect(JSON.parse(service.requests[0]?.body ?? '')).toMatchObject({ user: '-' });
   });
 });
 

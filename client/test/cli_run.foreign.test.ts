@@ -55,9 +55,9 @@ afterEach(async () => {
   await t.as(acme).delete('/contract/ip-authlist');
 });
 function start(...args: string[]): Started {
-  const one = exw.start(...args);
-  started.push(one);
-  return one;
+  const run = exw.start(...args);
+  started.push(run);
+  return run;
 }
 
 describe('run, behind the proxy of a real node', () => {
@@ -297,7 +297,8 @@ describe('authlist watch', () => {
 
   test('a user who is not on the account ends it at once', async () => {
     const { code, stderr } = await start(...watching.slice(0, -1), 'nobody').ended();
-    const told = /^exw: user: "nobody" is not part of the account; no entry for \S+ was made\.\n$/;
-    expect([code, stderr]).toEqual([1, expect.stringMatching(told)]);
+    const refusal =
+      /^exw: user: "nobody" is not part of the account; no entry for \S+ was made\.\n$/;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(refusal)]);
   });
 });

@@ -46,8 +46,8 @@ test('login prints what is typed into a device: of all servers with a VPN, or of
   expect(all.stdout).toMatch(/^login\talice@acme\nexpiry\t\nserver\tams1\n/);
   expect(all.stdout).toContain('exit IP\t198.18.0.1\nexit IPs\t198.18.0.1,198.18.0.2\npassword\t');
   expect(all.stdout).not.toContain('par1');
-  const one = await vpn('login', 'fra1', '--exit', '198.18.0.2', '--expiry', '+30d', '--json');
-  const value = JSON.parse(one.stdout);
+  const profile = await vpn('login', 'fra1', '--exit', '198.18.0.2', '--expiry', '+30d', '--json');
+  const value = JSON.parse(profile.stdout);
   expect(value).toMatchObject({
     login: expect.stringMatching(/^alice@acme~/),
     servers: [{ server: 'fra1', exit_ip: '198.18.0.2' }],
@@ -69,8 +69,8 @@ test('profile prints one file, and writes files that no other user reads', async
     `Written for you alone to read:\n- ${path}\n`,
   ]);
   expect(readFileSync(path, 'utf8')).toContain('<plist');
-  for (const one of [path, join(into, 'exitward.conf')]) {
-    expect(statSync(one).mode & 0o777).toBe(0o600);
+  for (const written of [path, join(into, 'exitward.conf')]) {
+    expect(statSync(written).mode & 0o777).toBe(0o600);
   }
 });
 

@@ -76,10 +76,10 @@ describe.each(['current', 'earlier'] as const)('in the %s variant', (variant) =>
       ['ams1', 0],
       ['fra1', 0],
     ]);
-    const some = await client.contract.servers.list({ server: ['fra1', 'par1'] });
-    expect(some.map(({ server }) => server)).toEqual(['fra1']);
-    const one = await client.contract.servers.get('fra1', { detail: ['geostatus'] });
-    expect(one.ips.map(({ ip, port_base }) => [ip, port_base])).toEqual([
+    const selected = await client.contract.servers.list({ server: ['fra1', 'par1'] });
+    expect(selected.map(({ server }) => server)).toEqual(['fra1']);
+    const fra1 = await client.contract.servers.get('fra1', { detail: ['geostatus'] });
+    expect(fra1.ips.map(({ ip, port_base }) => [ip, port_base])).toEqual([
       ['192.0.2.1', 1],
       ['192.0.2.2', 2],
     ]);
@@ -202,7 +202,7 @@ describe('errors', () => {
     const client = new Exitward({ baseUrl: 'http://127.0.0.1:9', token: 'ewa_canary', retries: 0 });
     const refused = new Exitward({ baseUrl: t.base_url, token: 'ewa_canary' });
     const failures = await Promise.all(
-      [client, refused].map((one) => one.contract.get().catch((error: unknown) => error)),
+      [client, refused].map((caller) => caller.contract.get().catch((error: unknown) => error)),
     );
     const printed = inspect([client, refused, ...failures], { depth: 9, showHidden: true });
     expect(printed).toContain('ConnectionError');
@@ -258,7 +258,7 @@ test('waitSeconds answers when the machines have applied the change', async () =
   try {
     const fields = { server: 'ams1', hostname: 'w.example', ip: '203.0.113.9', expiry: soon() };
     const call = client.overrides.add(fields, { waitSeconds: 10 });
-    await node.until((one) => one.heard('override').length === 1);
+    await node.until((node) => node.heard('override').length === 1);
     await node.ack();
     const entry = await call;
     expect(entry.status).toBe('active');
@@ -266,7 +266,7 @@ test('waitSeconds answers when the machines have applied the change', async () =
       { ip: '203.0.113.8', user: 'alice', expiry: soon() },
       { waitSeconds: 10 },
     );
-    await node.until((one) => one.heard('authlist').length === 1);
+    await node.until((node) => node.heard('authlist').length === 1);
     expect(await Promise.race([listed, Promise.resolve('not yet')])).toBe('not yet');
     await node.ack();
     expect((await listed).ip).toBe('203.0.113.8');
@@ -342,17 +342,17 @@ describe('what a client is told', () => {
   });
 
   test('may be a service below a path', async () => {
-    const asked: string[] = [];
+    const urls: string[] = [];
     const client = new Exitward({
       ...good,
       baseUrl: 'https://example.com/proxy/api/',
       fetch: async (url) => {
-        asked.push(String(url));
+        urls.push(String(url));
         return Response.json([]);
       },
     });
     await client.authlist.list({ ip: '2001:db8::1', user: ['a b', 'c&d'] });
-    expect(asked).toEqual([
+    expect(urls).toEqual([
       'https://example.com/proxy/api/v0/contract/ip-authlist?ip=2001%3Adb8%3A%3A1&user=a+b%2Cc%26d',
     ]);
   });

@@ -20,14 +20,14 @@ const root = join(import.meta.dirname, '..');
 /** The blocks of TypeScript in a file; those of a docstring without its asterisks. */
 function findExamples(path: string): Example[] {
   const text = readFileSync(join(root, path), 'utf8');
-  return [...text.matchAll(/^( \* | {3}\* )?```ts\n([\s\S]*?)^\1```$/gm)].map((found) => {
-    const line = text.slice(0, found.index).split('\n').length;
-    const code = (found[2] ?? '').replace(/^ *\* ?/gm, '');
-    const logs = code.split('\n').filter((one) => one.includes('console.log('));
+  return [...text.matchAll(/^( \* | {3}\* )?```ts\n([\s\S]*?)^\1```$/gm)].map((match) => {
+    const line = text.slice(0, match.index).split('\n').length;
+    const code = (match[2] ?? '').replace(/^ *\* ?/gm, '');
+    const logs = code.split('\n').filter((line) => line.includes('console.log('));
     return {
       place: `${path}:${line}`,
       code,
-      prints: logs.map((one) => one.split('; // ')[1] ?? 'nothing was said'),
+      prints: logs.map((log) => log.split('; // ')[1] ?? 'nothing was said'),
     };
   });
 }
@@ -56,10 +56,10 @@ async function startExampleNetwork(database: string) {
   await t.as(acme).post('/contract/overrides', { ...override, expiry: t.now() + 3600 });
   const node = await t.node('ams1');
   await node.start();
-  let known = node.revision;
+  let acknowledged = node.revision;
   const acknowledging = setInterval(() => {
-    if (node.revision > known) void node.ack();
-    known = node.revision;
+    if (node.revision > acknowledged) void node.ack();
+    acknowledged = node.revision;
   }, 20);
   return {
     env: { EXITWARD_URL: t.base_url, EXITWARD_TOKEN: acme.api_token },

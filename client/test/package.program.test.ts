@@ -116,8 +116,8 @@ describe('the packed package', () => {
       .filter((path) => /\.(d\.ts|js)$/.test(path))
       .flatMap((path) => {
         const code = readFileSync(join(folder, 'node_modules/@exitward/client', path), 'utf8');
-        const found = code.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g);
-        return Array.from(found, ([, name = '']) => ({ path, name }));
+        const matches = code.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"]+)['"]/g);
+        return Array.from(matches, ([, name = '']) => ({ path, name }));
       })
       .filter(({ name }) => name !== '@exitward/client');
     expect(imported.length).toBeGreaterThan(10);
@@ -126,7 +126,7 @@ describe('the packed package', () => {
       /^dist\/client\/src\/\w+\./.test(path)
         ? /^\.\/\w+\.js$/.test(name)
         : /^((\.\.?\/)+(kit\/src\/)?([a-z]+\/)?\w+\.js|node:[\w/]+)$/.test(name);
-    expect(imported.filter((one) => !isOwn(one))).toEqual([]);
+    expect(imported.filter((name) => !isOwn(name))).toEqual([]);
   });
 
   test('is typed for Node and for browsers, without types of the other', async () => {

@@ -25,7 +25,7 @@ const unavailable: Step = { status: 503, body: { message: 'Down for maintenance.
 
 const running: Scripted[] = [];
 afterAll(async () => {
-  for (const one of running.splice(0)) await one.stop();
+  for (const server of running.splice(0)) await server.stop();
 });
 
 /** A client of a server that takes these steps. */
@@ -46,7 +46,7 @@ async function failureOf(call: Promise<unknown>): Promise<ExitwardError> {
 }
 
 /** The seconds between the first request and the second. */
-const gap = ({ asked }: Scripted) => ((asked[1]?.at ?? 0) - (asked[0]?.at ?? 0)) / 1000;
+const gap = ({ requests }: Scripted) => ((requests[1]?.at ?? 0) - (requests[0]?.at ?? 0)) / 1000;
 
 describe('the code of an error', () => {
   const conflict = { message: 'ip: 203.0.113.7 is already on the authlist.' };
@@ -97,19 +97,19 @@ describe.concurrent('what is sent again', () => {
   test.each(transient)('reading, after %s', async (_, step) => {
     const { server, client } = await script({}, step, { status: 200, body: [entry] });
     expect(await client.authlist.list()).toEqual([entry]);
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test.each(transient)('removing, after %s', async (_, step) => {
     const { server, client } = await script({}, step, { status: 204 });
     await client.authlist.remove(7);
-    expect(server.asked.map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);
+    expect(server.requests.map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);
   });
 
   test.each(transient)('creating, after %s, with the same key and body', async (_, step) => {
     const { server, client } = await script({}, step, { status: 201, body: entry });
     expect(await client.authlist.add(added)).toEqual(entry);
-    const [first, second] = server.asked;
+    const [first, second] = server.requests;
     expect(first?.headers['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
     expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
     expect(second?.body).toBe(first?.body);
@@ -120,7 +120,7 @@ describe.concurrent('what is sent again', () => {
     await client.authlist.add(added);
     await client.authlist.add(added);
     await client.authlist.add(added, { idempotencyKey: 'home-1' });
-    const keys = server.asked.map(({ headers }) => headers['idempotency-key']);
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
     expect(new Set(keys).size).toBe(3);
     expect(keys[2]).toBe('home-1');
   });
@@ -128,8 +128,8 @@ describe.concurrent('what is sent again', () => {
   test('not a creation, on a server without idempotency keys', async () => {
     const { server, client } = await script({ idempotencyKeys: false }, 'cut');
     expect((await failureOf(client.authlist.add(added))).mayHaveActed).toBe(true);
-    expect(server.asked).toHaveLength(1);
-    expect(server.asked[0]?.headers['idempotency-key']).toBeUndefined();
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.headers['idempotency-key']).toBeUndefined();
   });
 
   test('not a change that the server may have made, whatever its If-Match', async () => {
@@ -138,7 +138,7 @@ describe.concurrent('what is sent again', () => {
         const { server, client } = await script({}, step);
         const failure = await failureOf(client.authlist.change(7, { ip: added.ip }, options));
         expect(failure.mayHaveActed).toBe(true);
-        expect(server.asked).toHaveLength(1);
+        expect(server.requests).toHaveLength(1);
       }
     }
   });
@@ -147,7 +147,7 @@ describe.concurrent('what is sent again', () => {
     const { server, client } = await script({}, 'cut', { status: 412 });
     const failure = await failureOf(client.authlist.remove(7, { ifMatch: '"1"' }));
     expect(failure).not.toBeInstanceOf(PreconditionFailedError);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test('everything that the server refused unread: 429', async () => {
@@ -163,7 +163,7 @@ describe.concurrent('what is sent again', () => {
         { status: 200, body: entry },
       );
       await call(client);
-      expect(server.asked).toHaveLength(2);
+      expect(server.requests).toHaveLength(2);
     }
   });
 
@@ -171,7 +171,7 @@ describe.concurrent('what is sent again', () => {
     const { server, client } = await script({}, { status, body: { message: 'No.' } });
     const failure = await failureOf(client.authlist.list());
     expect([failure.status, failure.message]).toEqual([status, 'No.']);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });
 
@@ -181,20 +181,20 @@ describe.concurrent('giving up', () => {
     const failure = await failureOf(client.contract.get());
     expect(failure).toBeInstanceOf(UnavailableError);
     expect(failure.message).toBe('Down for maintenance.');
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test('comes at once with no retries, for one call or all', async () => {
     const { server, client } = await script({}, unavailable);
     await failureOf(client.contract.get({ retries: 0 }));
     await failureOf(new Exitward({ baseUrl: server.url, token: 'a', retries: 0 }).contract.get());
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test('a removal whose first attempt got through is done, though the second finds nothing', async () => {
     const { server, client } = await script({}, 'cut', { status: 404 });
     await client.overrides.remove(3);
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test('a removal of what is not there fails, also after a pause', async () => {
@@ -301,7 +301,7 @@ describe.concurrent('pauses', () => {
     const failure = await failureOf(client.authlist.list());
     expect(failure).toBeInstanceOf(TooManyRequestsError);
     expect(failure.retryAfterSeconds).toBe(6);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test('are random and bounded, double each time, and never fall short of what the server asks', () => {
@@ -310,10 +310,10 @@ describe.concurrent('pauses', () => {
         fc.integer({ min: 1, max: 1000 }),
         fc.option(fc.nat(60), { nil: undefined }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-        (attempt, asked, random) => {
-          const least = asked ?? 0;
-          expect(pauseSeconds(attempt, asked, 0)).toBe(least);
-          const seconds = pauseSeconds(attempt, asked, random);
+        (attempt, requestedSeconds, random) => {
+          const least = requestedSeconds ?? 0;
+          expect(pauseSeconds(attempt, requestedSeconds, 0)).toBe(least);
+          const seconds = pauseSeconds(attempt, requestedSeconds, random);
           expect(seconds).toBeGreaterThanOrEqual(least);
           expect(seconds - least).toBeLessThanOrEqual(8);
         },
@@ -343,7 +343,7 @@ describe.concurrent('time and signals', () => {
       body: [],
     });
     expect(await client.authlist.list()).toEqual([]);
-    expect(server.asked).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   test('a timeout is an error of its own, which says how long', async () => {
@@ -371,10 +371,10 @@ describe.concurrent('time and signals', () => {
     const reason = new Error('enough');
     const call = client.contract.get({ signal: controller.signal });
     void vi
-      .waitFor(() => expect(server.asked).toHaveLength(1), { timeout: 90_000 })
+      .waitFor(() => expect(server.requests).toHaveLength(1), { timeout: 90_000 })
       .then(() => controller.abort(reason));
     await expect(call).rejects.toBe(reason);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test('a signal ends a pause', async () => {
@@ -384,11 +384,11 @@ describe.concurrent('time and signals', () => {
     const start = performance.now();
     const call = client.contract.get({ signal: controller.signal });
     void vi
-      .waitFor(() => expect(server.asked).toHaveLength(1), { timeout: 90_000 })
+      .waitFor(() => expect(server.requests).toHaveLength(1), { timeout: 90_000 })
       .then(() => setTimeout(() => controller.abort(reason), 100));
     await expect(call).rejects.toBe(reason);
     expect(performance.now() - start).toBeLessThan(15_000);
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test('with a signal that is aborted already nothing is sent', async () => {
@@ -396,7 +396,7 @@ describe.concurrent('time and signals', () => {
     const reason = new Error('never mind');
     const call = client.authlist.list({}, { signal: AbortSignal.abort(reason) });
     await expect(call).rejects.toBe(reason);
-    expect(server.asked).toEqual([]);
+    expect(server.requests).toEqual([]);
   });
 });
 
@@ -413,12 +413,12 @@ describe.concurrent('waiting for a custom DNS entry', () => {
     );
     const { id, ...fields } = override;
     expect(await client.overrides.add(fields, { waitSeconds: 10 })).toEqual(active);
-    expect(server.asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    expect(server.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'POST /v0/contract/overrides',
       'GET /v0/contract/overrides/3',
       'GET /v0/contract/overrides/3',
     ]);
-    expect(server.asked[0]?.headers.prefer).toBe('wait=10');
+    expect(server.requests[0]?.headers.prefer).toBe('wait=10');
   });
 
   test('ends with what is reached when the time is over', async () => {
@@ -450,7 +450,7 @@ describe.concurrent('waiting for a custom DNS entry', () => {
     const { server, client } = await script({}, { status: 201, body: active });
     const { id, ...fields } = override;
     await client.overrides.add(fields, { waitSeconds: 300 });
-    expect(server.asked.map(({ headers }) => headers.prefer)).toEqual(['wait=30']);
+    expect(server.requests.map(({ headers }) => headers.prefer)).toEqual(['wait=30']);
   });
 });
 
@@ -492,6 +492,6 @@ describe('answers of another kind', () => {
     );
     const failure = await failureOf(client.authlist.add(added));
     expect(failure.message).toContain('redirected to https://api.example.com/; expected baseUrl');
-    expect(server.asked).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** One request, and when it came. */
-export interface Asked {
+export interface ScriptedRequest {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
@@ -21,25 +21,25 @@ export type Step =
 
 export interface Scripted {
   url: string;
-  asked: Asked[];
+  requests: ScriptedRequest[];
   stop(): Promise<void>;
 }
 
 /** Responds to the first request by the first step, and so on; the last step holds for all that follow. */
 export async function startScripted(...steps: Step[]): Promise<Scripted> {
-  const asked: Asked[] = [];
+  const requests: ScriptedRequest[] = [];
   const server = createServer(async (request, response) => {
     const at = performance.now();
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const { method = '', url = '', headers } = request;
-    asked.push({ method, url, headers, body, at });
-    act(steps[Math.min(asked.length, steps.length) - 1], response);
+    requests.push({ method, url, headers, body, at });
+    act(steps[Math.min(requests.length, steps.length) - 1], response);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -7,7 +7,7 @@ import type { DnsState } from '../src/dns/entries.ts';
 
 const now = 1_795_229_104;
 const day = 86_400;
-const keys = (known: Omit<Known, 'now'>) => attention({ now, ...known }).map(({ key }) => key);
+const keys = (network: Omit<Known, 'now'>) => attention({ now, ...network }).map(({ key }) => key);
 
 const contract = {
   suspended: false,
@@ -35,7 +35,7 @@ const override = {
 };
 
 test('where all is well there is nothing to say', () => {
-  const known = {
+  const network = {
     contract,
     servers: { crit: { found: 0, rows: [] } },
     tokensOver: { found: 0, rows: [] },
@@ -43,7 +43,7 @@ test('where all is well there is nothing to say', () => {
     users: [{ name: 'bob', active: true, sign_in: { invited_until: null, last_sign_in_at: null } }],
     session: { has_password: true, second_factor: true },
   };
-  expect(keys(known)).toEqual([]);
+  expect(keys(network)).toEqual([]);
 });
 
 describe('the contract', () => {
@@ -84,8 +84,8 @@ test('servers without a live node, exit IPs that are not well, and misplaced one
 test('exit IPs are counted where all of them are known, else their servers', () => {
   const bad = { ...exit, status: 'crit' };
   const row = { ...server, ips: [bad, { ...bad, ip: '203.0.113.2' }, exit] };
-  const sentences = (found: number, rows: (typeof row)[]) =>
-    attention({ now, servers: { crit: { found, rows } } }).map(({ sentence }) => sentence);
+  const sentences = (count: number, rows: (typeof row)[]) =>
+    attention({ now, servers: { crit: { found: count, rows } } }).map(({ sentence }) => sentence);
   expect(sentences(1, [row])).toEqual([
     '2 exit IPs do not work (crit): 203.0.113.1 (fra1) and 203.0.113.2 (fra1).',
   ]);
@@ -95,13 +95,13 @@ test('exit IPs are counted where all of them are known, else their servers', () 
 });
 
 test('authlist entries are told that end within 24 hours, or let nobody in', () => {
-  const sentences = (known: Omit<Known, 'now'>) =>
-    attention({ now, ...known }).map(({ sentence }) => sentence);
-  const one = { found: 1, rows: [entry] };
-  expect(sentences({ ending: one })).toEqual([
+  const sentences = (network: Omit<Known, 'now'>) =>
+    attention({ now, ...network }).map(({ sentence }) => sentence);
+  const entries = { found: 1, rows: [entry] };
+  expect(sentences({ ending: entries })).toEqual([
     '1 authlist entry ends in 2 days: 203.0.113.7 (ci).',
   ]);
-  expect(sentences({ idle: one })).toEqual([
+  expect(sentences({ idle: entries })).toEqual([
     expect.stringMatching(/^1 authlist entry lets nobody in, .*: 203\.0\.113\.7 \(ci\)\.$/),
   ]);
   const many = { found: 100_000, rows: [entry, entry, entry, entry] };
@@ -113,19 +113,21 @@ test('authlist entries are told that end within 24 hours, or let nobody in', () 
 describe('a pending custom DNS entry', () => {
   const behind = { name: 'node-1', live: true, applied: false };
   const pending = { ...override, status: 'pending' as const, nodes: [behind] };
-  const one = (row: DnsState) => ({ found: 1, rows: [row] });
+  const entries = (row: DnsState) => ({ found: 1, rows: [row] });
 
   test('is given a minute where its nodes are there', () => {
-    expect(keys({ pending: one(pending) })).toEqual([]);
+    expect(keys({ pending: entries(pending) })).toEqual([]);
     const since = (seconds: number) => new Map([[1, now - seconds]]);
-    expect(keys({ pending: one(pending), pendingSince: since(59) })).toEqual([]);
-    expect(keys({ pending: one(pending), pendingSince: since(60) })).toEqual(['pending-1']);
+    expect(keys({ pending: entries(pending), pendingSince: since(59) })).toEqual([]);
+    expect(keys({ pending: entries(pending), pendingSince: since(60) })).toEqual(['pending-1']);
   });
 
   test('is told at once where a node that it waits for is not there, or there is none', () => {
     const lost = { ...pending, nodes: [{ ...behind, live: false }] };
-    expect(attention({ now, pending: one(lost) })[0]?.sentence).toContain('no node is connected');
-    expect(keys({ pending: one({ ...pending, nodes: [] }) })).toEqual(['pending-1']);
+    expect(attention({ now, pending: entries(lost) })[0]?.sentence).toContain(
+      'no node is connected',
+    );
+    expect(keys({ pending: entries({ ...pending, nodes: [] }) })).toEqual(['pending-1']);
   });
 
   test('is one of many in one sentence, once the oldest ones have waited for long', () => {
@@ -173,8 +175,8 @@ test('long lists of names are cut', () => {
 });
 
 test('each item leads to the rows that it names, and to no others', () => {
-  const paths = (known: Omit<Known, 'now'>) =>
-    attention({ now, ...known }).map(({ link }) => link?.path);
+  const paths = (network: Omit<Known, 'now'>) =>
+    attention({ now, ...network }).map(({ link }) => link?.path);
   expect(
     paths({
       idle: { found: 1, rows: [entry] },

@@ -50,8 +50,8 @@ test.each([...new Set(actions)].sort())('%s has a sentence', (action) => {
 });
 
 test('an action without a sentence is told as it is', () => {
-  const told = auditSentence(record({ action: 'moon.paint', target: 'moon/1' }));
-  expect(told).toBe('alice did moon.paint on moon/1.');
+  const sentence = auditSentence(record({ action: 'moon.paint', target: 'moon/1' }));
+  expect(sentence).toBe('alice did moon.paint on moon/1.');
 });
 
 describe('sentences', () => {

@@ -89,6 +89,6 @@ test.each([
   ['http://[2001:db8::1]/', { host: '2001:db8::1', method: 'GET', destination_port: 80 }],
   ['ftp://www.example.com/', undefined],
   ['www.example.com', undefined],
-])('to open %s a client asks for %j', (page, asked) => {
-  expect(requestFor(page)).toEqual(asked);
+])('to open %s a client asks for %j', (page, header) => {
+  expect(requestFor(page)).toEqual(header);
 });

@@ -19,8 +19,8 @@ function at(elapsed: number, totals: number[], limit = 1000 * GB) {
 
 describe('forecast', () => {
   test('even usage goes on as it is', () => {
-    const found = at(10, Array(10).fill(10 * GB));
-    expect(found).toEqual({
+    const result = at(10, Array(10).fill(10 * GB));
+    expect(result).toEqual({
       usage: 300 * GB,
       bytes_per_day: 10 * GB,
       days: 10,
@@ -34,12 +34,12 @@ describe('forecast', () => {
   });
 
   test('a period that began within a day counts from its first full day', () => {
-    const found = forecast({
+    const result = forecast({
       period: { start: start + day / 2, end: start + 30.5 * day, usage: 4 * GB, limit: 100 * GB },
       days: [0, 1, 2].map((index) => ({ day: start + index * day, total: GB })),
       now: start + 3.5 * day,
     });
-    expect(found).toBeUndefined();
+    expect(result).toBeUndefined();
   });
 
   test('recent days count more than earlier ones', () => {
@@ -50,23 +50,23 @@ describe('forecast', () => {
   });
 
   test('a day without traffic counts as nothing used', () => {
-    const found = forecast({
+    const result = forecast({
       period: { start, end: start + 30 * day, usage: 0, limit: GB },
       days: [],
       now: start + 5 * day,
     });
-    expect(found).toMatchObject({ usage: 0, bytes_per_day: 0, limit_reached_at: undefined });
+    expect(result).toMatchObject({ usage: 0, bytes_per_day: 0, limit_reached_at: undefined });
   });
 
   test('the day that runs counts in what is used, not in the pace', () => {
-    const found = at(10.5, [...Array(10).fill(10 * GB), 50 * GB]);
-    expect(found?.bytes_per_day).toBe(10 * GB);
-    expect(found?.usage).toBe(345 * GB);
+    const result = at(10.5, [...Array(10).fill(10 * GB), 50 * GB]);
+    expect(result?.bytes_per_day).toBe(10 * GB);
+    expect(result?.usage).toBe(345 * GB);
   });
 
   test('says when the limit is reached, if that is before the end', () => {
-    const found = at(10, Array(10).fill(10 * GB), 200 * GB);
-    expect(found?.limit_reached_at).toBe(start + 20 * day);
+    const result = at(10, Array(10).fill(10 * GB), 200 * GB);
+    expect(result?.limit_reached_at).toBe(start + 20 * day);
     expect(at(10, Array(10).fill(10 * GB), 301 * GB)?.limit_reached_at).toBeUndefined();
   });
 

@@ -9,7 +9,7 @@ const { explainListed } = await import('../src/authlist/listed_elsewhere.ts');
 
 const ip = '198.51.100.7';
 const said = `${ip} is already on the authlist.`;
-const taken = new ApiError(409, {
+const conflict = new ApiError(409, {
   message: `ip: ${said}`,
   code: 'address_taken' as const,
   field: 'ip',
@@ -18,7 +18,7 @@ const wayOn = 'Ask an admin, or use a token.';
 
 describe('an address that is listed already', () => {
   test('by somebody else: a user without admin is told whom to ask, beside the same field', () => {
-    expect(explainListed(taken, false)).toEqual({
+    expect(explainListed(conflict, false)).toEqual({
       sentence: `198.51.100.7 is already on the authlist. ${wayOn}`,
       field: 'ip',
     });
@@ -26,7 +26,7 @@ describe('an address that is listed already', () => {
 
   test('by themselves, or seen by an admin: nobody need be asked', () => {
     const plain = { sentence: said, field: 'ip' };
-    expect(explainListed(taken, true)).toEqual(plain);
+    expect(explainListed(conflict, true)).toEqual(plain);
   });
 
   test('any other error stays as it is', () => {

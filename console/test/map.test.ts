@@ -55,9 +55,9 @@ describe('clusterOf', () => {
         const clusters = clusterOf(placed, 24);
         const gathered = clusters.flatMap(({ points }) => points).sort((a, b) => a - b);
         expect(gathered).toEqual(placed.map(({ point }) => point).sort((a, b) => a - b));
-        for (const [at, one] of clusters.entries()) {
+        for (const [at, cluster] of clusters.entries()) {
           for (const other of clusters.slice(at + 1)) {
-            expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThanOrEqual(24);
+            expect(Math.hypot(cluster.x - other.x, cluster.y - other.y)).toBeGreaterThanOrEqual(24);
           }
         }
       }),
@@ -107,7 +107,7 @@ describe('neighbour', () => {
 
 describe('ringOf', () => {
   const shares = (...many: number[]) =>
-    ringOf(many.map((one, at) => ({ of: at, many: one }))).map(({ share }) => share);
+    ringOf(many.map((count, at) => ({ of: at, many: count }))).map(({ share }) => share);
 
   test('the parts of a ring are the proportions, and fill it', () => {
     expect(
@@ -120,8 +120,8 @@ describe('ringOf', () => {
       { of: 'a', start: 0, share: 0.75 },
       { of: 'c', start: 0.75, share: 0.25 },
     ]);
-    for (const some of [[1], [1, 605], [80, 1], [1, 1, 1, 1], [1, 2, 600]]) {
-      expect(shares(...some).reduce((sum, one) => sum + one)).toBeCloseTo(1);
+    for (const counts of [[1], [1, 605], [80, 1], [1, 1, 1, 1], [1, 2, 600]]) {
+      expect(shares(...counts).reduce((sum, share) => sum + share)).toBeCloseTo(1);
     }
   });
 

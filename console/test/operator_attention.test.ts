@@ -33,7 +33,7 @@ function network(changes: Partial<Network> = {}): Network {
       tls: null,
       backups: null,
     },
-    accounts: found([]),
+    accounts: sentences([]),
     servers: servers(),
     nodes: [node()],
     misplaced: [],
@@ -42,8 +42,8 @@ function network(changes: Partial<Network> = {}): Network {
 }
 
 /** As the server finds them by their states. */
-const found = (of: ReturnType<typeof account>[]) => {
-  const by = (is: (one: ReturnType<typeof account>) => boolean) => {
+const sentences = (of: ReturnType<typeof account>[]) => {
+  const by = (is: (row: ReturnType<typeof account>) => boolean) => {
     const rows = of.filter(is);
     return { found: rows.length, rows };
   };
@@ -79,10 +79,15 @@ const server = (name = 'fra1', exits: object = {}) => ({
 
 /** Servers by what is wrong with them, as the server finds them. */
 const servers = (
-  found: Partial<Record<keyof Network['servers'], Array<ReturnType<typeof server>>>> = {},
+  listed: Partial<Record<keyof Network['servers'], Array<ReturnType<typeof server>>>> = {},
 ) => {
   const of = (first: Array<ReturnType<typeof server>> = []) => ({ first, found: first.length });
-  return { dark: of(found.dark), bare: of(found.bare), crit: of(found.crit), warn: of(found.warn) };
+  return {
+    dark: of(listed.dark),
+    bare: of(listed.bare),
+    crit: of(listed.crit),
+    warn: of(listed.warn),
+  };
 };
 
 const counts = (of: object) => ({ all: 1, live: 1, drained: 0, lag: 0, ...of });
@@ -126,7 +131,7 @@ test('each item leads to the rows that it names, by the rules that the page filt
     node({ id: 2, server: 'ams1', drained_at: now }),
     node({ id: 3, server: 'ams1', lag: 2, faults: [fault] }),
   ];
-  const accounts = found(['a', 'b'].map((name) => account({ name, over_limit: true })));
+  const accounts = sentences(['a', 'b'].map((name) => account({ name, over_limit: true })));
   const first = servers({ dark: [server()], bare: [server('syd1')] });
   const items = attention(network({ nodes, accounts, servers: first }));
   expect(Object.fromEntries(items.map(({ key, link }) => [key, link?.path]))).toEqual({
@@ -205,9 +210,9 @@ test('a server without a node is told apart from one whose nodes are lost', () =
 test('exit IPs that do not work, or poorly, are told by server, and unknown ones not', () => {
   const fra1 = server('fra1', { ok: 0, crit: 2 });
   const ams1 = server('ams1', { warn: 1, crit: 1 });
-  const found = servers({ crit: [fra1, ams1], warn: [ams1] });
+  const listed = servers({ crit: [fra1, ams1], warn: [ams1] });
   const status = { ...network().status, exits: { ok: 2, warn: 1, crit: 3, unknown: 1 } };
-  const items = attention(network({ servers: found, status }));
+  const items = attention(network({ servers: listed, status }));
   expect(items.map(({ key, tone, sentence }) => [key, tone, sentence])).toEqual([
     ['exits-crit', 'bad', '3 exit IPs do not work (crit): 2 on fra1 and 1 on ams1.'],
     ['exits-warn', 'warn', '1 exit IP works poorly (warn): 1 on ams1.'],
@@ -217,8 +222,8 @@ test('exit IPs that do not work, or poorly, are told by server, and unknown ones
 
 test('of many servers the first ones are named, and how many more there are', () => {
   const first = ['a', 'b', 'c', 'd'].map((name) => server(name));
-  const found = { ...servers(), dark: { first, found: 606 } };
-  const [item] = attention(network({ servers: found }));
+  const listed = { ...servers(), dark: { first, found: 606 } };
+  const [item] = attention(network({ servers: listed }));
   expect(item?.sentence).toContain('606 servers have no live node: a, b, c and 603 more.');
 });
 
@@ -233,7 +238,7 @@ test('an exit IP that two providers see elsewhere counts once, as long as they a
 });
 
 test('accounts over the limit, ended, ending within 30 days and suspended are told, the worst first', () => {
-  const accounts = found([
+  const accounts = sentences([
     account({ name: 'soon', expiry: now + 30 * day }),
     account({ name: 'later', expiry: now + 30 * day + 1 }),
     account({ name: 'held', suspended: true }),
@@ -268,21 +273,21 @@ test('a certificate that is missing, ends soon or is not renewed is told with th
     last_error_code: null,
     next_try: now + day,
   };
-  const told = (changes: Partial<NonNullable<Network['status']['tls']>>) =>
+  const sentences = (changes: Partial<NonNullable<Network['status']['tls']>>) =>
     attention(network({ status: { ...status, tls: { ...tls, ...changes } } }));
-  expect(told({})).toEqual([]);
+  expect(sentences({})).toEqual([]);
   const last_error = 'ca.example does not reach it.';
-  expect(told({ last_error })).toMatchObject([
+  expect(sentences({ last_error })).toMatchObject([
     { tone: 'warn', sentence: `No new certificate: ${last_error}` },
   ]);
-  expect(told({ source: 'self_signed', last_error })).toMatchObject([
+  expect(sentences({ source: 'self_signed', last_error })).toMatchObject([
     { tone: 'bad', sentence: `There is no certificate yet: ${last_error}` },
   ]);
-  expect(told({ source: 'file', not_after: now + 14 * day })).toMatchObject([
+  expect(sentences({ source: 'file', not_after: now + 14 * day })).toMatchObject([
     { tone: 'warn', sentence: expect.stringMatching(/^The certificate of control.* expires /) },
   ]);
-  expect(told({ not_after: now + 2 * day })).toEqual([]);
-  expect(told({ not_after: now, last_error })).toMatchObject([
+  expect(sentences({ not_after: now + 2 * day })).toEqual([]);
+  expect(sentences({ not_after: now, last_error })).toMatchObject([
     {
       tone: 'bad',
       sentence: expect.stringMatching(/ expired .*\. ca\.example does not reach it\.$/),

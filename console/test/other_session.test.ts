@@ -28,7 +28,7 @@ const otherSession = {
 };
 afterAll(() => setSession(null));
 const usersKey = ['console_list_users', {}, '/console'];
-const kept = () => queries.getQueryData(usersKey);
+const cachedUsers = () => queries.getQueryData(usersKey);
 
 beforeEach(() => {
   setSession(null);
@@ -56,13 +56,13 @@ test('a change that is rejected because another person has signed in shows that 
   answers['/console/sessions'] = [409, otherSession];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('another session');
   await vi.waitFor(() => expect(session.value).toEqual(present), 90_000);
-  expect(kept()).toBe(undefined);
+  expect(cachedUsers()).toBe(undefined);
 });
 
 test('who signs in anew keeps what was read, under the new session', async () => {
   present = sessionOf('acme', 'alice', 8);
   await readSession();
-  expect(kept()).toEqual(['of acme']);
+  expect(cachedUsers()).toEqual(['of acme']);
   await change('console_end_other_sessions', {});
   expect(requests.at(-1)?.shown).toBe('acme/8');
 });

@@ -2,11 +2,11 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
-const kept = new Map<string, string>();
+const storage = new Map<string, string>();
 vi.stubGlobal('sessionStorage', {
-  getItem: (key: string) => kept.get(key) ?? null,
-  setItem: (key: string, value: string) => kept.set(key, value),
-  removeItem: (key: string) => kept.delete(key),
+  getItem: (key: string) => storage.get(key) ?? null,
+  setItem: (key: string, value: string) => storage.set(key, value),
+  removeItem: (key: string) => storage.delete(key),
 });
 const { ApiError } = await import('../src/api/api.ts');
 const sessions = await import('../src/api/session.ts');
@@ -46,7 +46,7 @@ test('who signs out is not told that the session has ended, whenever a late answ
 test('an operator token that stops working is forgotten, and that is told until another one is given', () => {
   setOperatorToken('ewo_one', true);
   signedOut(true);
-  expect([operatorToken.value, operatorTokenEnded.value, kept.size]).toEqual([null, true, 0]);
+  expect([operatorToken.value, operatorTokenEnded.value, storage.size]).toEqual([null, true, 0]);
   setOperatorToken('ewo_two', false);
   expect(operatorTokenEnded.value).toBe(false);
 });

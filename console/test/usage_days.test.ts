@@ -75,8 +75,8 @@ test('a server has one colour in every chart, and servers of a chart have differ
       const colors = colorsOf(servers);
       expect(new Set(colors.values()).size).toBe(servers.length);
       expect(colorsOf(servers.toReversed())).toEqual(colors);
-      const [one = ''] = servers.toSorted();
-      expect(colorsOf([one]).get(one)).toBe(colors.get(one));
+      const [first = ''] = servers.toSorted();
+      expect(colorsOf([first]).get(first)).toBe(colors.get(first));
     }),
   );
 });

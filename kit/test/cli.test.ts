@@ -129,8 +129,14 @@ describe('a list on a narrow terminal', () => {
       ['action', 'action', 'event'],
       ['target', 'target', 'event'],
     ];
-    const one = { id: 1, from: '192.0.2.1', account: 'acme', action: 'user.add', target: 'alice' };
-    const within = (width: number) => textOf({ rows: [one], columns: audit }, true, width);
+    const record = {
+      id: 1,
+      from: '192.0.2.1',
+      account: 'acme',
+      action: 'user.add',
+      target: 'alice',
+    };
+    const within = (width: number) => textOf({ rows: [record], columns: audit }, true, width);
     expect(within(32)).toBe(
       'ID  ACCOUNT  ACTION    TARGET\n1   acme     user.add  alice\n--wide shows also: FROM\n',
     );
@@ -138,12 +144,12 @@ describe('a list on a narrow terminal', () => {
   });
 
   test('has its only column cut', () => {
-    const one = {
+    const table = {
       rows: [{ name: 'a long name of a server' }],
       columns: [['name', 'name']] as const,
     };
-    expect(textOf(one, true, 12)).toBe('NAME\na long name…\n');
-    expect(textOf(one, false, 12)).toBe('a long name of a server\n');
+    expect(textOf(table, true, 12)).toBe('NAME\na long name…\n');
+    expect(textOf(table, false, 12)).toBe('a long name of a server\n');
   });
 });
 
@@ -206,16 +212,18 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
   });
 
   test('has each of its examples understood as the command that shows it, every flag as an option', () => {
-    const shown = commands.flatMap((one) => (one.examples ?? []).map((text) => ({ text, one })));
-    for (const { text, one } of [
+    const shown = commands.flatMap((command) =>
+      (command.examples ?? []).map((text) => ({ text, example: command })),
+    );
+    for (const { text, example } of [
       ...shown,
-      ...program.examples.map((text) => ({ text, one: undefined })),
+      ...program.examples.map((text) => ({ text, example: undefined })),
     ]) {
       const words = text.split(' ').slice(1);
-      const found = findCommand(commands, words);
-      if (!found) throw new Error(text);
-      const options = optionsOf(program, found.command);
-      const given = parse(found.command, options, found.rest)?.given.options ?? {};
+      const command = findCommand(commands, words);
+      if (!command) throw new Error(text);
+      const options = optionsOf(program, command.command);
+      const given = parse(command.command, options, command.rest)?.given.options ?? {};
       const end = words.indexOf('--');
       const flags = (end < 0 ? words : words.slice(0, end)).flatMap((word) =>
         word.startsWith('--') ? [word.slice(2).replace(/=.*/, '')] : [],
@@ -223,8 +231,8 @@ describe.each(programs.map((program) => [program.name, program] as const))('%s',
       const read = Object.entries(given).flatMap(([option, value]) =>
         value === undefined || value === false ? [] : [option],
       );
-      expect([found.command, read], text).toEqual([
-        one ?? found.command,
+      expect([command.command, read], text).toEqual([
+        example ?? command.command,
         expect.arrayContaining(flags),
       ]);
     }

@@ -49,10 +49,10 @@ export async function makeDocument(): Promise<{ document: Document; routes: Regi
           const { words, params, querystring: query, body } = schema ?? {};
           const { variant, console } = config ?? {};
           const path = url.replace(/:(\w+)/g, '{$1}');
-          for (const one of [method].flat()) {
-            const route = { method: one.toLowerCase(), path, variant };
+          for (const verb of [method].flat()) {
+            const route = { method: verb.toLowerCase(), path, variant };
             routes.push({ ...route, hidden: !words, console });
-            if (words && one !== 'HEAD') {
+            if (words && verb !== 'HEAD') {
               shown.push({ ...route, words, ...({ params, query, body } as object) });
             }
           }
@@ -80,9 +80,9 @@ function documentOf(routes: ShownRoute[]): Document {
   const bodies = { v0: named.shown(Message), others: named.shown(ErrorBody) };
   const prefixes = Object.keys(audiences);
   const order = ({ path, method }: ShownRoute) =>
-    `${prefixes.findIndex((one) => path.startsWith(one))} ${path} ${methods.indexOf(method)}`;
+    `${prefixes.findIndex((prefix) => path.startsWith(prefix))} ${path} ${methods.indexOf(method)}`;
   const paths: Document['paths'] = {};
-  for (const route of routes.sort((one, other) => (order(one) < order(other) ? -1 : 1))) {
+  for (const route of routes.sort((a, b) => (order(a) < order(b) ? -1 : 1))) {
     const operation = operationOf(named, route);
     paths[route.path] = { ...paths[route.path], [route.method]: operation };
   }

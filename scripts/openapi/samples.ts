@@ -43,7 +43,7 @@ function fits(schema: Schema, value: unknown): boolean {
   };
   if (schema.enum) return schema.enum.includes(value);
   if (schema.const !== undefined) return schema.const === value;
-  if (schema.anyOf) return schema.anyOf.some((one) => fits(one, value));
+  if (schema.anyOf) return schema.anyOf.some((schema) => fits(schema, value));
   if (typeof value === 'number') {
     return /^(integer|number)$/.test(schema.type ?? '') && value >= minimum && value <= maximum;
   }

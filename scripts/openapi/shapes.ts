@@ -84,9 +84,7 @@ export function referencesTo(
 
 /** Sorted by key. */
 export function sorted<T>(of: Record<string, T>): Record<string, T> {
-  return Object.fromEntries(
-    Object.entries(of).sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0)),
-  );
+  return Object.fromEntries(Object.entries(of).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
 /** The schemas that the document names, and what stands in their place. */
@@ -107,7 +105,8 @@ export class NamedSchemas {
       ...rest
     } = schema as Schema;
     if (contentSchema) return { ...contentSchema, description: rest.description };
-    if (rest.properties) rest.properties = mapValues(rest.properties, (one) => this.shown(one));
+    if (rest.properties)
+      rest.properties = mapValues(rest.properties, (property) => this.shown(property));
     if (rest.items) rest.items = this.shown(rest.items);
     if (typeof rest.additionalProperties === 'object') {
       rest.additionalProperties = this.shown(rest.additionalProperties);
@@ -117,15 +116,15 @@ export class NamedSchemas {
     }
     if (title !== undefined) return this.#named(title, rest);
     if (!anyOf) return rest;
-    const constants = anyOf.map((one) => one.const);
+    const constants = anyOf.map((schema) => schema.const);
     return constants.every((constant) => typeof constant === 'string')
       ? { ...rest, type: 'string', enum: constants }
-      : { ...rest, anyOf: anyOf.map((one) => this.shown(one)) };
+      : { ...rest, anyOf: anyOf.map((schema) => this.shown(schema)) };
   }
 
   #named(name: string, schema: Schema): Schema {
-    const { [name]: known = schema } = this.byName;
-    if (!isDeepStrictEqual(known, schema)) throw new Error(`${name} names two different schemas.`);
+    const { [name]: shape = schema } = this.byName;
+    if (!isDeepStrictEqual(shape, schema)) throw new Error(`${name} names two different schemas.`);
     this.byName[name] = schema;
     return { $ref: `#/components/schemas/${name}` };
   }

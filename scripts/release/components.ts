@@ -27,13 +27,13 @@ const copied = '@scalar/fastify-api-reference';
  */
 export function componentsOf(root: string, epoch: number): Bom {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
-  const told = execFileSync('npm', args, {
+  const output = execFileSync('npm', args, {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 2 ** 26,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const bom = JSON.parse(told) as Bom;
+  const bom = JSON.parse(output) as Bom;
   // npm calls the project, and its workspaces, as their folders are called.
   bom.metadata.component.name = 'exitward';
   for (const component of bom.components) {
