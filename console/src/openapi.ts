@@ -780,7 +780,7 @@ export interface History {
     lag_peak: number | null;
     /** Faults of live nodes, at most; null: no look in the step. */
     faults_peak: number | null;
-    /** Connections that were rejected, by the reason that clients were told. */
+    /** Connections that were rejected, by the reason that clients were told; `other`: reasons that this server does not know. */
     rejected: {
       [name: string]: number;
     };

@@ -136,7 +136,7 @@ eachDatabase((database) => {
     it('a revoked node gets 401 at once, and its stream ends', async () => {
       const { node } = await scene();
       await node.start();
-      await t.write((tx) => revokeNode(tx, node.id));
+      await t.write((tx) => revokeNode(tx, node.id, 900));
       await node.until((one) => one.ended);
       for (const [method, path, body] of [
         ['GET', '/snapshot', undefined],

@@ -172,12 +172,16 @@ eachDatabase((database) => {
 
     it('a revoked node is asked no more, and an exit or a server can still be removed', async () => {
       const { node, twin, say, status, server, ip } = await twoNodes();
+      await say(twin, 'warn');
       await say(node, 'crit');
+      expect((await status())[0]).toBe('crit');
       expect((await t.operator.delete(`/nodes/${node.id}`)).status).toBe(204);
+      expect((await status())[0]).toBe('warn');
       await say(twin, 'ok');
       expect((await status())[0]).toBe('ok');
       const rows = (of: number) =>
         t.running.ctx.db.all('select * from node_health where node_id = $1', [of]);
+      expect(await rows(node.id)).toEqual([]);
       expect(await rows(twin.id)).toHaveLength(1);
       await t.write(async (tx) => removeExitIp(tx, await requireServer(tx, server), ip));
       expect(await rows(twin.id)).toEqual([]);

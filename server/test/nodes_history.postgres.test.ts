@@ -2,7 +2,9 @@
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allReasons } from '../../agent/src/policy/denials.ts';
 import { tries } from '../../test/effort.ts';
+import { historySlices } from '../src/nodes/nodes.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
@@ -110,6 +112,48 @@ eachDatabase((database) => {
     expect((await rejected()).at(-1)).toEqual({ bad_token: 9 });
   });
 
+  test('each reason of an agent is a kind of its own; made-up ones are `other`, all together', async () => {
+    const { node } = await scene();
+    const real = Object.fromEntries(allReasons.map((reason, at) => [reason, at + 1]));
+    const madeUp = (at: number) => ({ [`made_up_${at}`]: 1, [`made_up_${at + 1}`]: 2 });
+    await reject(node, 'one', real);
+    for (let at = 0; at < 20; at += 1) await reject(node, `run${at}`, madeUp(at));
+    const { points } = await read(`?node=${node.id}&to=${t.now() + 1}`);
+    expect(points.map(({ rejected }) => rejected)).toEqual([{ ...real, other: 60 }]);
+    const stored = await t.running.ctx.db.one<{ counts: string }>(
+      'select counts from node_told_rejections where node_id = $1',
+      [node.id],
+    );
+    expect(JSON.parse(stored?.counts ?? '')).toEqual({ other: 3 });
+  });
+
+  test('a revoked node leaves no rejections, neither its own nor in the sums of the network', async () => {
+    const { node, server } = await scene();
+    const honest = await t.node(server, 'honest');
+    const ofNetwork = async () => (await read(`?to=${t.now() + 1}`)).points.at(-1)?.rejected;
+    t.clock.advance(300);
+    await reject(honest, 'one', { bad_token: 2 });
+    await reject(node, 'one', { bad_token: 40, stale: 2 ** 52, no_such_reason: 5 });
+    expect(await ofNetwork()).toEqual({ bad_token: 42, stale: 2 ** 52, other: 5 });
+    expect((await t.operator.delete(`/nodes/${node.id}`)).status).toBe(204);
+    expect(await ofNetwork()).toEqual({ bad_token: 2 });
+    expect((await read(`?node=${node.id}&to=${t.now() + 1}`)).points).toEqual([]);
+    for (const table of ['node_rejections', 'node_told_rejections']) {
+      const count = `select count(*) as n from ${table} where node_id = $1`;
+      expect(await t.running.ctx.db.one(count, [node.id])).toEqual({ n: 0 });
+    }
+  });
+
+  test('sums are whole numbers that JSON can carry, whatever the nodes of a server report', async () => {
+    const { server, node } = await scene();
+    const largest = Number.MAX_SAFE_INTEGER;
+    for (const other of [node, await t.node(server, 'second')]) {
+      await reject(other, 'one', { stale: largest, made_up: largest, made_up_too: largest });
+    }
+    const { points } = await read(`?server=${server}&to=${t.now() + 1}`);
+    expect(points[0]?.rejected).toEqual({ stale: largest, other: largest });
+  });
+
   test.each([
     [{ 'Bad token': 1 }, 'reasons.Bad token'],
     [{ bad_token: -1 }, 'reasons.bad_token'],
@@ -194,6 +238,22 @@ eachDatabase((database) => {
     );
     expect((await read(`?node=${node.id}&from=${base}`)).step).toBe(3600);
     expect((await read(`?node=${node.id}&from=${base - 20 * day}`)).step).toBe(day);
+  });
+
+  test('however long the span is, a turn of the event loop reads four days of it at most', async () => {
+    const { node, usage } = await scene();
+    const to = t.now() + 1;
+    const days = Array.from({ length: 30 }, (_, back) => t.now() - back * day);
+    await usage(...days.map((at) => ({ at, up: 1, down: 1 })));
+    const scope = { node_id: node.id };
+    const sizes: number[] = [];
+    const span = { from: to - 400 * day, to, step: day };
+    for await (const { points } of historySlices(t.running.ctx.db, scope, span)) {
+      sizes.push(points.length);
+    }
+    expect(sizes).toHaveLength(101);
+    expect(Math.max(...sizes)).toBe(4);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(30);
   });
 
   test('steps of five minutes go after two days, hours of a node after 35', async () => {

@@ -218,9 +218,9 @@ eachDatabase((database) => {
       const { body } = await create();
       await apply(one, body.id);
       expect(await status(body.id)).toBe('pending');
-      await t.write((tx) => revokeNode(tx, other.id));
+      await t.write((tx) => revokeNode(tx, other.id, 900));
       expect(await status(body.id)).toBe('active');
-      await t.write((tx) => revokeNode(tx, one.id));
+      await t.write((tx) => revokeNode(tx, one.id, 900));
       expect(await status(body.id)).toBe('pending');
       for (const node of nodes) node.stop();
     });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { bumpVersion } from '../src/changes/changes.ts';
-import { addUp, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
+import { addUp, claimBatch, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -75,6 +75,19 @@ eachDatabase((database) => {
       await send(seq);
       expect(await used()).toBe(10 * seq);
     }
+  });
+
+  it('a node has a thousand journals at most: the oldest gives way, and no batch of the others counts again', async () => {
+    const node = await t.node('fra1', 'forgetful');
+    const journals = Array.from({ length: 1000 }, (_, age) => ({
+      ...{ node_id: node.id, boot: `run${age}`, seq: 7, at: t.now() - age },
+    }));
+    await t.write((tx) => tx.insertMany('usage_journals', journals));
+    const isNew = (boot: string) => t.write((tx) => claimBatch(tx, node.id, boot, 7));
+    expect(await isNew('one more')).toBe(true);
+    const count = 'select count(*) as n from usage_journals where node_id = $1';
+    expect(await t.running.ctx.db.one(count, [node.id])).toEqual({ n: 1000 });
+    for (const boot of ['one more', 'run0', 'run998']) expect(await isNew(boot)).toBe(false);
   });
 
   it('buckets and periods add up to the same, however the traffic falls', async () => {

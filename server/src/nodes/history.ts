@@ -2,6 +2,7 @@
 // of five minutes and hours.
 import type { Reader, Transaction } from '../db/database.ts';
 import * as store from './history_store.ts';
+import { countsByReason } from './rejection_reasons.ts';
 
 export type { Whose } from './history_store.ts';
 
@@ -71,13 +72,23 @@ export async function addRejected(
   counts: Readonly<Record<string, number>>,
 ): Promise<void> {
   const reported = await store.reportedCounts(tx, node_id, boot);
-  const more = Object.entries(counts).flatMap(([reason, all]) => {
+  const byReason = countsByReason(counts);
+  const more = Object.entries(byReason).flatMap(([reason, all]) => {
     const count = all - (reported[reason] ?? 0);
     return count > 0 ? inSteps([node_id, 0], tx.now, { reason, count }) : [];
   });
   if (more.length === 0) return;
   await store.addRejections(tx, more);
-  await store.setReportedCounts(tx, node_id, boot, { ...reported, ...counts });
+  await store.setReportedCounts(tx, node_id, boot, { ...reported, ...byReason });
+}
+
+/**
+ * Removes all rejections that a node reported: they rest on its word alone. In the sums of the
+ * network, those of the last 35 days.
+ */
+export async function forgetRejections(tx: Transaction, node_id: number): Promise<void> {
+  await store.subtractFromNetwork(tx, node_id);
+  await store.removeRejections(tx, node_id);
 }
 
 /**
@@ -146,21 +157,36 @@ export interface HistoryPoint {
  * The width of a step, so that a chart has at most a few hundred: five minutes, an hour or a day
  * (UTC).
  */
-function widthOf(from: number, to: number, now: number): number {
+export function stepSeconds(from: number, to: number, now: number): number {
   if (to - from <= shortKeptSeconds && from >= now - shortKeptSeconds) return shortSeconds;
   return to - from <= hoursKeptSeconds ? hourSeconds : daySeconds;
 }
 
-/** The steps in from <= at < to, in order, without empty ones; `step`: their width in seconds. */
-export async function history(
+/** A part of a history; `points` come after those of the slice before it. */
+interface HistorySlice {
+  points: HistoryPoint[];
+  isLast: boolean;
+}
+
+/** How many stored steps are read in one turn of the event loop. */
+const storedStepsOfSlice = 96;
+
+/** The steps in from <= at < to, in order, without empty ones; `step`: see `stepSeconds`. */
+export async function* historySlices(
   db: Reader,
   scope: store.Whose,
-  from: number,
-  to: number,
-  now: number,
-): Promise<{ step: number; points: HistoryPoint[] }> {
-  const step = widthOf(from, to, now);
-  const span = { step: Math.min(step, hourSeconds), from: from - (from % step), to, width: step };
+  { from, to, step }: { from: number; to: number; step: number },
+): AsyncGenerator<HistorySlice, void, void> {
+  const stored = Math.min(step, hourSeconds);
+  const sliceSeconds = storedStepsOfSlice * stored;
+  for (let at = from - (from % step), isLast = false; !isLast; at += sliceSeconds) {
+    isLast = at + sliceSeconds >= to;
+    const span = { step: stored, from: at, to: Math.min(at + sliceSeconds, to), width: step };
+    yield { isLast, points: await pointsIn(db, scope, span) };
+  }
+}
+
+async function pointsIn(db: Reader, scope: store.Whose, span: store.Span): Promise<HistoryPoint[]> {
   const [points, rejections] = await Promise.all([
     store.pointsOf(db, scope, span),
     store.rejectionsOf(db, scope, span),
@@ -177,14 +203,17 @@ export async function history(
             faults_peak,
           }
         : unseen;
-    byTime.set(at, { at, up, down, ...sampled, rejected: {} });
+    byTime.set(at, { at, up: safe(up), down: safe(down), ...sampled, rejected: {} });
   }
   for (const { at, reason, count } of rejections) {
     const point = byTime.get(at) ?? { at, up: 0, down: 0, ...unseen, rejected: {} };
-    point.rejected[reason] = count;
+    point.rejected[reason] = safe(count);
     byTime.set(at, point);
   }
-  return { step, points: Array.from(byTime.values()).sort((a, b) => a.at - b.at) };
+  return Array.from(byTime.values()).sort((a, b) => a.at - b.at);
 }
+
+/** Sums of several nodes may be larger than JSON can carry exactly. */
+const safe = (sum: number) => Math.min(sum, Number.MAX_SAFE_INTEGER);
 
 const unseen = { connections: null, connections_peak: null, lag_peak: null, faults_peak: null };

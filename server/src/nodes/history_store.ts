@@ -84,6 +84,26 @@ export function setReportedCounts(
   );
 }
 
+/** Takes what a node has reported off the sums of the network. */
+export async function subtractFromNetwork(tx: Transaction, node_id: number): Promise<void> {
+  await tx.run(
+    `update node_rejections set count = node_rejections.count - own.count from node_rejections own
+     where node_rejections.node_id = 0 and own.node_id = $1 and own.step = node_rejections.step
+       and own.at = node_rejections.at and own.reason = node_rejections.reason`,
+    [node_id],
+  );
+  await tx.run(
+    `delete from node_rejections where node_id = 0 and count <= 0 and (step, at, reason) in
+       (select step, at, reason from node_rejections where node_id = $1)`,
+    [node_id],
+  );
+}
+
+export async function removeRejections(tx: Transaction, node_id: number): Promise<void> {
+  await tx.run('delete from node_rejections where node_id = $1', [node_id]);
+  await tx.run('delete from node_told_rejections where node_id = $1', [node_id]);
+}
+
 /** True for only one process, once per interval. */
 export async function claimSample(tx: Transaction, seconds: number): Promise<boolean> {
   const rows = await tx.put(
@@ -137,7 +157,7 @@ const placed = ({ node_id = 0, server_id }: Whose, ...rest: number[]) => [
 ];
 
 /** Stored steps in from <= at < to, and the width in seconds into which they are combined. */
-interface Span {
+export interface Span {
   step: number;
   from: number;
   to: number;

@@ -10,11 +10,13 @@ import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
 import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
 import { setDrained } from './drain.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
+import { refreshHealth } from './health.ts';
 import { acceptHeld, discardHeld } from './held_usage.ts';
-import { addRejected } from './history.ts';
+import { addRejected, forgetRejections } from './history.ts';
 import * as log from './log_store.ts';
 import * as store from './store.ts';
 import { countReport, type UsageOutcome, type UsageReport } from './usage_reports.ts';
+import { replaceVpnHealth } from './vpn_health_store.ts';
 
 /**
  * A machine that serves one server with its agent. It is live while it acknowledges;
@@ -27,10 +29,12 @@ export { faultsByNode, type NodeFault } from './faults.ts';
 export { reportHealth } from './health.ts';
 export { listHeld } from './held_store.ts';
 export {
-  history,
+  type HistoryPoint,
+  historySlices,
   longestHistorySeconds,
   purgeHistory,
   sampleNodes,
+  stepSeconds,
   type Whose,
 } from './history.ts';
 export { nodeLag, pruneChanges } from './log_store.ts';
@@ -203,13 +207,22 @@ export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
 
 /**
  * Revokes a node: its token stops working, its stream closes, its server no longer waits for it.
- * Errors: 404.
+ * Its reports of health, faults and rejections are removed, since they rest on its word alone.
+ * `stale_seconds`: the greatest age of a valid report on an exit IP. Errors: 404.
  */
-export async function revokeNode(tx: Transaction, id: number): Promise<void> {
+export async function revokeNode(
+  tx: Transaction,
+  id: number,
+  stale_seconds: number,
+): Promise<void> {
   const node = await store.findById(tx, id);
   if (!node || node.revoked_at !== null) throw notFound(`There is no node ${id}.`);
   await store.update(tx, { ...node, live: 0, revoked_at: tx.now });
   await store.removeFaults(tx, id);
+  await store.removeHealth(tx, id);
+  await replaceVpnHealth(tx, id, []);
+  await forgetRejections(tx, id);
+  await refreshHealth(tx, node.server_id, stale_seconds);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
   // Wakes the streams of the server: each checks whether its node may continue.

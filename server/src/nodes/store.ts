@@ -322,6 +322,10 @@ export async function putHealth(
   return rows.length > 0;
 }
 
+export function removeHealth(tx: Transaction, node_id: number): Promise<number> {
+  return tx.run('delete from node_health where node_id = $1', [node_id]);
+}
+
 /** The last reports of these nodes that came after `since`. */
 export async function healthReports(
   db: Reader,

@@ -180,9 +180,12 @@ export async function hasUsage(db: Reader, account_id: number): Promise<boolean>
   );
 }
 
+/** A node begins a journal when it has lost the one before; only a stolen one makes up more. */
+const maxJournalsOfNode = 1000;
+
 /**
  * True when this batch is newer than all earlier ones of its journal: this row makes it harmless to
- * send a batch again.
+ * send a batch again. Of each node the latest thousand journals are kept.
  */
 export async function claimBatch(
   tx: Transaction,
@@ -197,7 +200,14 @@ export async function claimBatch(
      returning seq`,
     [node_id, boot, seq, tx.now],
   );
-  return rows.length > 0;
+  if (rows.length === 0) return false;
+  await tx.run(
+    `delete from usage_journals where node_id = $1 and boot in
+       (select boot from usage_journals where node_id = $1 and boot <> $2
+        order by at desc limit 100 offset ${maxJournalsOfNode - 1})`,
+    [node_id, boot],
+  );
+  return true;
 }
 
 export type UsageBy = 'hour' | 'day' | 'server' | 'user';

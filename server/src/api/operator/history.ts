@@ -1,12 +1,21 @@
 // /admin/history: traffic, lag, faults and more over time, of the network, a server or a node.
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
+import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { wholeIn } from '../../http/paging.ts';
-import { history, longestHistorySeconds, requireAnyNode, type Whose } from '../../nodes/nodes.ts';
+import {
+  type HistoryPoint,
+  historySlices,
+  longestHistorySeconds,
+  requireAnyNode,
+  stepSeconds,
+  type Whose,
+} from '../../nodes/nodes.ts';
 import { requireServer } from '../../servers/servers.ts';
+import { LongReads } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
 const daySeconds = 86_400;
@@ -33,7 +42,8 @@ const History = Named('History', {
       lag_peak: seen(Integer('Seconds.'), 'The longest that a change had waited for a live node'),
       faults_peak: seen(Integer('How many.'), 'Faults of live nodes, at most'),
       rejected: Type.Record(Type.String(), Integer('Connections.'), {
-        description: 'Connections that were rejected, by the reason that clients were told.',
+        description:
+          'Connections that were rejected, by the reason that clients were told; `other`: reasons that this server does not know.',
       }),
     }),
     { description: 'In order of time. Steps in which nothing was are left out.' },
@@ -41,6 +51,7 @@ const History = Named('History', {
 });
 
 export function historyRoutes(app: FastifyInstance, ctx: Context): void {
+  const longReads = new LongReads(ctx.db);
   operatorRoute(app, 'Operator: network')('GET /admin/history', {
     summary: 'Traffic, connections, rejections, lag and faults over time',
     description:
@@ -57,7 +68,17 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
         throw invalidField('from', `is more than ${days} days before to.`);
       }
       const whose = await whoseOf(ctx, query);
-      return { from, to, ...(await history(ctx.db, whose, from, to, now)) };
+      const step = stepSeconds(from, to, now);
+      const points = await longReads.collect(
+        networkVersion,
+        (db) => historySlices(db, whose, { from, to, step }),
+        async (slices) => {
+          const all: HistoryPoint[] = [];
+          for await (const slice of slices) all.push(...slice.points);
+          return all;
+        },
+      );
+      return { from, to, step, points };
     },
   });
 }

@@ -145,7 +145,9 @@ export function nodeRoutes(app: FastifyInstance, ctx: Context): void {
     params: NodePath,
     handle: async (request) => {
       const id = requireId(request.params.id);
-      await operatorWrite(ctx, request, (tx) => revokeNode(tx, id));
+      await operatorWrite(ctx, request, (tx) =>
+        revokeNode(tx, id, ctx.config.health_stale_seconds),
+      );
     },
   });
 
