@@ -99,211 +99,211 @@ async function statusOf(account: BuiltAccount, id: number): Promise<string> {
 
 describe('a node of a real control plane', () => {
   test('does what a change says, and its owner sees it become active', async () => {
-    const one = await scene();
-    expect((await one.list(one.own[0])).status).toBe(201);
-    await one.follow();
-    expect(one.isLetIn(one.own[0])).toBe(true);
-    const added = await t.as(one.account).post('/contract/overrides', override(one.server));
-    await until(async () => (await statusOf(one.account, added.body.id)) === 'active');
-    expect(one.engine.connect({ source: one.own[0] })).toMatchObject({
+    const node = await scene();
+    expect((await node.list(node.own[0])).status).toBe(201);
+    await node.follow();
+    expect(node.isLetIn(node.own[0])).toBe(true);
+    const added = await t.as(node.account).post('/contract/overrides', override(node.server));
+    await until(async () => (await statusOf(node.account, added.body.id)) === 'active');
+    expect(node.engine.connect({ source: node.own[0] })).toMatchObject({
       verdict: 'allow',
       dial: '8.8.8.8',
       override: added.body.id,
     });
-    await one.stop();
+    await node.stop();
   });
 
   test('a change is in force a moment after it is answered', async () => {
-    const one = await scene();
-    await one.list(one.own[0]);
-    await one.follow();
+    const node = await scene();
+    await node.list(node.own[0]);
+    await node.follow();
     const took: number[] = [];
     const answers: number[] = [];
     for (let i = 1; i <= 100; i += 1) {
       const ip = `198.51.100.${100 + i}`;
       const start = performance.now();
-      await one.list(ip);
+      await node.list(ip);
       const answered = performance.now();
-      while (!one.isLetIn(ip)) await new Promise((resolve) => setImmediate(resolve));
+      while (!node.isLetIn(ip)) await new Promise((resolve) => setImmediate(resolve));
       took.push(performance.now() - start);
       answers.push(answered - start);
     }
     const half = (times: number[]) => times.sort((a, b) => a - b)[50] as number;
     // Some milliseconds, on a machine that does nothing else; on any other the answer itself takes longer, too.
     expect(half(took)).toBeLessThan(Math.max(100, 5 * half(answers)));
-    await one.stop();
+    await node.stop();
   });
 
   test('many changes at once are all in force, and acknowledged to the last', async () => {
-    const one = await scene();
-    await one.follow();
-    const { catchUps } = one.engine;
+    const node = await scene();
+    await node.follow();
+    const { catchUps } = node.engine;
     const ips = Array.from({ length: 500 }, (_, i) => `198.19.${i >> 8}.${i & 255}`);
-    await Promise.all(ips.map((ip) => one.list(ip)));
-    const added = await t.as(one.account).post('/contract/overrides', override(one.server));
-    await until(async () => (await statusOf(one.account, added.body.id)) === 'active');
-    expect(ips.filter((source) => !one.isLetIn(source))).toEqual([]);
-    expect(one.engine.catchUps - catchUps).toBeLessThanOrEqual(501);
-    await one.stop();
+    await Promise.all(ips.map((ip) => node.list(ip)));
+    const added = await t.as(node.account).post('/contract/overrides', override(node.server));
+    await until(async () => (await statusOf(node.account, added.body.id)) === 'active');
+    expect(ips.filter((source) => !node.isLetIn(source))).toEqual([]);
+    expect(node.engine.catchUps - catchUps).toBeLessThanOrEqual(501);
+    await node.stop();
   });
 
   test('serves on when the link is cut in the middle of a change, and catches up', async () => {
-    const one = await scene();
-    await one.list(one.own[0]);
-    await one.follow();
-    const cut = one.relay.cutAtAnswer('event: change');
-    await one.list(one.own[1]);
+    const node = await scene();
+    await node.list(node.own[0]);
+    await node.follow();
+    const cut = node.relay.cutAtAnswer('event: change');
+    await node.list(node.own[1]);
     await cut;
-    await one.list(one.own[2]);
-    await until(() => one.status().state === 'connecting');
-    expect([one.isLetIn(one.own[0]), one.isLetIn(one.own[1])]).toEqual([true, false]);
-    one.relay.heal();
-    await until(() => one.isLetIn(one.own[1]) && one.isLetIn(one.own[2]));
-    await one.stop();
+    await node.list(node.own[2]);
+    await until(() => node.status().state === 'connecting');
+    expect([node.isLetIn(node.own[0]), node.isLetIn(node.own[1])]).toEqual([true, false]);
+    node.relay.heal();
+    await until(() => node.isLetIn(node.own[1]) && node.isLetIn(node.own[2]));
+    await node.stop();
   });
 
   test('serves on after a restart without the control plane, and resumes without a snapshot', async () => {
-    const one = await scene();
-    await one.list(one.own[0]);
-    await one.follow();
-    await one.stopAgent();
-    one.relay.cut();
-    await one.list(one.own[1]);
-    await one.start();
-    await until(() => one.isLetIn(one.own[0]));
-    expect(one.isLetIn(one.own[1])).toBe(false);
-    one.relay.heal();
-    await until(() => one.isLetIn(one.own[1]));
-    await one.stop();
+    const node = await scene();
+    await node.list(node.own[0]);
+    await node.follow();
+    await node.stopAgent();
+    node.relay.cut();
+    await node.list(node.own[1]);
+    await node.start();
+    await until(() => node.isLetIn(node.own[0]));
+    expect(node.isLetIn(node.own[1])).toBe(false);
+    node.relay.heal();
+    await until(() => node.isLetIn(node.own[1]));
+    await node.stop();
   });
 
   test('is asked what it would do, and answers by what is in force', async () => {
-    const one = await scene();
-    await one.list(one.own[0]);
-    await one.follow();
-    const added = await t.as(one.account).post('/contract/overrides', override(one.server));
-    const question = { from: one.own[0], port: 10_501, host: 'www.example.com' };
-    const asked = await t.operator.post(`/servers/${one.server}/explain`, question);
-    expect([asked.status, asked.body]).toEqual([
+    const node = await scene();
+    await node.list(node.own[0]);
+    await node.follow();
+    const added = await t.as(node.account).post('/contract/overrides', override(node.server));
+    const question = { from: node.own[0], port: 10_501, host: 'www.example.com' };
+    const explained = await t.operator.post(`/servers/${node.server}/explain`, question);
+    expect([explained.status, explained.body]).toEqual([
       200,
       {
-        node: one.server,
+        node: node.server,
         verdict: 'allow',
         status: 200,
         reason: 'authlist',
         message: 'the connection is allowed',
         rule: `authlist 1, override ${added.body.id}`,
-        account: one.account.account.name,
+        account: node.account.account.name,
         user: 'alice',
         exit_ip: expect.stringMatching(/^198\.51\.100\./),
         dial: '8.8.8.8',
         revision: expect.any(Number),
       },
     ]);
-    const refused = await t.operator.post(`/servers/${one.server}/explain`, {
+    const refused = await t.operator.post(`/servers/${node.server}/explain`, {
       ...question,
       from: '192.0.2.99',
     });
     expect(refused.body).toMatchObject({ verdict: 'challenge', reason: 'unknown_address' });
-    await one.stop();
+    await node.stop();
   });
 
   test('reports usage, which counts once', async () => {
-    const one = await scene();
-    await one.follow();
-    const finished = { connection: 'c', account: one.account.account.id, user: 1, up: 1, down: 2 };
-    one.engine.finished.push({ ...finished, at: t.now() });
-    const usage = async () => (await t.as(one.account).get('/contract')).body.period.usage;
+    const node = await scene();
+    await node.follow();
+    const finished = { connection: 'c', account: node.account.account.id, user: 1, up: 1, down: 2 };
+    node.engine.finished.push({ ...finished, at: t.now() });
+    const usage = async () => (await t.as(node.account).get('/contract')).body.period.usage;
     await until(async () => (await usage()) === 3);
-    await one.stop();
+    await node.stop();
     expect(await usage()).toBe(3);
   });
 
   test('takes a new snapshot when a backup was restored, and serves meanwhile', async () => {
-    const one = await scene();
-    await one.list(one.own[0]);
-    await one.follow();
-    const before = one.status().applied;
+    const node = await scene();
+    await node.list(node.own[0]);
+    await node.follow();
+    const before = node.status().applied;
     await t.write((tx) => tx.run("update network set epoch = 'restored'"));
-    one.relay.cut();
-    one.relay.heal();
-    await until(() => one.status().applied?.epoch === 'restored');
+    node.relay.cut();
+    node.relay.heal();
+    await until(() => node.status().applied?.epoch === 'restored');
     expect(before?.epoch).not.toBe('restored');
-    expect(one.isLetIn(one.own[0])).toBe(true);
-    await one.stop();
+    expect(node.isLetIn(node.own[0])).toBe(true);
+    await node.stop();
   });
 
   test('that is revoked lets nobody in, after half a minute of refusals', async () => {
     const clock = new HastyClock();
     clock.seconds = t.now();
-    const one = await scene(clock);
-    await one.list(one.own[0]);
-    await one.follow();
+    const node = await scene(clock);
+    await node.list(node.own[0]);
+    await node.follow();
     const start = clock.steady();
-    expect((await t.operator.delete(`/nodes/${one.node}`)).status).toBe(204);
-    await until(() => !one.isLetIn(one.own[0]));
+    expect((await t.operator.delete(`/nodes/${node.node}`)).status).toBe(204);
+    await until(() => !node.isLetIn(node.own[0]));
     expect(clock.steady() - start).toBeGreaterThan(30);
-    expect(one.engine.connect({ source: one.own[0] })).toMatchObject({ reason: 'not_ready' });
-    expect(one.status().state).toBe('revoked');
-    await one.stop();
+    expect(node.engine.connect({ source: node.own[0] })).toMatchObject({ reason: 'not_ready' });
+    expect(node.status().state).toBe('revoked');
+    await node.stop();
   });
 });
 
 test('an agent that was upgraded says so by itself: the operator sees its version', async () => {
-  const one = await scene();
+  const node = await scene();
   try {
-    const shown = async () => (await t.operator.get(`/nodes/${one.node}`)).body;
+    const shown = async () => (await t.operator.get(`/nodes/${node.node}`)).body;
     await t.write((tx) =>
-      tx.run('update nodes set version = $1 where id = $2', ['0.0.1', one.node]),
+      tx.run('update nodes set version = $1 where id = $2', ['0.0.1', node.node]),
     );
     expect(await shown()).toMatchObject({ version: '0.0.1', is_behind: true });
-    await one.follow();
+    await node.follow();
     const { version } = JSON.parse(
       readFileSync(new URL('../agent/package.json', import.meta.url), 'utf8'),
     );
     await until(async () => (await shown()).version === version);
     expect(await shown()).toMatchObject({ is_behind: false });
   } finally {
-    await one.stop();
+    await node.stop();
   }
 });
 
 test('a node is drained while it is away, tells how many connections are open, and takes new ones when that ends', async () => {
-  const one = await scene();
-  const drain = (drained: boolean) => t.operator.patch(`/nodes/${one.node}`, { drained });
-  const shown = async () => (await t.operator.get(`/nodes/${one.node}`)).body;
-  const [source, ...more] = one.own;
+  const node = await scene();
+  const drain = (drained: boolean) => t.operator.patch(`/nodes/${node.node}`, { drained });
+  const shown = async () => (await t.operator.get(`/nodes/${node.node}`)).body;
+  const [source, ...more] = node.own;
   try {
-    await one.list(source);
-    await one.follow();
-    expect(one.isLetIn(source)).toBe(true);
-    await one.stopAgent();
+    await node.list(source);
+    await node.follow();
+    expect(node.isLetIn(source)).toBe(true);
+    await node.stopAgent();
     expect((await drain(true)).status).toBe(200);
-    await one.follow();
-    await until(() => one.status().drained);
-    expect(one.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
+    await node.follow();
+    await until(() => node.status().drained);
+    expect(node.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
     // Nobody can tell from it who is known here.
-    expect(one.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
+    expect(node.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
     // Their number goes with what it acknowledges.
     const connection = { connection: 'c', account: 1, user: 1, up: 0, down: 0 };
     for (const open of [[connection], []]) {
-      one.engine.open = open;
-      await until(() => one.status().connections === open.length);
-      await one.list(more.pop() as string);
+      node.engine.open = open;
+      await until(() => node.status().connections === open.length);
+      await node.list(more.pop() as string);
       await until(async () => (await shown()).connections === open.length);
     }
 
     // By what is on its disk alone.
-    await one.stopAgent();
-    one.relay.cut();
-    await one.start();
-    await until(() => one.status().drained);
-    expect(one.isLetIn(source)).toBe(false);
-    one.relay.heal();
+    await node.stopAgent();
+    node.relay.cut();
+    await node.start();
+    await until(() => node.status().drained);
+    expect(node.isLetIn(source)).toBe(false);
+    node.relay.heal();
     expect((await drain(false)).status).toBe(200);
-    await until(() => one.isLetIn(source));
-    expect(one.status().drained).toBe(false);
+    await until(() => node.isLetIn(source));
+    expect(node.status().drained).toBe(false);
   } finally {
-    await one.stop();
+    await node.stop();
   }
 });

@@ -108,9 +108,9 @@ export async function startAuthority(): Promise<Authority> {
     async stop() {
       gate.closeAllConnections();
       gate.close();
-      for (const one of processes) {
-        const ended = one.exitCode === null && once(one, 'exit');
-        one.kill('SIGKILL');
+      for (const process of processes) {
+        const ended = process.exitCode === null && once(process, 'exit');
+        process.kill('SIGKILL');
         await ended;
       }
       rmSync(folder, { recursive: true, force: true });

@@ -16,21 +16,23 @@ const debts: Record<string, Record<string, string[][]>> = {
 
 /** What imports itself by way of others: the names of each circle. */
 function circlesOf(edges: Edges): string[][] {
-  const reached = new Map([...edges.keys()].map((one) => [one, reachedFrom(one, edges)]));
-  const circles = [...edges.keys()].map((one) =>
-    [...(reached.get(one) ?? [])].filter((other) => reached.get(other)?.has(one)).sort(),
+  const reached = new Map([...edges.keys()].map((node) => [node, reachedFrom(node, edges)]));
+  const circles = [...edges.keys()].map((node) =>
+    [...(reached.get(node) ?? [])].filter((other) => reached.get(other)?.has(node)).sort(),
   );
-  const named = new Map(circles.filter(({ length }) => length > 1).map((one) => [`${one}`, one]));
+  const named = new Map(
+    circles.filter(({ length }) => length > 1).map((circle) => [`${circle}`, circle]),
+  );
   return [...named.values()].sort();
 }
 
 function reachedFrom(start: string, edges: Edges): Set<string> {
   const reached = new Set<string>();
   const next = [...(edges.get(start) ?? [])];
-  for (let one = next.pop(); one !== undefined; one = next.pop()) {
-    if (reached.has(one)) continue;
-    reached.add(one);
-    next.push(...(edges.get(one) ?? []));
+  for (let node = next.pop(); node !== undefined; node = next.pop()) {
+    if (reached.has(node)) continue;
+    reached.add(node);
+    next.push(...(edges.get(node) ?? []));
   }
   return reached;
 }
@@ -41,7 +43,7 @@ function roomsIn(folder: string, files: Edges): Edges {
   const roomOf = (path: string) => path.slice(beginning.length).split('/')[0] as string;
   const isIn = (path: string) => path.startsWith(beginning);
   const rooms = new Map<string, string[]>();
-  for (const [path, targets] of [...files].filter(([one]) => isIn(one))) {
+  for (const [path, targets] of [...files].filter(([path]) => isIn(path))) {
     const room = roomOf(path);
     const others = targets.filter(isIn).map(roomOf);
     rooms.set(room, [...(rooms.get(room) ?? []), ...others.filter((other) => other !== room)]);
@@ -56,8 +58,10 @@ function circlesOfRooms(files: Edges): Record<string, string[][]> {
     const parts = path.split('/').slice(0, -1);
     for (const [at] of parts.entries()) within.add(parts.slice(0, at + 1).join('/'));
   }
-  const found = [...within].map((one) => [one, circlesOf(roomsIn(one, files))] as const);
-  return Object.fromEntries(found.filter(([, circles]) => circles.length > 0));
+  const circlesOfRooms = [...within].map(
+    (room) => [room, circlesOf(roomsIn(room, files))] as const,
+  );
+  return Object.fromEntries(circlesOfRooms.filter(([, circles]) => circles.length > 0));
 }
 
 const folders = [

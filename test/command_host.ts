@@ -23,21 +23,21 @@ export class CommandHost {
   }
 
   /** Errors: when the run ends the process. */
-  async run(asked: Asked): Promise<Outcome> {
+  async run(command: Asked): Promise<Outcome> {
     const child = this.#child ?? this.#start();
     this.isBusy = true;
     try {
       return await new Promise<Outcome>((resolve, reject) => {
         const ended = (code: number | null, signal: NodeJS.Signals | null) => {
           this.#child = undefined;
-          reject(new Error(`${asked.args.join(' ')} ended its host: ${code ?? signal}`));
+          reject(new Error(`${command.args.join(' ')} ended its host: ${code ?? signal}`));
         };
         child.once('exit', ended);
         child.once('message', (outcome) => {
           child.off('exit', ended);
           resolve(outcome as Outcome);
         });
-        child.send(asked);
+        child.send(command);
       });
     } finally {
       this.isBusy = false;

@@ -13,7 +13,9 @@ const said = { stdout: '', stderr: '' };
 for (const name of ['stdout', 'stderr'] as const) {
   process[name].write = (text: string | Uint8Array, ...rest: unknown[]) => {
     said[name] += typeof text === 'string' ? text : Buffer.from(text).toString('utf8');
-    const written = rest.findLast((one) => typeof one === 'function') as (() => void) | undefined;
+    const written = rest.findLast((argument) => typeof argument === 'function') as
+      | (() => void)
+      | undefined;
     if (written) process.nextTick(written);
     return true;
   };

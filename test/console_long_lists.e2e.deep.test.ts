@@ -62,10 +62,10 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     await expect.poll(() => head('Address').getAttribute('aria-sort')).toBe('descending');
     await visit.field('Search').fill('Zürich 77');
     await visit.sees(/found in/);
-    const found = await addresses();
+    const shown = await addresses();
     expect(visit.page.url()).toContain('sort=-ip');
     await visit.page.reload();
-    await expect.poll(addresses, patience).toEqual(found);
+    await expect.poll(addresses, patience).toEqual(shown);
     expect(await visit.field('Search').inputValue()).toBe('Zürich 77');
     await visit.field('Search').fill('');
     await visit.sees(`The first 100 of ${number(held)} entries.`);
@@ -182,11 +182,11 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
   test('an export of many pages tells how far it is, and is stopped without a file', async () => {
     await visit.field('Search').fill('');
     await visit.sees(`The first 100 of ${number(held + 2)} entries.`);
-    let [asked, files] = [0, 0];
+    let [requests, files] = [0, 0];
     visit.page.on('download', () => files++);
     // The first page of the export passes, the second one is not answered.
     await visit.page.route(/authlist\?.*limit=1000/, (route) =>
-      asked++ === 0 ? route.continue() : undefined,
+      requests++ === 0 ? route.continue() : undefined,
     );
     await visit.button('Export what is shown as CSV').click();
     await visit.sees(`1,000 of ${number(held + 2)} read`);
@@ -194,7 +194,7 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     await visit.button('Stop the export').waitFor({ state: 'detached' });
     const csv = visit.button('Export what is shown as CSV');
     await expect.poll(() => csv.getAttribute('aria-busy')).toBe(null);
-    expect([asked, files]).toEqual([2, 0]);
+    expect([requests, files]).toEqual([2, 0]);
     await visit.page.unroute(/authlist\?.*limit=1000/);
   });
 

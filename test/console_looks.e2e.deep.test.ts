@@ -176,8 +176,8 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     await phone.end();
   });
 
-  const isFocused = async (one: Locator) =>
-    (await one.and(one.page().locator(':focus')).count()) === 1;
+  const isFocused = async (locator: Locator) =>
+    (await locator.and(locator.page().locator(':focus')).count()) === 1;
 
   test('everything is reached by keyboard: an address is added and removed without a mouse', async () => {
     const { keyboard } = visit.page;
@@ -263,14 +263,14 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     for (const [path] of pages) {
       await visit.go(path);
       await visit.settled();
-      const found = (await visit.page.evaluate(`document.fonts.ready.then((fonts) => ({
+      const fonts = (await visit.page.evaluate(`document.fonts.ready.then((fonts) => ({
         isLoaded: [...fonts].some(({ family, status }) => family === 'Geist' && status === 'loaded'),
         families: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontFamily.split(',')[0]))],
         weights: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontWeight))],
       }))`)) as { isLoaded: boolean; families: string[]; weights: string[] };
-      expect(found.isLoaded, path).toBe(true);
-      expect(['Geist', 'ui-monospace']).toEqual(expect.arrayContaining(found.families));
-      for (const weight of found.weights) weights.add(weight);
+      expect(fonts.isLoaded, path).toBe(true);
+      expect(['Geist', 'ui-monospace']).toEqual(expect.arrayContaining(fonts.families));
+      for (const weight of fonts.weights) weights.add(weight);
     }
     expect(weights.size, [...weights].join(', ')).toBeLessThanOrEqual(3);
   });
@@ -297,8 +297,8 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
       add('img', { src: '/icon.svg' });
       add('p', { textContent: 'Hard to read' }).style.color = 'light-dark(#ddd, #333)';
     })()`);
-    const found = await faultsByAxe(visit);
-    expect(found.map((one) => one.replace(/:.*/s, '')).sort()).toEqual([
+    const faults = await faultsByAxe(visit);
+    expect(faults.map((fault) => fault.replace(/:.*/s, '')).sort()).toEqual([
       'color-contrast, dark',
       'color-contrast, light',
       'image-alt, light',

@@ -38,9 +38,9 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
   test('the token is no cookie, and is gone with the page unless it was to be kept for the tab', async () => {
     const other = await t.visitAsOperator();
     expect(await other.context.cookies()).toEqual([]);
-    const kept =
+    const storage =
       '[JSON.stringify({ ...localStorage }), JSON.stringify({ ...sessionStorage })].join()';
-    expect(await other.page.evaluate(kept)).not.toContain(t.facts.admin_token);
+    expect(await other.page.evaluate(storage)).not.toContain(t.facts.admin_token);
     await other.page.reload();
     await other.field('Operator token').fill(t.facts.admin_token);
     await other.field('Keep it until this tab is closed').check();
@@ -50,7 +50,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await other.heading('Overview').waitFor();
     await other.button('Sign out').click();
     await other.heading('Run the network').waitFor();
-    expect(await other.page.evaluate(kept)).not.toContain(t.facts.admin_token);
+    expect(await other.page.evaluate(storage)).not.toContain(t.facts.admin_token);
     await other.end();
   });
 

@@ -84,10 +84,10 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
 
   async function expectGood(at: Visit, path: string): Promise<void> {
     const reads = await readBy(at, path);
-    const bytes = reads.reduce((sum, one) => sum + one.bytes, 0);
-    const told = `${path}: ${JSON.stringify(reads)}`;
+    const bytes = reads.reduce((sum, read) => sum + read.bytes, 0);
+    const summary = `${path}: ${JSON.stringify(reads)}`;
     expect.soft(reads.length, path).toBeGreaterThan(0);
-    expect.soft(bytes, told).toBeLessThanOrEqual(maxBytes);
+    expect.soft(bytes, summary).toBeLessThanOrEqual(maxBytes);
     expect.soft(await layoutFaults(at), path).toEqual([]);
     expect.soft(await faultsByAxe(at), path).toEqual([]);
     expect.soft(at.problems.splice(0), path).toEqual([]);
@@ -110,9 +110,9 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
       const parts = operator.page.getByRole('navigation', { name: `Parts of ${name}` });
       await parts.waitFor();
       const links = await parts.getByRole('link').all();
-      const found = await Promise.all(links.map((link) => link.getAttribute('href')));
-      expect(found.length).toBeGreaterThan(5);
-      for (const href of found) await expectGood(operator, (href ?? '').replace('#', ''));
+      const targets = await Promise.all(links.map((link) => link.getAttribute('href')));
+      expect(targets.length).toBeGreaterThan(5);
+      for (const href of targets) await expectGood(operator, (href ?? '').replace('#', ''));
     },
   );
 
@@ -133,7 +133,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
       }
       document.querySelector('main').appendChild(document.createElement('div')).style.cssText = 'inline-size: 2000px; block-size: 1px';
     })()`);
-    const found = (await layoutFaults(operator)).join('\n');
+    const faults = (await layoutFaults(operator)).join('\n');
     for (const fault of [
       'the document is',
       'cut off by',
@@ -141,7 +141,7 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
       'too small for a finger',
       '1440, dark',
     ]) {
-      expect(found).toContain(fault);
+      expect(faults).toContain(fault);
     }
     // A row of many alike that is not like them.
     await operator.go(paths.operator.servers);

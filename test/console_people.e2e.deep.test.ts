@@ -282,7 +282,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     const sentences = visit.page.locator('.activity-sentence');
     await expect
       .poll(async () =>
-        (await sentences.allTextContents()).every((one) => one.includes('API token')),
+        (await sentences.allTextContents()).every((text) => text.includes('API token')),
       )
       .toBe(true);
     // Changes by others appear by themselves.

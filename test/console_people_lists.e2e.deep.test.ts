@@ -27,7 +27,7 @@ describe('long lists of users and accounts', { timeout: 360_000 }, () => {
     at.page
       .locator('main tbody th')
       .allInnerTexts()
-      .then((all) => all.map((one) => one.split(' ')[0]));
+      .then((all) => all.map((text) => text.split(' ')[0]));
   const choose = (at: Visit, name: string) =>
     at.page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check();
   const head = (at: Visit, name: string) => at.page.getByRole('columnheader', { name });

@@ -33,7 +33,7 @@ class Traffic {
   }
 
   get repeated(): string[] {
-    return this.asked.filter((one, at) => this.asked.indexOf(one) !== at);
+    return this.asked.filter((request, at) => this.asked.indexOf(request) !== at);
   }
 
   forget(): void {
@@ -174,9 +174,9 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       [/41,400 authlist entries end within 24 hours/, / of 41,400 found in/],
       [/100,000 custom DNS entries are still pending/, / of 100,000 entries/],
     ];
-    for (const [told, found] of facts) {
-      await item(told).getByRole('link').click();
-      await visit.sees(found);
+    for (const [shownFact, fact] of facts) {
+      await item(shownFact).getByRole('link').click();
+      await visit.sees(fact);
       await visit.page.goBack();
     }
     await visit.end();
@@ -199,7 +199,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       traffic.forget();
       await add(20);
       await quiet(visit, traffic);
-      const others = traffic.asked.filter((one) => !/\/removals$/.test(one));
+      const others = traffic.asked.filter((request) => !/\/removals$/.test(request));
       expect(others, path).toEqual([]);
       expect(traffic.bytes, path).toBeLessThan(10_000);
       await visit.end();
@@ -219,7 +219,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       await expect.poll(() => traffic.asked.length).toBeGreaterThan(0);
       await quiet(page, traffic);
       const shows = /\/(?:removals|address|(?:authlist|overrides)\?.*)$/;
-      expect(traffic.asked.filter((one) => !shows.test(one))).toEqual([]);
+      expect(traffic.asked.filter((request) => !shows.test(request))).toEqual([]);
       expect(traffic.bytes).toBeLessThan(40_000);
     }
     for (const page of [visit, overview, operator]) await page.end();

@@ -114,7 +114,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
     const sums = new Map(own.map(({ server, usage }) => [server, usage.last_30_days]));
     await expect
       .poll(async () => (await names()).map((name) => sums.get(name)), patience)
-      .toEqual([...sums.values()].sort((one, other) => other - one));
+      .toEqual([...sums.values()].sort((a, b) => b - a));
 
     const mark = visit.page.getByRole('button', { name: /^akl1: Auckland, New Zealand/ });
     await mark.click();

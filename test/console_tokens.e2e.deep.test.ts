@@ -40,7 +40,7 @@ describe('tokens', { timeout: 360_000 }, () => {
       const names = () => page.locator('tbody th').allInnerTexts();
       const head = page.getByRole('columnheader', { name: first, exact: true });
       await at().go(`${path}?sort=-name&search=job-`);
-      await expect.poll(names, patience).toEqual([5, 4, 3, 2, 1].map((one) => `job-${one}`));
+      await expect.poll(names, patience).toEqual([5, 4, 3, 2, 1].map((number) => `job-${number}`));
       expect(await head.getAttribute('aria-sort')).toBe('descending');
       await head.getByRole('button').click();
       await expect.poll(async () => (await names())[0], patience).toBe('job-1');

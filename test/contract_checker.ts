@@ -85,14 +85,14 @@ export class ContractChecker {
     };
     const { status, body } = received;
     const header = (name: string) => received.headers[name]?.toString();
-    const found = this.#find(sent.target);
-    const asked = sent.method.toLowerCase();
-    const method = asked === 'head' ? 'get' : asked;
-    const operation = found?.methods[method];
-    const place = operation ? `${method} ${found?.path}` : '';
+    const match = this.#find(sent.target);
+    const verb = sent.method.toLowerCase();
+    const method = verb === 'head' ? 'get' : verb;
+    const operation = match?.methods[method];
+    const place = operation ? `${method} ${match?.path}` : '';
     if (place) this.seen.set(`${place} ${status}`, (this.seen.get(`${place} ${status}`) ?? 0) + 1);
 
-    // A node takes one snapshot at a time, and the requests of a fuzz come several at once; no node is live to be asked.
+    // A node takes one snapshot at a time, and the requests of a fuzz come several at once; no node is live to be verb.
     const mayBeBusy = /^get \/node\/snapshot$|\/explain(-login)?$/.test(place);
     fault(status < 500 || (mayBeBusy && status === 503), `${status}: our fault`);
     fault(/^[\w-]{3,64}$/.test(header('x-request-id') ?? ''), 'no x-request-id');
@@ -101,12 +101,12 @@ export class ContractChecker {
     const isNamed = place === 'get /admin/doctor' && hidden?.[0].startsWith('/');
     fault(!hidden || isNamed === true, `shows what it must not: ${hidden?.[0]}`);
     fault(
-      this.#allowed(sent.target, found, operation).includes(status),
+      this.#allowed(sent.target, match, operation).includes(status),
       `${status} is not documented here`,
     );
-    faults.push(...this.#headerFaults(sent, status, header, found));
+    faults.push(...this.#headerFaults(sent, status, header, match));
 
-    if (asked === 'head' || statusesWithoutBody.includes(status)) {
+    if (verb === 'head' || statusesWithoutBody.includes(status)) {
       fault(body === '', `a body where there is none: ${body.slice(0, 80)}`);
       return faults;
     }
@@ -137,14 +137,14 @@ export class ContractChecker {
   }
 
   /** The statuses that may be answered here. */
-  #allowed(target: string, found: Found | undefined, operation: Operation | undefined): number[] {
+  #allowed(target: string, match: Found | undefined, operation: Operation | undefined): number[] {
     if (operation) {
       return Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status !== 405);
     }
     // Before the method is looked at: who is calling, and which variant's path this is.
-    if (found) return found.path.startsWith('/v0') ? [401, 404, 405] : [401, 404, 405, 400];
+    if (match) return match.path.startsWith('/v0') ? [401, 404, 405] : [401, 404, 405, 400];
     return /%(?![0-9a-f]{2})|%[89a-f]/i.test(target) ? [400, 401, 404] : [401, 404];
   }
 
@@ -152,7 +152,7 @@ export class ContractChecker {
     sent: Sent,
     status: number,
     header: (name: string) => string | undefined,
-    found: Found | undefined,
+    match: Found | undefined,
   ): string[] {
     const faults: string[] = [];
     const need = (name: string, form: RegExp) => {
@@ -161,8 +161,8 @@ export class ContractChecker {
     };
     if (status === 401) need('www-authenticate', /^(Basic realm=|Bearer|Cookie)/);
     if (status === 503 || status === 429) need('retry-after', /^\d+$/);
-    if (status === 201 && found?.path !== '/node/join') need('location', /^\/[\w./@:-]+$/);
-    const isV0 = found?.path.startsWith('/v0') === true;
+    if (status === 201 && match?.path !== '/node/join') need('location', /^\/[\w./@:-]+$/);
+    const isV0 = match?.path.startsWith('/v0') === true;
     if (isV0 && (status === 200 || status === 201)) {
       const encoding = header('content-encoding');
       need('etag', new RegExp(`^"[\\w-]{27}${encoding ? `-${encoding}` : ''}"$`));
@@ -170,18 +170,18 @@ export class ContractChecker {
     // In whichever encoding the client holds it.
     if (isV0 && status === 304) need('etag', /^"[\w-]{27}(-br|-gzip)?"$/);
     if (status === 405) {
-      const documented = Object.keys(found?.methods ?? {}).map((method) => method.toUpperCase());
-      const known = [...documented, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
-      need('allow', new RegExp(`^${known.join(', ')}$`));
-      if (known.includes(sent.method)) faults.push(`405 for ${sent.method}, which is documented`);
+      const documented = Object.keys(match?.methods ?? {}).map((method) => method.toUpperCase());
+      const methods = [...documented, ...(documented.includes('GET') ? ['HEAD'] : [])].sort();
+      need('allow', new RegExp(`^${methods.join(', ')}$`));
+      if (methods.includes(sent.method)) faults.push(`405 for ${sent.method}, which is documented`);
     }
     return faults;
   }
 
   #validatorOf(place: string, answer: Answer): ValidateFunction | undefined {
     const { ajv, compiled } = this.#documented;
-    const known = compiled.get(place);
-    if (known) return known;
+    const validator = compiled.get(place);
+    if (validator) return validator;
     const schema = answer.content?.['application/json']?.schema;
     if (!schema) return undefined;
     const validate = ajv.compile(schema);

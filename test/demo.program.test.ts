@@ -119,14 +119,14 @@ describe('npm start', () => {
 
   test('with a port that is taken it says which, and runs the server all the same', async () => {
     await demo?.stop();
-    const taken = createServer().listen(base, '127.0.0.1');
-    await once(taken, 'listening');
+    const occupied = createServer().listen(base, '127.0.0.1');
+    await once(occupied, 'listening');
     const others = await start(base);
     await expect.poll(() => demo?.err, patience).toContain(String(base));
     expect(demo?.err).toContain('another program has it');
     expect(demo?.err).toContain('EXITWARD_DEMO_PORT_BASE');
     expect((await api(others, '/contract/servers')).length).toBeGreaterThan(5);
-    taken.close();
+    occupied.close();
   });
 
   test('a port base that is none is refused at once', async () => {

@@ -40,17 +40,17 @@ async function run(enter: string[] = [], word?: string) {
 /** All that a demo leaves behind: namespaces, files, and processes that have to do with them. */
 function leftOf(pid: number | undefined): string[] {
   const netns = execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' });
-  const namespaces = netns.split('\n').filter((one) => one.startsWith(`exitward-demo-${pid}-`));
-  const processes = readdirSync('/proc').filter((one) => {
-    if (!/^\d+$/.test(one) || Number(one) === process.pid) return false;
+  const namespaces = netns.split('\n').filter((line) => line.startsWith(`exitward-demo-${pid}-`));
+  const processes = readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return false;
     try {
-      const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${one}/${name}`));
-      return told.some((text) => text.includes(folder));
+      const facts = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${pid}/${name}`));
+      return facts.some((text) => text.includes(folder));
     } catch {
       return false;
     }
   });
-  return [...namespaces, ...readdirSync(folder), ...processes.map((one) => `process ${one}`)];
+  return [...namespaces, ...readdirSync(folder), ...processes.map((pid) => `process ${pid}`)];
 }
 
 test('a tunnel leaves from the exit, is billed, and is dead when the token version rises; nothing is left', async () => {

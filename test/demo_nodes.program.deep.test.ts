@@ -62,7 +62,7 @@ describe('the nodes of npm start', () => {
       live: boolean;
       certificate_expiry: number | null;
     }>;
-  const live = async () => (await nodes()).filter((one) => one.live);
+  const live = async () => (await nodes()).filter((node) => node.live);
 
   beforeAll(async () => {
     base = await freeBase();
@@ -86,15 +86,15 @@ describe('the nodes of npm start', () => {
     const before = await usage();
     await expect.poll(usage, patience).toBeGreaterThan(before);
     const withVpn = async () =>
-      (await nodes()).filter((one) => one.certificate_expiry !== null).length;
+      (await nodes()).filter((node) => node.certificate_expiry !== null).length;
     await expect.poll(withVpn, patience).toBeGreaterThan(20);
   });
 
   test('one answers what it would do with a connection, by its policy', async () => {
     const inTrouble = conditionsAt(Date.now() / 1000, names);
     const server = names.find((name) => !inTrouble.has(name));
-    const asked = { from: '192.0.2.7', port: base + 1, host: 'www.example.com' };
-    const { status, body } = await operator().post(`/servers/${server}/explain`, asked);
+    const question = { from: '192.0.2.7', port: base + 1, host: 'www.example.com' };
+    const { status, body } = await operator().post(`/servers/${server}/explain`, question);
     expect({ status, reason: body.reason }).toEqual({ status: 200, reason: 'unknown_address' });
   });
 

@@ -14,7 +14,7 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
   let account: BuiltAccount;
   let browser: Browser;
   let page: Page;
-  const asked: string[] = [];
+  const requests: string[] = [];
   const problems: string[] = [];
 
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
     browser = await connectBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
     page.setDefaultTimeout(40_000);
-    page.on('request', (request) => asked.push(request.url()));
+    page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
     page.on('console', (message) => {
       // A broken content policy is an error on the console too.
@@ -63,16 +63,16 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
   });
 
   test('keeps no token', async () => {
-    const kept = await page.evaluate(
+    const storage = await page.evaluate(
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
     );
-    expect(kept).not.toContain(account.api_token);
+    expect(storage).not.toContain(account.api_token);
   });
 
   test('asked no other host for anything', () => {
-    expect(asked).toContain(`${t.base_url}/docs/reference.js`);
+    expect(requests).toContain(`${t.base_url}/docs/reference.js`);
     expect(
-      asked.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== t.base_url),
+      requests.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== t.base_url),
     ).toEqual([]);
   });
 

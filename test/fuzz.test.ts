@@ -266,14 +266,14 @@ function isSafe({ method, target, client, body }: FuzzRequest): boolean {
   );
 }
 
-const known = new Map<string, FuzzRequest[]>();
+const examples = new Map<string, FuzzRequest[]>();
 
 /** Requests at a time; both databases are sent the same. */
 function generated(now: number, numRuns: number, seed: number): FuzzRequest[] {
   const key = `${now} ${numRuns} ${seed}`;
   const made =
-    known.get(key) ?? fc.sample(requests(document, wordsOf(now), isSafe), { numRuns, seed });
-  known.set(key, made);
+    examples.get(key) ?? fc.sample(requests(document, wordsOf(now), isSafe), { numRuns, seed });
+  examples.set(key, made);
   return made;
 }
 

@@ -105,12 +105,12 @@ const oddValues: fc.Arbitrary<unknown> = fc.oneof(
 
 /** A value that fits the schema, of the network's words where there are some. */
 function valid(schema: Schema, field: string, words: Words): fc.Arbitrary<unknown> {
-  const known = words[field];
-  if (known && schema.type !== 'array' && schema.type !== 'object')
-    return fc.constantFrom(...known);
+  const values = words[field];
+  if (values && schema.type !== 'array' && schema.type !== 'object')
+    return fc.constantFrom(...values);
   if (schema.const !== undefined) return fc.constant(schema.const);
   if (schema.enum) return fc.constantFrom(...schema.enum);
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((one) => valid(one, field, words)));
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map((option) => valid(option, field, words)));
   const {
     minimum = -90,
     maximum = 2 ** 53 - 1,
@@ -234,7 +234,7 @@ function escaped(text: string): string {
 }
 
 function pathOf(path: string, parameters: Parameter[], words: Words): fc.Arbitrary<string> {
-  const names = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+  const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
   const segment = (name: string) =>
     fc.oneof(
       {
@@ -274,10 +274,15 @@ function pathOf(path: string, parameters: Parameter[], words: Words): fc.Arbitra
 }
 
 function queryOf(parameters: Parameter[], words: Words): fc.Arbitrary<string> {
-  const known = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
+  const parameterNames = parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name }) => name);
   const pair = fc.tuple(
     fc.oneof(
-      { weight: 8, arbitrary: fc.constantFrom(...known, ...(known.length ? [] : ['a'])) },
+      {
+        weight: 8,
+        arbitrary: fc.constantFrom(...parameterNames, ...(parameterNames.length ? [] : ['a'])),
+      },
       { weight: 1, arbitrary: fc.constantFrom('a', 'Detail', '__proto__', 'detail[]', '%zz') },
     ),
     fc.oneof(
@@ -285,9 +290,9 @@ function queryOf(parameters: Parameter[], words: Words): fc.Arbitrary<string> {
       { weight: 1, arbitrary: fc.constantFrom('', '%', '%ff', '+', ',', 'a,,b') },
     ),
   );
-  const good = fc.subarray(known).chain((some) =>
+  const good = fc.subarray(parameterNames).chain((chosen) =>
     fc.tuple(
-      ...some.map((name) =>
+      ...chosen.map((name) =>
         fc
           .array(fc.constantFrom(...(words[`${name}?`] ?? words[name] ?? ['1'])), {
             minLength: 1,
@@ -300,7 +305,7 @@ function queryOf(parameters: Parameter[], words: Words): fc.Arbitrary<string> {
   return fc.oneof(
     { weight: 5, arbitrary: fc.constant('') },
     {
-      weight: known.length ? 6 : 0,
+      weight: parameterNames.length ? 6 : 0,
       arbitrary: good.map((pairs) => (pairs.length ? `?${pairs.join('&')}` : '')),
     },
     {
@@ -424,8 +429,8 @@ function around(
       headers: someHeaders,
       body: bodyOf(operation, words),
     })
-    .map(({ method: asked, path: real, query, client, headers, body }) => ({
-      method: asked,
+    .map(({ method: operationMethod, path: real, query, client, headers, body }) => ({
+      method: operationMethod,
       target: real + query,
       client,
       headers:

@@ -44,8 +44,8 @@ function confined({ read_only, cap_drop, security_opt }: Service): string[] {
   return [
     ...['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096', '--network', 'host'],
     `--read-only=${read_only}`,
-    ...cap_drop.flatMap((one) => ['--cap-drop', one]),
-    ...security_opt.flatMap((one) => ['--security-opt', one.replace(':true', '')]),
+    ...cap_drop.flatMap((capability) => ['--cap-drop', capability]),
+    ...security_opt.flatMap((option) => ['--security-opt', option.replace(':true', '')]),
   ];
 }
 
@@ -103,8 +103,8 @@ test('an image has its version, one user by number, its volume and a health chec
       Healthcheck: { Test: ['CMD', image, 'status'] },
     });
     expect(inspected.RootFS.Layers.length).toBe(1);
-    const told = await podman('run', '--rm', ...confined(service), nameOf(image), '--version');
-    expect(told).toBe(version);
+    const output = await podman('run', '--rm', ...confined(service), nameOf(image), '--version');
+    expect(output).toBe(version);
   }
 });
 

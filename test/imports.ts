@@ -27,13 +27,13 @@ export function findImports(text: string): Import[] {
 export function importsWithin(folder: string): Map<string, string[]> {
   const cwd = join(root, folder);
   const paths = globSync('**/*.{ts,tsx,mjs}', { cwd }).map((path) => path.replaceAll('\\', '/'));
-  const known = new Set(paths);
+  const files = new Set(paths);
   return new Map(
     paths.map((path) => {
       const targets = findImports(readFileSync(join(cwd, path), 'utf8'))
         .filter(({ name }) => name.startsWith('.'))
         .map(({ name }) => posix.join(posix.dirname(path), name));
-      return [path, targets.filter((target) => known.has(target))];
+      return [path, targets.filter((target) => files.has(target))];
     }),
   );
 }

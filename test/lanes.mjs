@@ -217,7 +217,7 @@ function lanesOfOne(path) {
   const { lane = '' } = kinds[kindOf(path) ?? ''] ?? {};
   if (lane !== '') return ['test', lane];
   const beginnings = Object.keys(touches).filter((beginning) => path.startsWith(beginning));
-  const [longest = ''] = beginnings.sort((one, other) => other.length - one.length);
+  const [longest = ''] = beginnings.sort((a, b) => b.length - a.length);
   return ['test', ...(touches[longest] ?? lanes)];
 }
 
@@ -237,11 +237,11 @@ export function partsOf(names) {
     all.filter(([, kind]) => !kind.programs),
     all.filter(([, kind]) => kind.programs),
   ];
-  const projects = (/** @type {typeof all} */ some) =>
-    some.map(([kind, { lane }]) => `${lane}/${kind}`);
+  const projects = (/** @type {typeof all} */ lanes) =>
+    lanes.map(([kind, { lane }]) => `${lane}/${kind}`);
   return [
     { name: 'node', projects: projects(plain) },
-    ...others.map((one) => ({ name: one[0], projects: projects([one]) })),
+    ...others.map((lane) => ({ name: lane[0], projects: projects([lane]) })),
   ];
 }
 
@@ -253,7 +253,7 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
     packages: () => packagesOf(rest),
     parts: () =>
       partsOf(rest).map(({ name, projects }) =>
-        [name, ...projects.map((one) => `--project=${one}`)].join(' '),
+        [name, ...projects.map((project) => `--project=${project}`)].join(' '),
       ),
   };
   for (const answer of answers[command]?.() ?? []) stdout.write(`${answer}\n`);

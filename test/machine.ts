@@ -65,10 +65,10 @@ export class Machine {
     const script = `cd /tmp && ${first} && exec ${command}`;
     const options = { env: { ...bare, ...env } };
     const child = spawn('chroot', [this.root, 'sh', '-c', script], options);
-    const told = { text: '' };
+    const output = { text: '' };
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (data) => {
-        told.text += data;
+        output.text += data;
       });
     }
     const stop = async () => {
@@ -76,7 +76,7 @@ export class Machine {
       if (child.exitCode === null && child.kill()) await ended;
       return child.exitCode;
     };
-    return { told, stop };
+    return { told: output, stop };
   }
 
   remove(): void {

@@ -266,10 +266,10 @@ class History {
     this.#epoch = row?.epoch ?? '';
   }
 
-  async take(one: Step): Promise<void> {
+  async take(step: Step): Promise<void> {
     this.model.step += 1;
-    await this.#take(one);
-    if (one.do !== 'call') await this.#look(this.model.step % this.#clients.length);
+    await this.#take(step);
+    if (step.do !== 'call') await this.#look(this.model.step % this.#clients.length);
     await this.#noteRevision();
   }
 
@@ -290,66 +290,66 @@ class History {
     }
   }
 
-  async #take(one: Step): Promise<void> {
+  async #take(step: Step): Promise<void> {
     const { model } = this;
     const t = this.#t;
-    switch (one.do) {
+    switch (step.do) {
       case 'advance':
-        model.now += one.seconds;
-        t.clock.advance(one.seconds);
+        model.now += step.seconds;
+        t.clock.advance(step.seconds);
         return;
       case 'sweep':
         model.sweep();
         await runAllJobs(t.running.ctx);
         return;
       case 'acknowledge': {
-        const server = model.servers[one.server] as Server;
-        const at = one.node % server.nodes.length;
-        const step = Math.max(0, model.step - 1 - one.back);
-        model.acknowledge(server, server.nodes[at] as Server['nodes'][0], step);
-        const node = this.#nodes[one.server]?.[at] as TestNode;
+        const server = model.servers[step.server] as Server;
+        const at = step.node % server.nodes.length;
+        const upTo = Math.max(0, model.step - 1 - step.back);
+        model.acknowledge(server, server.nodes[at] as Server['nodes'][0], upTo);
+        const node = this.#nodes[step.server]?.[at] as TestNode;
         node.epoch = this.#epoch;
-        expect(await node.ack(this.#revisions[step])).toBe(204);
+        expect(await node.ack(this.#revisions[upTo])).toBe(204);
         return;
       }
       case 'suspend':
-        this.#account(one).suspended = one.on;
+        this.#account(step).suspended = step.on;
         await t.write(async (tx) =>
-          changeAccount(tx, await requireAccountNamed(tx, this.#account(one).name), {
-            suspended: one.on,
+          changeAccount(tx, await requireAccountNamed(tx, this.#account(step).name), {
+            suspended: step.on,
           }),
         );
         return;
       case 'user': {
-        const user = this.#account(one).users.find(({ name }) => name === one.user) as User;
-        user.active = one.active ?? user.active;
-        user.flags.proxy = one.proxy ?? user.flags.proxy;
-        const changes = { active: one.active, flags: { proxy: one.proxy as boolean } };
+        const user = this.#account(step).users.find(({ name }) => name === step.user) as User;
+        user.active = step.active ?? user.active;
+        user.flags.proxy = step.proxy ?? user.flags.proxy;
+        const changes = { active: step.active, flags: { proxy: step.proxy as boolean } };
         await t.write(async (tx) => {
-          const { id } = await requireAccountNamed(tx, this.#account(one).name);
-          await changeUser(tx, await requireUserNamed(tx, id, one.user), changes);
+          const { id } = await requireAccountNamed(tx, this.#account(step).name);
+          await changeUser(tx, await requireUserNamed(tx, id, step.user), changes);
         });
         return;
       }
       case 'contract': {
-        const { name } = model.servers[one.server] as Server;
-        const mine = this.#account(one).servers;
-        if (mine.has(name) === one.on) return;
-        if (one.on) mine.set(name, model.step);
+        const { name } = model.servers[step.server] as Server;
+        const mine = this.#account(step).servers;
+        if (mine.has(name) === step.on) return;
+        if (step.on) mine.set(name, model.step);
         else mine.delete(name);
         await t.write(async (tx) => {
           const [of, server] = [
-            await requireAccountNamed(tx, this.#account(one).name),
+            await requireAccountNamed(tx, this.#account(step).name),
             await requireServer(tx, name),
           ];
-          await (one.on
+          await (step.on
             ? setContractServer(tx, of, server, null)
             : removeContractServer(tx, of, server));
         });
         return;
       }
       case 'call':
-        await this.#call(one.account, this.#callOf(one.account, one.plan));
+        await this.#call(step.account, this.#callOf(step.account, step.plan));
     }
   }
 
@@ -372,10 +372,10 @@ class History {
       what === 'authlist'
         ? { ...(isOwn ? {} : { ip: ip(planned.ip) }), user: planned.user, expiry }
         : { server, hostname, ip: ip(planned.ip), expiry };
-    const some = Object.fromEntries(
+    const fields = Object.fromEntries(
       Object.entries(all).filter((_, index) => planned.fields & (1 << index)),
     );
-    const one = `${base}/${1 + (planned.pick % (of.lastId[what] + 1))}`;
+    const entry = `${base}/${1 + (planned.pick % (of.lastId[what] + 1))}`;
     const call = (
       verb: Call['method'],
       to: string,
@@ -395,11 +395,11 @@ class History {
       case 'POST':
         return call('POST', base, all);
       case 'PATCH':
-        return call('PATCH', one, some);
+        return call('PATCH', entry, fields);
       case 'GET one':
-        return call('GET', one);
+        return call('GET', entry);
       case 'DELETE one':
-        return call('DELETE', one);
+        return call('DELETE', entry);
       case 'DELETE':
         return call('DELETE', base);
       case 'GET': {
@@ -494,7 +494,7 @@ eachDatabase((database) => {
           const history = new History(t, count, transcript);
           await history.begin();
           try {
-            for (const one of steps) await history.take(one);
+            for (const step of steps) await history.take(step);
           } catch (error) {
             shrinkUntil = Math.min(shrinkUntil, performance.now() + shrinkMs);
             throw error;

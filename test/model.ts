@@ -125,12 +125,14 @@ export class Model {
   /** The work of the jobs: nodes are told of ends, lost ones no longer count, old entries go, callers prove theirs. */
   sweep(): void {
     for (const account of this.accounts) {
-      for (const one of account.overrides) {
-        if (this.now >= one.expiry) one.endedAt ??= this.step;
+      for (const override of account.overrides) {
+        if (this.now >= override.expiry) override.endedAt ??= this.step;
       }
-      account.overrides = account.overrides.filter((one) => this.now < one.expiry + retention);
-      account.authlist = account.authlist.filter((one) => this.now < one.expiry);
-      for (const one of account.authlist) one.proven ||= account.callers.has(one.ip);
+      account.overrides = account.overrides.filter(
+        (override) => this.now < override.expiry + retention,
+      );
+      account.authlist = account.authlist.filter((entry) => this.now < entry.expiry);
+      for (const entry of account.authlist) entry.proven ||= account.callers.has(entry.ip);
       account.callers.clear();
     }
     for (const server of this.servers) {
@@ -208,7 +210,7 @@ export class Model {
     });
     const mine = this.servers.filter((server) => account.servers.has(server.name));
     if (name !== undefined) {
-      const server = this.servers.find((one) => one.name === name);
+      const server = this.servers.find((server) => server.name === name);
       if (!server) return refuse(404);
       return mine.includes(server) ? { status: 200, body: show(server) } : refuse(403);
     }
@@ -222,7 +224,7 @@ export class Model {
   #token(account: Account, { body }: Call): Expected {
     const wanted = body?.user;
     const named = account.users.find((user) => user.name === wanted);
-    const user = named ?? account.users.find((one) => String(one.id) === String(wanted));
+    const user = named ?? account.users.find((user) => String(user.id) === String(wanted));
     return user?.active && user.flags.proxy ? { status: 200 } : refuse(409);
   }
 
@@ -232,9 +234,9 @@ export class Model {
     account.callers.add(call.from);
     if (call.idempotencyKey === undefined || call.method !== 'POST') return action();
     const request = JSON.stringify([call.path, call.body]);
-    const kept = account.kept.get(call.idempotencyKey);
-    if (kept && this.now < kept.at + day)
-      return kept.request === request ? kept.answer : refuse(409);
+    const stored = account.kept.get(call.idempotencyKey);
+    if (stored && this.now < stored.at + day)
+      return stored.request === request ? stored.answer : refuse(409);
     const answer = action();
     if (answer.status < 300)
       account.kept.set(call.idempotencyKey, { request, at: this.now, answer });
@@ -244,12 +246,12 @@ export class Model {
   #list(account: Account, call: Call, list: ListName, idText: string | undefined): Expected {
     const held =
       list === 'authlist'
-        ? account.authlist.filter((one) => this.now < one.expiry)
-        : account.overrides.filter((one) => this.now < one.expiry + retention);
-    const show = (one: Listed | Overridden) =>
+        ? account.authlist.filter((entry) => this.now < entry.expiry)
+        : account.overrides.filter((override) => this.now < override.expiry + retention);
+    const show = (entry: Listed | Overridden) =>
       list === 'authlist'
-        ? this.#showListed(account, one as Listed)
-        : this.#showOverridden(account, one as Overridden);
+        ? this.#showListed(account, entry as Listed)
+        : this.#showOverridden(account, entry as Overridden);
     if (idText === undefined) {
       if (call.method === 'GET') return this.#filtered(call, list, held, show);
       if (call.method === 'POST') {
@@ -264,13 +266,13 @@ export class Model {
         return { status: 204 };
       });
     }
-    const found = held.find((one) => String(one.id) === idText);
-    if (!found) return refuse(404);
-    if (call.method === 'GET') return { status: 200, body: show(found) };
+    const entry = held.find((candidate) => String(candidate.id) === idText);
+    if (!entry) return refuse(404);
+    if (call.method === 'GET') return { status: 200, body: show(entry) };
     if (call.method === 'DELETE') {
       return this.#write(account, call, () => {
         account[list] = (account[list] as Array<{ id: number }>).filter(
-          (one) => one !== found,
+          (candidate) => candidate !== entry,
         ) as never;
         return { status: 204 };
       });
@@ -278,9 +280,9 @@ export class Model {
     return this.#write(account, call, () => {
       const refusal =
         list === 'authlist'
-          ? this.#changeListed(account, found as Listed, call)
-          : this.#changeOverridden(account, found as Overridden, call);
-      return refusal ?? { status: 200, body: show(found) };
+          ? this.#changeListed(account, entry as Listed, call)
+          : this.#changeOverridden(account, entry as Overridden, call);
+      return refusal ?? { status: 200, body: show(entry) };
     });
   }
 
@@ -288,20 +290,20 @@ export class Model {
     { query }: Call,
     list: ListName,
     held: Array<Listed | Overridden>,
-    show: (one: Listed | Overridden) => unknown,
+    show: (entry: Listed | Overridden) => unknown,
   ): Expected {
     const { ip, user, server } = query;
     const users = user?.split(',');
     const servers = server?.split(',');
     const isFull = ip !== undefined && /^\d+\.\d+\.\d+\.\d+$/.test(ip);
     if (list === 'overrides' && ip !== undefined && !isFull) return refuse(400);
-    const found = held.filter(
-      (one) =>
-        (ip === undefined || (isFull ? one.ip === ip : one.ip.includes(ip))) &&
-        (!users || users.includes((one as Listed).user)) &&
-        (!servers || servers.includes((one as Overridden).server)),
+    const matching = held.filter(
+      (entry) =>
+        (ip === undefined || (isFull ? entry.ip === ip : entry.ip.includes(ip))) &&
+        (!users || users.includes((entry as Listed).user)) &&
+        (!servers || servers.includes((entry as Overridden).server)),
     );
-    return { status: 200, body: found.sort((one, other) => one.id - other.id).map(show) };
+    return { status: 200, body: matching.sort((a, b) => a.id - b.id).map(show) };
   }
 
   #nextId({ lastId }: Account, list: ListName): number {
@@ -316,7 +318,7 @@ export class Model {
   // ---- The authlist -----------------------------------------------------------------------
 
   #showListed(account: Account, { id, ip, user, expiry }: Listed) {
-    const { active, flags } = account.users.find((one) => one.name === user) as User;
+    const { active, flags } = account.users.find((candidate) => candidate.name === user) as User;
     return { id, ip, user, user_active: active && flags.proxy, expiry };
   }
 
@@ -327,11 +329,11 @@ export class Model {
   #isClaimed(account: Account, ip: string, isProven: boolean, but?: Listed): boolean {
     for (const other of this.accounts) {
       const holder = other.authlist.find(
-        (one) => one !== but && one.ip === ip && this.now < one.expiry,
+        (entry) => entry !== but && entry.ip === ip && this.now < entry.expiry,
       );
       if (!holder || other.scheme !== account.scheme) continue;
       if (other === account || holder.proven || !isProven) return true;
-      other.authlist = other.authlist.filter((one) => one !== holder);
+      other.authlist = other.authlist.filter((entry) => entry !== holder);
     }
     return false;
   }
@@ -340,7 +342,10 @@ export class Model {
     const { ip = from, user, expiry } = body as unknown as Listed;
     if (!this.#expiryHolds(expiry)) return refuse(400);
     const proven = ip === from;
-    if (!account.users.some((one) => one.name === user) || this.#isClaimed(account, ip, proven))
+    if (
+      !account.users.some((candidate) => candidate.name === user) ||
+      this.#isClaimed(account, ip, proven)
+    )
       return refuse(409);
     const id = this.#nextId(account, 'authlist');
     const entry = { id, ip, user, expiry, proven };
@@ -359,7 +364,7 @@ export class Model {
     if (expiry !== undefined && !this.#expiryHolds(expiry)) return refuse(400);
     const proven = ip === from || (ip === entry.ip && entry.proven);
     const isMoved = ip !== entry.ip;
-    const isUser = account.users.some((one) => one.name === user);
+    const isUser = account.users.some((candidate) => candidate.name === user);
     if (!isUser || (isMoved && this.#isClaimed(account, ip, proven, entry))) return refuse(409);
     Object.assign(entry, { ip, user, expiry: expiry ?? entry.expiry, proven });
     return undefined;
@@ -372,7 +377,7 @@ export class Model {
     { id, server, hostname, ip, expiry, changedAt, endedAt }: Overridden,
   ) {
     const addedAt = account.servers.get(server);
-    const { applied } = this.servers.find((one) => one.name === server) as Server;
+    const { applied } = this.servers.find((candidate) => candidate.name === server) as Server;
     const isWanted = this.now < expiry;
     const isApplied =
       addedAt !== undefined &&
@@ -391,16 +396,19 @@ export class Model {
   /** Whether a wanted entry of the account has the hostname on the server. */
   #isOverridden(account: Account, server: string, hostname: string, but?: Overridden): boolean {
     return account.overrides.some(
-      (one) =>
-        one !== but && one.server === server && one.hostname === hostname && this.now < one.expiry,
+      (override) =>
+        override !== but &&
+        override.server === server &&
+        override.hostname === hostname &&
+        this.now < override.expiry,
     );
   }
 
   /** An expired entry whose hostname is taken anew is ended for the nodes, if they were not told yet. */
   #endOthers(account: Account, server: string, hostname: string, but: Overridden): void {
-    for (const one of account.overrides) {
-      if (one !== but && one.server === server && one.hostname === hostname)
-        one.endedAt ??= this.step;
+    for (const override of account.overrides) {
+      if (override !== but && override.server === server && override.hostname === hostname)
+        override.endedAt ??= this.step;
     }
   }
 

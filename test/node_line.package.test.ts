@@ -117,7 +117,7 @@ function paste(
 
 const isInstalled = () =>
   machine.inside('dpkg --status exitward-agent').then(
-    (told) => told.includes('Status: install ok installed'),
+    (output) => output.includes('Status: install ok installed'),
     () => false,
   );
 
@@ -139,8 +139,8 @@ test('a machine that it cannot make a node is told why, and left as it was', asy
     first?: string,
     pasted = line,
   ) => {
-    const [code, told] = await paste(pasted, env, first);
-    expect([code === 0, told]).toEqual([false, expect.stringMatching(why)]);
+    const [code, output] = await paste(pasted, env, first);
+    expect([code === 0, output]).toEqual([false, expect.stringMatching(why)]);
     expect(await isInstalled()).toBe(false);
   };
   rmSync(join(machine.root, 'run/systemd/system'), { recursive: true, force: true });
@@ -173,8 +173,8 @@ test('a script, or a package, that is another than the line came with is not run
   const file = join(packagesDir, basename(built));
   writeFileSync(file, 'another package');
   // The script names the package with its checksum, so it is another one now.
-  const [code, told] = await paste(line);
-  expect([code, told]).toEqual([1, expect.stringContaining('exitward-install.sh: FAILED')]);
+  const [code, output] = await paste(line);
+  expect([code, output]).toEqual([1, expect.stringContaining('exitward-install.sh: FAILED')]);
   const next = await invite();
   expect(next.architectures).toEqual([architecture]);
   const fetching = next.line.split(' && ').slice(0, 2).join(' && ');
@@ -194,10 +194,12 @@ test('an agent that is installed already trusts the certificate authority that t
   const settings = join(machine.root, 'etc/exitward/agent.env');
   const trusts = async (line: string, why: string) => {
     // It ends before it joins, so that the same machine can be looked at again.
-    const [code, told] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
-    expect([code, told]).toEqual([1, expect.stringContaining('nothing was joined')]);
-    expect(told).toContain(why);
-    expect(told).toMatch(/^ok\tcontrol\tThe certificate of the control plane is of 127\.0\.0\.1/m);
+    const [code, output] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
+    expect([code, output]).toEqual([1, expect.stringContaining('nothing was joined')]);
+    expect(output).toContain(why);
+    expect(output).toMatch(
+      /^ok\tcontrol\tThe certificate of the control plane is of 127\.0\.0\.1/m,
+    );
     expect(readFileSync(authority, 'utf8')).toBe(pair.cert);
     const named = readFileSync(settings, 'utf8').match(/^NODE_EXTRA_CA_CERTS=.*$/gm);
     expect(named).toEqual(['NODE_EXTRA_CA_CERTS=/etc/exitward/ca.pem']);
@@ -231,9 +233,9 @@ test('a fault of the machine stops it before it joins, and the same line goes on
   const { line, code } = await invite();
   const open = async () => JSON.parse((await cli.run('node', 'invites', '--json')).stdout);
   const before = await open();
-  const [faulty, told] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
-  expect([faulty, told]).toEqual([1, expect.stringContaining('There is no /nowhere/squid.')]);
-  expect(told).toContain('nothing was joined');
+  const [faulty, output] = await paste(line, { EXITWARD_AGENT_SQUID: '/nowhere/squid' });
+  expect([faulty, output]).toEqual([1, expect.stringContaining('There is no /nowhere/squid.')]);
+  expect(output).toContain('nothing was joined');
   expect(await isInstalled()).toBe(true);
   expect(await open()).toEqual(before);
 
@@ -253,6 +255,6 @@ test('a fault of the machine stops it before it joins, and the same line goes on
 
 test('a machine that is a node already stays what it is', async () => {
   const { line } = await invite();
-  const [code, told] = await paste(line);
-  expect([code, told]).toEqual([1, expect.stringContaining('has joined a network already')]);
+  const [code, output] = await paste(line);
+  expect([code, output]).toEqual([1, expect.stringContaining('has joined a network already')]);
 });

@@ -97,17 +97,18 @@ describe('docs/openapi.json', () => {
     const look = (schema: Schema, place: string) => {
       const { $ref, description, type = '', properties = {}, items, additionalProperties } = schema;
       if (!$ref && !description && !/^(object|array)$/.test(type)) without.push(place);
-      for (const [name, one] of Object.entries(properties)) look(one, `${place}.${name}`);
-      for (const one of [items, additionalProperties]) {
-        if (typeof one === 'object') {
-          look({ description: 'Told by the list.', ...one }, `${place}[]`);
+      for (const [name, property] of Object.entries(properties)) look(property, `${place}.${name}`);
+      for (const inner of [items, additionalProperties]) {
+        if (typeof inner === 'object') {
+          look({ description: 'Told by the list.', ...inner }, `${place}[]`);
         }
       }
-      for (const one of schema.anyOf ?? []) {
-        look({ description: 'Told by the field.', ...one }, place);
+      for (const inner of schema.anyOf ?? []) {
+        look({ description: 'Told by the field.', ...inner }, place);
       }
     };
-    for (const [name, one] of Object.entries(document.components.schemas)) look(one, name);
+    for (const [name, component] of Object.entries(document.components.schemas))
+      look(component, name);
     expect(without).toEqual([]);
   });
 

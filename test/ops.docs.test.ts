@@ -97,10 +97,10 @@ const isOthers = (name: string) => /^(up|exitward(_agent)?:.*)$/.test(name);
 /** Each metric that a query names, without the ending of its series, with the labels that it is selected by. */
 function namedIn(query: string): Array<{ name: string; selected: string[] }> {
   const plain = query.replaceAll(/\b(?:by|without)\s*\([^)]*\)/g, ' ');
-  const found = plain.matchAll(
+  const matches = plain.matchAll(
     /\b(?:exitward|process|nodejs)_[a-z0-9_]+\b(?!:)(?:\s*\{([^}]*)\})?/g,
   );
-  return Array.from(found, ([text, selectors = '']) => ({
+  return Array.from(matches, ([text, selectors = '']) => ({
     name: text.replace(/\s*\{.*/s, ''),
     selected: Array.from(selectors.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g), ([, label = '']) => label),
   }));
@@ -119,11 +119,11 @@ function faultsOf(query: string): string[] {
     if (isOthers(name)) return [];
     const metric = metricOf(name, types);
     if (metric === undefined) return [`${name} is not exposed`];
-    const known = labels.get(metric);
+    const expected = labels.get(metric);
     const renamed = { exported_job: 'job' } as Record<string, string>;
     return selected
       .filter((label) => !ofTarget.includes(label) && label !== 'le')
-      .filter((label) => known && !known.includes(renamed[label] ?? label))
+      .filter((label) => expected && !expected.includes(renamed[label] ?? label))
       .map((label) => `${name} has no label ${label}`);
   });
 }
@@ -203,19 +203,19 @@ describe.each(dashboards())('the dashboard %s', (_, board: Dashboard) => {
       if (type === 'row') continue;
       expect([title, targets.length > 0]).toEqual([title, true]);
       expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
-      for (const one of [{ datasource }, ...targets]) {
-        expect(one.datasource).toEqual({ type: 'prometheus', uid: '$' + '{datasource}' });
+      for (const holder of [{ datasource }, ...targets]) {
+        expect(holder.datasource).toEqual({ type: 'prometheus', uid: '$' + '{datasource}' });
       }
     }
   });
 
   test('has no panel that lies over another', () => {
-    const taken = new Map<string, string>();
+    const places = new Map<string, string>();
     for (const { title, gridPos } of board.panels) {
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-          expect([title, taken.get(`${x} ${y}`)]).toEqual([title, undefined]);
-          taken.set(`${x} ${y}`, title);
+          expect([title, places.get(`${x} ${y}`)]).toEqual([title, undefined]);
+          places.set(`${x} ${y}`, title);
         }
       }
     }
@@ -237,20 +237,20 @@ describe.each(dashboards())('the dashboard %s', (_, board: Dashboard) => {
 
 test('docs/observability.md has each metric with its labels, and no other', () => {
   const text = readFileSync(join(ops, '../docs/observability.md'), 'utf8');
-  const told = Array.from(
+  const documented = Array.from(
     text.matchAll(/^\| `(exitward_\w+)(?:\{([\w,]+)\})?` +\|/gm),
     ([, name = '', names = '']) => [name, names.split(',').filter(Boolean)] as const,
   );
-  const known = [...labels].filter(([name]) => name.startsWith('exitward_'));
-  expect(told.toSorted()).toEqual(known.toSorted());
+  const exposed = [...labels].filter(([name]) => name.startsWith('exitward_'));
+  expect(documented.toSorted()).toEqual(exposed.toSorted());
 });
 
 test('docs/observability.md has each alert, and no other', () => {
   const text = readFileSync(join(ops, '../docs/observability.md'), 'utf8');
   const table = text.slice(text.indexOf('## Alerts'), text.indexOf('## Dashboards'));
-  const told = Array.from(table.matchAll(/`(Exitward\w+)`/g), ([, name = '']) => name);
-  const known = ruleFiles.flatMap((name) =>
+  const documented = Array.from(table.matchAll(/`(Exitward\w+)`/g), ([, name = '']) => name);
+  const alerts = ruleFiles.flatMap((name) =>
     Array.from(textOf(name).matchAll(/- alert: (\w+)/g), ([, alert = '']) => alert),
   );
-  expect(told.toSorted()).toEqual(known.toSorted());
+  expect(documented.toSorted()).toEqual(alerts.toSorted());
 });

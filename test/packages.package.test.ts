@@ -118,8 +118,8 @@ describe('installed', () => {
   };
 
   test('nothing runs or is enabled by it, and the folders are their owners’ alone', async () => {
-    const told = await inside('dpkg --install /srv/exitward*.deb');
-    expect(told).toContain('systemctl enable --now exitward\n');
+    const output = await inside('dpkg --install /srv/exitward*.deb');
+    expect(output).toContain('systemctl enable --now exitward\n');
     const modes = await inside(
       "stat -c '%a %U:%G %n' /etc/exitward/* /var/lib/exitward /var/lib/exitward-agent",
     );
@@ -198,12 +198,12 @@ describe('installed', () => {
   });
 
   test('purged, they leave the data of the network and of the node, and nothing else', async () => {
-    const told = await inside('dpkg --purge exitward exitward-agent');
-    expect(told).toContain('rm -r /var/lib/exitward\n');
-    expect(told).toContain('rm -r /var/lib/exitward-agent\n');
+    const output = await inside('dpkg --purge exitward exitward-agent');
+    expect(output).toContain('rm -r /var/lib/exitward\n');
+    expect(output).toContain('rm -r /var/lib/exitward-agent\n');
     expect(statSync(join(system, 'var/lib/exitward/keys.json')).isFile()).toBe(true);
     expect(statSync(join(system, 'var/lib/exitward-agent/node.json')).isFile()).toBe(true);
-    const left = await inside('find /etc /usr /var/cache -name "*exitward*"');
-    expect(left).toBe('');
+    const remaining = await inside('find /etc /usr /var/cache -name "*exitward*"');
+    expect(remaining).toBe('');
   });
 });

@@ -70,15 +70,15 @@ test('a setting in the file counts where the environment has none, as it stands 
   );
   const script = `set -eu\nsettings='${settings}'\n. ${join(root, 'packaging/settings.sh')}\nenv`;
   const env = { PATH: process.env.PATH ?? '', EXITWARD_E: 'environment' };
-  const told = execFileSync('sh', ['-c', script], { encoding: 'utf8', env }).split('\n');
-  expect(told.filter((line) => /^(EXITWARD|exitward|NODE)_/.test(line)).sort()).toEqual([
+  const output = execFileSync('sh', ['-c', script], { encoding: 'utf8', env }).split('\n');
+  expect(output.filter((line) => /^(EXITWARD|exitward|NODE)_/.test(line)).sort()).toEqual([
     'EXITWARD_C=a b $HOME `id` # no comment',
     'EXITWARD_D=in quotes',
     'EXITWARD_E=environment',
     'EXITWARD_EMPTY=',
     'NODE_EXTRA_CA_CERTS=/last/without/newline',
   ]);
-  expect(told).toContain(`PATH=${env.PATH}`);
+  expect(output).toContain(`PATH=${env.PATH}`);
 });
 
 test('a Node from the registry that is not as the lock file promises is not packed', async () => {
@@ -92,7 +92,7 @@ test('a Node from the registry that is not as the lock file promises is not pack
 });
 
 test('the launchers import by name only what every Node has, so that an old one can say which is needed', () => {
-  const known = ['existsSync', 'readFileSync'];
+  const imports = ['existsSync', 'readFileSync'];
   for (const path of [
     'server/bin/exitward.js',
     'agent/bin/exitward-agent.js',
@@ -102,6 +102,6 @@ test('the launchers import by name only what every Node has, so that an old one 
     const named = [...text.matchAll(/^import \{([^}]*)\}/gm)].flatMap(([, names = '']) =>
       names.split(',').map((name) => name.trim()),
     );
-    expect([path, named.filter((name) => !known.includes(name))]).toEqual([path, []]);
+    expect([path, named.filter((name) => !imports.includes(name))]).toEqual([path, []]);
   }
 });

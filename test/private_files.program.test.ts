@@ -216,8 +216,8 @@ test.each(['server/bin/exitward.js', 'agent/bin/exitward-agent.js', 'client/bin/
       execFileSync(process.execPath, [bin, '--help'], { env: settings });
     help(env);
     expect(readdirSync(shared)).toEqual([]);
-    const kept = statSync(join(home, '.cache/exitward'));
-    expect([kept.mode & 0o022, kept.uid]).toEqual([0, process.getuid?.()]);
+    const cache = statSync(join(home, '.cache/exitward'));
+    expect([cache.mode & 0o022, cache.uid]).toEqual([0, process.getuid?.()]);
     expect(readdirSync(join(home, '.cache/exitward'))).toHaveLength(1);
     // One that names no folder that can be made is no reason to stop.
     help({ ...env, HOME: '/dev/null' });

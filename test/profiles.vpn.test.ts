@@ -41,7 +41,7 @@ const old1: ServerProfile = {
   shared_key: 'aaaaa-bbbbb-ccccc-ddddd',
 };
 const content = (format: ProfileFile['format'], ...servers: ServerProfile[]) =>
-  profileFiles(login, servers).find((one) => one.format === format)?.content ?? '';
+  profileFiles(login, servers).find((file) => file.format === format)?.content ?? '';
 
 test.each([
   ['one server', [fra1]],
@@ -148,7 +148,7 @@ test('the script for NetworkManager is one that a shell takes, whatever the name
   const odd = profileFiles(`a'b@c`, [{ ...fra1, server: `it's "x" $(id)` }]);
   const script = odd.find(({ format }) => format === 'networkmanager')?.content ?? '';
   const stub = `nmcli() { for one in "$@"; do printf '%s\\n' "$one"; done; }\n${script}`;
-  const told = execFileSync('sh', ['-c', stub], { encoding: 'utf8' }).split('\n');
-  expect(told).toContain(`it's "x" $(id)`);
-  expect(told.find((line) => line.startsWith('address = '))).toContain(`user = a'b@c`);
+  const output = execFileSync('sh', ['-c', stub], { encoding: 'utf8' }).split('\n');
+  expect(output).toContain(`it's "x" $(id)`);
+  expect(output.find((line) => line.startsWith('address = '))).toContain(`user = a'b@c`);
 });

@@ -41,8 +41,8 @@ test('with any character changed it is not, for the function and for our agent',
 
 test('the function reads what the control plane signs', () => {
   const secrets = new Secrets(newKeys());
-  const known = new Map(secrets.publicKeys().map((key) => [key.kid, key.public_key]));
+  const publicKeys = new Map(secrets.publicKeys().map((key) => [key.kid, key.public_key]));
   const claims = { token_version: 7, expiry: 1_900_000_000 };
   const made = secrets.signProxyToken({ account_id: 12, user_id: 34, ...claims });
-  expect(readToken(made, known)).toEqual({ account: 12, user: 34, ...claims });
+  expect(readToken(made, publicKeys)).toEqual({ account: 12, user: 34, ...claims });
 });

@@ -45,42 +45,50 @@ async function fill(url: string, file: string): Promise<void> {
 
 eachDatabase((database) => {
   const engine = database.name === 'SQLite' ? 'sqlite' : 'postgres';
-  const kept = readdirSync(releases).filter((name) => name.endsWith(`-${engine}.tgz`));
+  const archives = readdirSync(releases).filter((name) => name.endsWith(`-${engine}.tgz`));
 
-  test('the releases are there', () => expect(kept).toContain(`${released.version}-${engine}.tgz`));
+  test('the releases are there', () =>
+    expect(archives).toContain(`${released.version}-${engine}.tgz`));
 
-  describe.each(kept)('%s', (name) => {
+  describe.each(archives)('%s', (name) => {
     test('is upgraded in place: records, tokens, sessions and usage are there, and an agent sends what it had not', async () => {
       const dir = mkdtempSync(join(folder, 'release-'));
       execFileSync('tar', ['-xzf', join(releases, name), '-C', dir]);
-      const known = JSON.parse(readFileSync(join(dir, 'known.json'), 'utf8'));
+      const recorded = JSON.parse(readFileSync(join(dir, 'known.json'), 'utf8'));
       const data_dir = join(dir, 'server');
       const url =
         engine === 'sqlite' ? `sqlite:${join(data_dir, 'exitward.db')}` : await database.emptyUrl();
       if (engine === 'postgres') await fill(url, join(dir, 'postgres.json'));
       // By its own time: a release is not found older each year.
-      const t = await startTestApp(url, { EXITWARD_DATA_DIR: data_dir }, undefined, known.now + 60);
+      const t = await startTestApp(
+        url,
+        { EXITWARD_DATA_DIR: data_dir },
+        undefined,
+        recorded.now + 60,
+      );
       expect((await t.operator.get('/status')).body).toMatchObject({
         version,
         accounts: 2,
         servers: 1,
       });
-      const acme = { api_token: known.api_token };
-      for (const [path, was] of Object.entries(known.account)) {
+      const acme = { api_token: recorded.api_token };
+      for (const [path, was] of Object.entries(recorded.account)) {
         expect((await t.as(acme).get(path)).body, path).toMatchObject(was as object);
       }
       expect((await t.operator.get('/audit?limit=1000')).body.length).toBeGreaterThanOrEqual(
-        known.audit,
+        recorded.audit,
       );
-      const session = await t.browser().get('/session', { cookie: known.cookie });
+      const session = await t.browser().get('/session', { cookie: recorded.cookie });
       expect(session.status).toBe(200);
       const signedIn = await t
         .browser()
         .post('/session', { account: 'acme', user: 'alice', password: passwordOf('alice') });
       expect(signedIn.status).toBe(201);
-      expect(t.running.ctx.secrets.readProxyToken(known.proxy_token)).toMatchObject({ user_id: 1 });
+      expect(t.running.ctx.secrets.readProxyToken(recorded.proxy_token)).toMatchObject({
+        user_id: 1,
+      });
       const undone = await t.operator.post('/accounts/globex/authlist/restore', {
-        removal_id: known.removal.removal_id,
+        removal_id: recorded.removal.removal_id,
       });
       expect(undone.body).toMatchObject({ restored: 1 });
 
@@ -95,7 +103,7 @@ eachDatabase((database) => {
         const [{ up, down }] = rows;
         return { up, down };
       };
-      expect(await billed()).toEqual(known.billed);
+      expect(await billed()).toEqual(recorded.billed);
       let proxy: FakeEngine | undefined;
       const startEngine = async ({ dir: policy, rules }: EngineOptions) => {
         proxy = new FakeEngine(policy, () => t.now(), rules);
@@ -110,14 +118,14 @@ eachDatabase((database) => {
       const log = pino({ level: 'silent' });
       const agent = await runAgent(config, { clock, log, startEngine });
       const sum = {
-        up: known.billed.up + known.unsent.up,
-        down: known.billed.down + known.unsent.down,
+        up: recorded.billed.up + recorded.unsent.up,
+        down: recorded.billed.down + recorded.unsent.down,
       };
       await until(async () => (await billed()).down === sum.down, 30);
       await until(() => agent.status().usage_waiting === 0, 30);
       expect(await billed()).toEqual(sum);
-      const [user = '', password = ''] = ['alice', known.proxy_token];
-      for (const request of [{ source: known.ip }, { credentials: { user, password } }]) {
+      const [user = '', password = ''] = ['alice', recorded.proxy_token];
+      for (const request of [{ source: recorded.ip }, { credentials: { user, password } }]) {
         expect(proxy?.connect({ port: 10_001, ...request }).verdict).toBe('allow');
       }
       const [node] = (await t.operator.get('/nodes')).body;

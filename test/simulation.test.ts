@@ -36,7 +36,7 @@ const wanted = [
 ];
 
 /** Lives that were once wrong, or taken for it by what the watch of the simulation did not know. */
-const kept = {
+const pastSeeds = {
   'a node that heard of an emptied authlist, and not yet of its undoing in the same commit, is no liar': 1_282_474_987,
   'a node that heard of emptied custom DNS, and not yet of its undoing in the same commit, is no liar': 826_402_991,
   'a node that reads slowly is told nothing that an account did after it had left the server': 1_700_002_458,
@@ -77,7 +77,7 @@ async function livesOf(of: readonly number[]): Promise<Life[]> {
 
 async function liveAll(): Promise<Life[]> {
   console.log(`simulation: ${seeds.length} from EXITWARD_TEST_SEED=${first}`);
-  const every = [...Object.values(kept), ...seeds];
+  const every = [...Object.values(pastSeeds), ...seeds];
   const processes = Math.min(availableParallelism(), every.length);
   const shares = Array.from({ length: processes }, (_, share) =>
     every.filter((_, index) => index % processes === share),
@@ -94,7 +94,7 @@ describe('the simulated network', { timeout: 3_600_000 }, () => {
     expect(new Set(again.map(({ digest }) => digest)).size).toBe(few.length);
   });
 
-  test.each(Object.entries(kept))('%s', async (_, seed) => {
+  test.each(Object.entries(pastSeeds))('%s', async (_, seed) => {
     expect(await livesOf([seed])).toHaveLength(1);
   });
 

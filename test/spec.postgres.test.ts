@@ -61,7 +61,7 @@ eachDatabase((database) => {
   describe('What the service does', () => {
     it('1. lists every server of the network, including servers not added to the account', async () => {
       const hostnames = (await current.get('/servers')).body.map(
-        (one: Answer['body']) => one.hostname,
+        (entry: Answer['body']) => entry.hostname,
       );
       expect(hostnames).toEqual([
         'fra1.exitward.example',
@@ -76,8 +76,8 @@ eachDatabase((database) => {
 
     it('3. lists the servers added to the contract, each with its exit IPs and their health', async () => {
       const servers = (await current.get('/contract/servers')).body;
-      expect(servers.map((one: Answer['body']) => one.server)).toEqual(['fra1', 'nyc1']);
-      expect(servers[0].ips.map((one: Answer['body']) => one.status)).toEqual([
+      expect(servers.map((server: Answer['body']) => server.server)).toEqual(['fra1', 'nyc1']);
+      expect(servers[0].ips.map((ip: Answer['body']) => ip.status)).toEqual([
         'ok',
         'warn',
         'crit',
@@ -160,8 +160,8 @@ eachDatabase((database) => {
     it('the port base 4 leads to the ports 10004, 11004 and 12004', async () => {
       const [server] = await world.node.snapshot();
       const { port_schemes, exit_ips } = (server as Answer['body']).value;
-      const exit = exit_ips.find((one: Answer['body']) => one.ip === '198.51.100.4');
-      const ports = port_schemes[0].bases.map((one: Answer['body']) => one.base + exit.port_base);
+      const exit = exit_ips.find((exit_ip: Answer['body']) => exit_ip.ip === '198.51.100.4');
+      const ports = port_schemes[0].bases.map((base: Answer['body']) => base.base + exit.port_base);
       expect(ports).toEqual([10_004, 11_004, 12_004]);
     });
 
@@ -230,7 +230,7 @@ eachDatabase((database) => {
       const ids = [await reach('expiring'), await reach('expired')];
       const listed = async () =>
         (await current.get('/contract/overrides')).body
-          .map((one: Answer['body']) => one.id)
+          .map((entry: Answer['body']) => entry.id)
           .filter((id: number) => ids.includes(id));
       expect(await listed()).toEqual(ids);
       await world.t.pass(30 * day - 101);
@@ -479,7 +479,7 @@ eachDatabase((database) => {
     it('usage.limit: per server when detailed billing applies, else network limit / server limit for the account', async () => {
       const limits = async (variant: Variant, account = world.acme) =>
         (await world.as(variant, account).get('/contract/servers?detail=usage')).body.map(
-          (one: Answer['body']) => one.usage.limit,
+          (server: Answer['body']) => server.usage.limit,
         );
       expect(await limits('current')).toEqual([400_000, 1_000_000]);
       expect(await limits('earlier')).toEqual([400_000, 1_000_000]);
@@ -497,6 +497,6 @@ const isOfType: Record<string, (value: unknown) => boolean> = {
   boolean: (value) => typeof value === 'boolean',
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'array of string': (value) =>
-    Array.isArray(value) && value.every((one) => typeof one === 'string'),
-  'array of IP detail': (value) => Array.isArray(value) && value.every((one) => 'port_base' in one),
+    Array.isArray(value) && value.every((text) => typeof text === 'string'),
+  'array of IP detail': (value) => Array.isArray(value) && value.every((ip) => 'port_base' in ip),
 };

@@ -31,12 +31,12 @@ if (!prototype[noted]) {
 }
 
 afterAll(async () => {
-  const left = [...statements].filter(([, isPrepared]) => !isPrepared).map(([sql]) => sql);
-  if (left.length === 0) return;
+  const unprepared = [...statements].filter(([, isPrepared]) => !isPrepared).map(([sql]) => sql);
+  if (unprepared.length === 0) return;
   const client = new pg.Client({ connectionString: inject('postgresStatements') });
   await client.connect();
   const refused: string[] = [];
-  for (const sql of left) {
+  for (const sql of unprepared) {
     statements.set(sql, true);
     await client.query(`prepare one as ${sql}`).then(
       async () => {

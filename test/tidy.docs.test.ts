@@ -329,10 +329,10 @@ interface ProgramImport {
 function importsOf({ path, text }: File): ProgramImport[] {
   const program = path.split('/')[0] as ProgramImport['program'];
   const file = path.slice(`${program}/src/`.length);
-  return findImports(text).map(({ name, ...one }) => {
+  return findImports(text).map(({ name, ...fields }) => {
     const isOurs = name.startsWith('.');
     return {
-      ...one,
+      ...fields,
       program,
       file,
       isOurs,
@@ -347,18 +347,20 @@ const withoutComments = (text: string) =>
 
 // ---- Imports point one way ----------------------------------------------------------------
 
-const moduleOf = (path: string) => modules.find((one) => path.startsWith(`${one}/`));
+const moduleOf = (path: string) => modules.find((module) => path.startsWith(`${module}/`));
 const isStore = (path: string) => /(^|_)store\.ts$/.test(basename(path));
 
 /** The fault of an import; undefined when it is in order. */
-function faultOfImport(one: ProgramImport): string | undefined {
-  const isKit = one.program !== 'kit' && /^\.\.\/\.\.\/kit\/src\//.test(one.target);
+function faultOfImport(imported: ProgramImport): string | undefined {
+  const isKit = imported.program !== 'kit' && /^\.\.\/\.\.\/kit\/src\//.test(imported.target);
   if (isKit) return undefined;
-  if (one.isOurs ? one.target.startsWith('../') : /^@?exitward\b/.test(one.target)) {
+  if (imported.isOurs ? imported.target.startsWith('../') : /^@?exitward\b/.test(imported.target)) {
     return 'server, agent and kit know nothing of each other but what the kit has, nor of what is not shipped with them';
   }
-  if (one.program === 'kit') return undefined;
-  return one.program === 'agent' ? faultOfAgentImport(one) : faultOfServerImport(one);
+  if (imported.program === 'kit') return undefined;
+  return imported.program === 'agent'
+    ? faultOfAgentImport(imported)
+    : faultOfServerImport(imported);
 }
 
 const engineOf = (path: string) => engines.find((engine) => path.startsWith(`${engine}/`));
@@ -404,7 +406,7 @@ function faultOfServerImport({ file, target, isOurs, isType }: ProgramImport): s
 
 // ---- Each module has its tables -----------------------------------------------------------
 
-const known = new Set(Object.values(tables).flat());
+const tableNames = new Set(Object.values(tables).flat());
 // The tables are looked ahead at, not taken: where the first has no alias, the next word may be a join.
 const inSql =
   /\b(?:from|join|update|into|using)\s+(?=([a-z_]+(?:\s+(?:as\s+)?[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:as\s+)?[a-z]+)?)*))/gi;
@@ -413,11 +415,11 @@ const inCall = /\b(?:insertMany|insertRow|updateRow)(?:<[^>]*>)?\(\s*(?:\w+,\s*)
 /** The tables that the SQL of a file reads or writes, each with its line. */
 function findTables({ text }: File): Array<{ table: string; line: number }> {
   const code = withoutComments(text);
-  return [...code.matchAll(inSql), ...code.matchAll(inCall)].flatMap(({ index, 1: found = '' }) =>
-    found
+  return [...code.matchAll(inSql), ...code.matchAll(inCall)].flatMap(({ index, 1: list = '' }) =>
+    list
       .split(',')
-      .map((one) => (one.trim().split(/\s/)[0] ?? '').toLowerCase())
-      .filter((table) => known.has(table))
+      .map((part) => (part.trim().split(/\s/)[0] ?? '').toLowerCase())
+      .filter((table) => tableNames.has(table))
       .map((table) => ({ table, line: code.slice(0, index).split('\n').length })),
   );
 }
@@ -428,19 +430,19 @@ function checkTables(file: File): string[] {
   const owner = moduleOf(path) ?? path;
   const own = tables[owner] ?? [];
   const named = joins[path] ?? {};
-  const found = findTables(file);
+  const tablesHere = findTables(file);
   const faultOf = (table: string) => {
     if (moduleOf(path) && !isStore(path)) return `${table}: SQL stands in a store`;
     if (own.includes(table) || table in named) return undefined;
     return `${table} is another's; ask its module, or name the join and why`;
   };
   return [
-    ...found.flatMap(({ table, line }) => {
+    ...tablesHere.flatMap(({ table, line }) => {
       const fault = faultOf(table);
       return fault ? [`${file.path}:${line}: ${fault}`] : [];
     }),
     ...Object.keys(named)
-      .filter((table) => !found.some((one) => one.table === table))
+      .filter((table) => !tablesHere.some((owned) => owned.table === table))
       .map((table) => `${file.path}:1: does not read ${table}, which is named as a join`),
   ];
 }
@@ -466,10 +468,12 @@ const rules: Rule[] = [
     check: (files) =>
       inPrograms(files)
         .flatMap(importsOf)
-        .flatMap((one) => {
-          const fault = faultOfImport(one);
+        .flatMap((imported) => {
+          const fault = faultOfImport(imported);
           return fault
-            ? [`${one.program}/src/${one.file}:${one.line}: imports ${one.target}: ${fault}`]
+            ? [
+                `${imported.program}/src/${imported.file}:${imported.line}: imports ${imported.target}: ${fault}`,
+              ]
             : [];
         }),
     bad: [
@@ -606,7 +610,7 @@ const rules: Rule[] = [
                 text.includes(end),
               ),
             );
-            return !table || known.has(table) || isGone
+            return !table || tableNames.has(table) || isGone
               ? []
               : [`${file.path}:${index + 1}: ${table} is of no module`];
           }),
@@ -1162,14 +1166,14 @@ const project = readProject();
 
 test('the project was found', () => {
   const paths = project.map(({ path }) => path);
-  for (const one of [
+  for (const path of [
     'package-lock.json',
     '.ci/run',
     'server/src/config.ts',
     'agent/src/config.ts',
     'test/tidy.docs.test.ts',
   ]) {
-    expect(paths).toContain(one);
+    expect(paths).toContain(path);
   }
   expect(paths.filter((path) => /(^|\/)(node_modules|vendor|data)\//.test(path))).toEqual([]);
 });

@@ -53,13 +53,13 @@ test('an exit address that is none: addresses are revoked, nodes join, operators
       faults: Array<{ kind: string; subject: string; message: string }>;
     }>;
   const faults = async () =>
-    (await nodes()).map((one) => one.faults.filter(({ kind }) => kind === 'record'));
-  const told = {
+    (await nodes()).map((node) => node.faults.filter(({ kind }) => kind === 'record'));
+  const reported = {
     subject: 'server',
     message: expect.stringContaining('exit_ips[1].ip: expected an address, not "127.0.0.300"'),
   };
   await until(async () => (await faults()).every(({ length }) => length === 1), 20);
-  expect(await faults()).toMatchObject([[told], [told]]);
+  expect(await faults()).toMatchObject([[reported], [reported]]);
   await until(async () => (await nodes()).every(({ live, lag }) => live && lag === 0), 20);
   const [first] = await nodes();
   expect((await control.command('node', 'show', `${first?.id}`)).stdout).toContain('127.0.0.300');
@@ -68,7 +68,7 @@ test('an exit address that is none: addresses are revoked, nodes join, operators
   await agent.end('SIGKILL');
   control.relay.cut();
   await agent.start();
-  expect((await agent.status()).faults).toContainEqual(expect.objectContaining(told));
+  expect((await agent.status()).faults).toContainEqual(expect.objectContaining(reported));
   expect(await decision(goes.ip)).toBe('407 unknown_address');
   expect(await decision(stays.ip)).toBe('200');
   control.relay.heal();

@@ -34,7 +34,7 @@ eachDatabase((database) => {
 
   const versionsShown = async () => {
     const nodes = await world.control.do('GET', '/nodes');
-    return nodes.map((one: { version: string; is_behind?: boolean }) => one.version).sort();
+    return nodes.map((node: { version: string; is_behind?: boolean }) => node.version).sort();
   };
   /** Moves bytes through a node, and waits until they are billed. */
   async function use(customer: Customer, by: ReturnType<typeof through>): Promise<void> {
@@ -92,7 +92,7 @@ eachDatabase((database) => {
     expect((await browser.post('/invite/accept', { code, password })).status).toBe(201);
 
     const shown = ['/contract', '/users', '/contract/ip-authlist', '/contract/overrides'];
-    const told = async () => [
+    const responses = async () => [
       await Promise.all(shown.map(async (path) => (await customers[0].api.get(path)).body)),
       await control.do('GET', `/accounts/${name}/usage?by=user`),
       await control.do('GET', `/accounts/${name}/tokens`),
@@ -100,16 +100,16 @@ eachDatabase((database) => {
         ({ action }: { action: string }) => !/^(node|session)/.test(action),
       ),
     ];
-    const known = await told();
+    const earlier = await responses();
 
     // Killed in the middle of the migration, more than once; and a program of before is refused behind it.
     await control.kill();
     for (const milliseconds of [150, 300, 450, 600]) await control.startAndKill(milliseconds);
     await control.startAgain();
     expect((await control.do('GET', '/status')).version).toBe(version);
-    const now = await told();
-    expect(now).toMatchObject(known);
-    expect((now[3] as unknown[]).length).toBe((known[3] as unknown[]).length);
+    const now = await responses();
+    expect(now).toMatchObject(earlier);
+    expect((now[3] as unknown[]).length).toBe((earlier[3] as unknown[]).length);
     expect((await browser.get('/session')).status).toBe(200);
     expect(
       (

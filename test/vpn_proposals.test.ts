@@ -17,19 +17,23 @@ function transformsOf(proposal: string) {
 }
 
 /** Whether one of each kind is on both lists. */
-function agree(asked: string[], taken: string[], { hasGroup }: { hasGroup: boolean }): boolean {
-  const meet = (some: string[], others: string[]) =>
-    some.length === 0 ? others.length === 0 : some.some((one) => others.includes(one));
-  return asked
+function agree(
+  requested: string[],
+  accepted: string[],
+  { hasGroup }: { hasGroup: boolean },
+): boolean {
+  const meet = (first: string[], others: string[]) =>
+    first.length === 0 ? others.length === 0 : first.some((item) => others.includes(item));
+  return requested
     .map(transformsOf)
-    .some((one) =>
-      taken
+    .some((transforms) =>
+      accepted
         .map(transformsOf)
         .some(
           (other) =>
-            meet(one.ciphers, other.ciphers) &&
-            meet(one.hashes, other.hashes) &&
-            (!hasGroup || meet(one.groups, other.groups)),
+            meet(transforms.ciphers, other.ciphers) &&
+            meet(transforms.hashes, other.hashes) &&
+            (!hasGroup || meet(transforms.groups, other.groups)),
         ),
     );
 }

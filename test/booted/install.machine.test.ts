@@ -41,7 +41,7 @@ const blocks: Block[] = readFileSync(join(import.meta.dirname, '../../docs/insta
 
 /** The next block of a section. */
 function next(section: string): string {
-  const block = blocks.find((one) => one.section === section && !one.isRun);
+  const block = blocks.find((block) => block.section === section && !block.isRun);
   if (!block)
     throw new Error(`docs/install.md has no further block in ${JSON.stringify(section)}.`);
   block.isRun = true;
@@ -80,13 +80,13 @@ beforeAll(async () => {
   [control, node, client, second] = (['control', 'node', 'client', 'second'] as const).map(
     (name) => new Machine(name, debian, over, internet),
   ) as [Machine, Machine, Machine, Machine];
-  await Promise.all([control, node, client, second].map((one) => one.booted()));
+  await Promise.all([control, node, client, second].map((machine) => machine.booted()));
   for (const file of packages) control.bring(file);
   node.bring(packages[1] as string);
 }, 1_500_000);
 
 afterAll(async () => {
-  await Promise.all([control, node, client, second].map((one) => one?.stop()));
+  await Promise.all([control, node, client, second].map((machine) => machine?.stop()));
   internet?.stop();
   execFileSync('umount', ['--lazy', join(folder, 'over')]);
   rmSync(folder, { recursive: true, force: true });
@@ -107,8 +107,8 @@ test('control: installed, nothing runs; configured and enabled, it serves at its
 }, 900_000);
 
 test('the network is described by the command line, and the node joins it by the code', async () => {
-  const told = await follow('Control: the network', control);
-  const [code] = /ewi_[\w.-]+/.exec(told) ?? [];
+  const output = await follow('Control: the network', control);
+  const [code] = /ewi_[\w.-]+/.exec(output) ?? [];
   const status = await follow('Node: the agent', node, `${code}\n`);
   expect(status).toMatch(/^state\tfollowing$/m);
   expect(status).toMatch(/^ports\t10001,10501,/m);
@@ -120,8 +120,8 @@ test('another machine is a node by the one line that node invite prints, with it
   await control.run(`exitward server add ams1 --hostname ams1.example.net --title Amsterdam --city Amsterdam \\
       --country NL --latitude 52.37 --longitude 4.89 --services proxy
     exitward exit add ams1 ${addresses.second} --port-base 2`);
-  const told = await control.run('exitward node invite ams1');
-  const line = told.trimEnd().split('\n').at(-1) as string;
+  const invitation = await control.run('exitward node invite ams1');
+  const line = invitation.trimEnd().split('\n').at(-1) as string;
   expect(line).toMatch(/^(url\t|line\t)?curl .*sha256sum -c/);
   await second.run(line.slice(line.indexOf('curl')));
   expect(await second.run('systemctl is-enabled exitward-agent')).toBe('enabled\n');
@@ -136,10 +136,10 @@ test('a listed client gets its page through the node, from the node’s exit; an
   expect(page).toBe(`Example Domain, seen from ${addresses.node}\n`);
   await control.run('exitward authlist clear acme --yes');
   await until(async () => {
-    const told = await client.run(
+    const output = await client.run(
       `curl -s -x ${addresses.node}:10001 http://www.example.com/ || true`,
     );
-    return /not on an IP authlist/.test(told);
+    return /not on an IP authlist/.test(output);
   });
   await control.run(`exitward authlist add acme ${addresses.client} alice --expiry +1d`);
   await until(async () => (await proxied()).includes(addresses.node));
@@ -266,6 +266,6 @@ test('removed and purged, the programs are gone and the data stays until it is r
 }, 900_000);
 
 test('every block of the page was run', () => {
-  const left = blocks.filter(({ isRun, section }) => !isRun && section !== 'The packages');
-  expect(left).toEqual([]);
+  const unread = blocks.filter(({ isRun, section }) => !isRun && section !== 'The packages');
+  expect(unread).toEqual([]);
 });

@@ -114,9 +114,9 @@ export class Machine {
       cwd: '/',
       env,
     });
-    let [told, all] = ['', ''];
+    let [output, all] = ['', ''];
     child.stdout.on('data', (data) => {
-      told += data;
+      output += data;
       all += data;
     });
     child.stderr.on('data', (data) => {
@@ -127,7 +127,7 @@ export class Machine {
     child.stdin.end(input);
     const [code] = await once(child, 'close');
     if (code !== 0) throw new Error(`${this.#name}: ${script}\n${all}`);
-    return told;
+    return output;
   }
 
   /** Waits until systemd says that all of the machine has started. */

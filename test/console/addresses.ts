@@ -10,9 +10,9 @@ type Named<T> = {
 
 function addresses(table: object, named: Record<string, string[]>): string[] {
   return Object.entries(table).flatMap(([name, path]) => {
-    const found = typeof path === 'string' ? [path] : named[name];
-    if (!found) throw new Error(`The page "${name}" has no example of its address.`);
-    return found;
+    const paths = typeof path === 'string' ? [path] : named[name];
+    if (!paths) throw new Error(`The page "${name}" has no example of its address.`);
+    return paths;
   });
 }
 

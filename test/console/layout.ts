@@ -94,8 +94,8 @@ export async function layoutFaults({ page }: Visit): Promise<string[]> {
     await page.evaluate(followed);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      const found = (await page.evaluate(findFaults(size.width < 600))) as string[];
-      for (const fault of found) faults.add(`${size.width}, ${colorScheme}: ${fault}`);
+      const shown = (await page.evaluate(findFaults(size.width < 600))) as string[];
+      for (const fault of shown) faults.add(`${size.width}, ${colorScheme}: ${fault}`);
     }
   }
   if (before) await page.setViewportSize(before);

@@ -39,11 +39,11 @@ export async function faultsByAxe({ page }: Visit, only?: 'light' | 'dark'): Pro
     await page.emulateMedia({ colorScheme });
     // The faults alone leave the page: to take along all that axe has passed costs several times its own work.
     const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });
-    const found =
+    const violations =
       (await page.evaluate(`axe.run({ exclude: '[data-alike]' }, ${options}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => ({ id, html, failureSummary }))))`)) as Found[];
-    for (const { id, html, failureSummary } of found) {
+    for (const { id, html, failureSummary } of violations) {
       faults.push(`${id}, ${colorScheme}: ${html.slice(0, 200)}\n${failureSummary}`);
     }
   }

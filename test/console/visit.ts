@@ -131,7 +131,7 @@ export class Visit {
     const field = this.field(label);
     await this.page.locator('[aria-invalid="true"]').first().waitFor();
     const described = await field.getAttribute('aria-describedby');
-    const id = described?.split(' ').find((one) => one.endsWith('-fault'));
+    const id = described?.split(' ').find((part) => part.endsWith('-fault'));
     return (await this.page.locator(`[id="${id}"]`).textContent()) ?? '';
   }
 

@@ -32,11 +32,11 @@ const patienceTurns = 40;
 /** Runs all attacks, many at once. */
 export async function runAll(
   count: number,
-  one: (index: number) => Promise<unknown>,
+  attack: (index: number) => Promise<unknown>,
 ): Promise<void> {
   let begun = 0;
   const work = async () => {
-    while (begun < count) await one(begun++);
+    while (begun < count) await attack(begun++);
   };
   await Promise.all(Array.from({ length: atOnce }, work));
 }
@@ -115,15 +115,15 @@ export class Unowned {
 export async function beside(victims: Array<() => Promise<unknown>>, attack: Promise<unknown>) {
   let isOver = false;
   const counts = victims.map(async (ask) => {
-    let asked = 0;
-    for (; !isOver || asked < 10; asked++) {
+    let count = 0;
+    for (; !isOver || count < 10; count++) {
       await ask();
       await sleep(20);
     }
-    return asked;
+    return count;
   });
   await attack.finally(() => {
     isOver = true;
   });
-  for (const asked of await Promise.all(counts)) expect(asked).toBeGreaterThanOrEqual(10);
+  for (const total of await Promise.all(counts)) expect(total).toBeGreaterThanOrEqual(10);
 }

@@ -18,8 +18,8 @@ eachDatabase((database) => {
       const metrics = await (await fetch(t.running.metrics_url as string)).text();
       return Number(/^exitward_cache_hits_total\{status="200"\} (\d+)/m.exec(metrics)?.[1] ?? 0);
     };
-    for (const one of [...spellings, ...spellings]) {
-      expect((await t.with(one).get('/v0/contract')).status).toBe(200);
+    for (const spelling of [...spellings, ...spellings]) {
+      expect((await t.with(spelling).get('/v0/contract')).status).toBe(200);
     }
     expect(await hits()).toBe(0);
     // All of them are one principal, whose response is cached for the usual spelling.

@@ -17,13 +17,13 @@ const maxTries = 40;
 
 eachDatabase((database) => {
   let t: TestApp;
-  let known: Browser;
+  let regular: Browser;
   const before = { ...cost };
   beforeAll(async () => {
     t = await startTestApp(await database.url(), { EXITWARD_TRUSTED_PROXIES: '127.0.0.0/8' });
     for (const name of ['attacker', 'victim']) await t.user(await t.account(name), 'bob');
     for (const name of ['alice', 'bob']) await t.signIn('attacker', name);
-    known = await t.signIn('victim', 'alice');
+    regular = await t.signIn('victim', 'alice');
     await t.signIn('victim', 'bob');
     // So much that the server takes more attempts than it can hash.
     Object.assign(cost, { log2_n: 12, p: 1 });
@@ -72,10 +72,10 @@ eachDatabase((database) => {
     await sleep(1000);
     const first: Answer[] = [];
     for (let times = 0; times < 3; times++) {
-      first.push(await signIn('victim', 'alice', '203.0.113.1', known));
+      first.push(await signIn('victim', 'alice', '203.0.113.1', regular));
       const headers = { 'x-forwarded-for': '203.0.113.1' };
-      first.push(await known.post('/second-factor', { password: passwordOf('alice') }, headers));
-      await known.delete('/session');
+      first.push(await regular.post('/second-factor', { password: passwordOf('alice') }, headers));
+      await regular.delete('/session');
     }
     let tries = 0;
     let status = 0;
@@ -86,7 +86,7 @@ eachDatabase((database) => {
     }
     isOver = true;
     const statuses = await attack;
-    expect(first.map((one) => one.status)).toEqual(Array(6).fill(201));
+    expect(first.map((response) => response.status)).toEqual(Array(6).fill(201));
     expect([status, tries < maxTries]).toEqual([201, true]);
     // The queue was full all the while.
     expect(statuses.get(503) ?? 0).toBeGreaterThan(10);

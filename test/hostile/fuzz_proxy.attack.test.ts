@@ -27,7 +27,7 @@ let origin: t.Origin;
 let hostile: Server;
 let random: Random;
 /** Errors that the engine told: even one that its owner has caught is a fault. */
-let told: unknown[];
+let errors: unknown[];
 let unowned: Unowned;
 let victims: Array<() => Promise<void>>;
 const clients: t.Client[] = [];
@@ -36,7 +36,7 @@ beforeAll(async () => {
   random = Random.printed('hostile clients and origins');
   origin = await t.startOrigin();
   const entries = sources.map((ip, index) => t.authlistRecord(1, ip, 1, 10 + index));
-  const log = pino({ level: 'error' }, { write: (line: string) => void told.push(line) });
+  const log = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
   node = await startEmbeddedNode(
     { records: [...t.usualRecords(), ...entries] },
     { log, handshake_ms: 2000 },
@@ -53,19 +53,19 @@ beforeAll(async () => {
   const url = `http://${t.originIp}:${origin.port}/`;
   const through = { port: t.normalPort, from: t.sources[1] };
   const secure = { port: t.tlsBase + 1, from: t.sources[1], proxy_certificate: node.certificate };
-  for (const one of [through, secure]) clients.push(await t.Client.open(one));
+  for (const options of [through, secure]) clients.push(await t.Client.open(options));
   victims = clients.map((client) => async () => {
     const { status } = await client.ask(t.requestText('GET', url));
     expect(status).toBe(200);
   });
 });
 beforeEach(() => {
-  told = [];
+  errors = [];
   unowned = new Unowned();
   return () => {
     const heard = unowned.end();
     expect(heard).toEqual([]);
-    expect(told).toEqual([]);
+    expect(errors).toEqual([]);
   };
 });
 afterAll(async () => {
@@ -77,29 +77,29 @@ afterAll(async () => {
 
 test('no client ends the engine, or holds up another, whatever it sends', timeout, async () => {
   const own = hostileTargets(t.originIp, origin.port, t.privateIp);
-  const one = () => {
+  const attack = () => {
     const port = t.base + random.one(offsets);
     const from = random.one([...sources, t.sources[2]]);
     return carryOut(hostileRequests(random, own), { host, port, from });
   };
-  await beside(victims, runAll(attacks, one));
+  await beside(victims, runAll(attacks, attack));
 });
 
 test('no client of TLS does, however its negotiation ends', timeout, async () => {
   const hello = await clientHello();
   const own = hostileTargets(t.originIp, origin.port, t.privateIp);
-  const one = (index: number) => {
+  const attack = (index: number) => {
     const target = { host, port: t.tlsBase + random.one(offsets), from: random.one(sources) };
     return index % 40 === 1
       ? carryOut(hostileRequests(random, own), { ...target, tls: true })
       : carryOut(hostileHandshake(random, hello), { ...target, isPatient: index % 2000 === 0 });
   };
-  await beside(victims, runAll(attacks, one));
+  await beside(victims, runAll(attacks, attack));
 });
 
 test('no origin does, and nothing but clean HTTP of it reaches a client', timeout, async () => {
   const { port: at } = hostile.address() as AddressInfo;
-  const one = async () => {
+  const fetchOnce = async () => {
     const port = t.base + random.one(offsets);
     const url = `http://${t.originIp}:${at}/${random.between(0, 2 ** 31)}`;
     const method = random.one(['GET', 'GET', 'GET', 'HEAD']);
@@ -109,5 +109,5 @@ test('no origin does, and nothing but clean HTTP of it reaches a client', timeou
     const [head = ''] = heard.split('\r\n\r\n');
     if (heard !== '') expect(head).toMatch(/^HTTP\/1\.1 [2-9]\d\d [\t\r\n\x20-\x7e\x80-\xff]*$/);
   };
-  await beside(victims, runAll(attacks, one));
+  await beside(victims, runAll(attacks, fetchOnce));
 });

@@ -67,8 +67,8 @@ const victims = [{ port: t.normalPort }, { port: t.tlsBase + 1, isSecure: true }
     },
 );
 
-async function outlives(one: (index: number) => Promise<unknown>): Promise<void> {
-  await beside(victims, runAll(count, one));
+async function outlives(attack: (index: number) => Promise<unknown>): Promise<void> {
+  await beside(victims, runAll(count, attack));
   for (const victim of victims) await victim();
   expect(processes()).toEqual(before);
   expect(node.engine.faults()).toEqual([]);

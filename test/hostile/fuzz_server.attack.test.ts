@@ -65,7 +65,7 @@ eachDatabase((database) => {
     writeFileSync(files.EXITWARD_TLS_KEY, key);
     await start(files);
     const hello = await clientHello();
-    const one = (index: number) =>
+    const attack = (index: number) =>
       index % 40 === 0
         ? carryOut(requests(), at(true))
         : carryOut(hostileHandshake(random, hello), at(false));
@@ -80,6 +80,6 @@ eachDatabase((database) => {
         });
         asking.on('error', reject).end();
       });
-    await beside([victim], runAll(attacks / 2, one));
+    await beside([victim], runAll(attacks / 2, attack));
   });
 });

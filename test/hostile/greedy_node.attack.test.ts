@@ -32,7 +32,7 @@ eachDatabase((database) => {
   it('a node takes one snapshot at a time, and leaves the others theirs', async () => {
     const { greedy, victim } = await nodes();
     const snapshots = new Snapshots(t.running.ctx, { maxRunning: 2 });
-    const taken = snapshots.open(greedy);
+    const lease = snapshots.open(greedy);
     for (let at = 0; at < 100; at += 1) {
       expect(() => snapshots.open(greedy)).toThrow(/Too many snapshots/);
     }
@@ -40,7 +40,7 @@ eachDatabase((database) => {
     let text = '';
     for await (const chunk of read) text += chunk;
     expect(text.trim().split('\n').at(-1)).toContain('"kind":"end"');
-    for await (const _ of taken);
+    for await (const _ of lease);
     await until(() => {
       try {
         snapshots.open(greedy).resume();
@@ -70,7 +70,7 @@ eachDatabase((database) => {
     expect(own.at(-1)?.response.destroyed).toBe(false);
     expect(other.response.destroyed).toBe(false);
     feed.close();
-    for (const one of [other, ...own]) one.stop();
+    for (const stream of [other, ...own]) stream.stop();
   });
   it('by its requests and connections alone it keeps no snapshot, no stream and no answer from the others', async () => {
     const url = t.running.ctx.config.database_url;
@@ -78,14 +78,14 @@ eachDatabase((database) => {
     await t.account('long', { servers: ['ams1'] });
     await fillAuthlist(url, 'long', entries);
     const [greedy, victim] = [await t.node('ams1'), await t.node('ams1', 'beside')];
-    const asked = ({ token }: typeof greedy, path: string, more = '') =>
+    const request = ({ token }: typeof greedy, path: string, more = '') =>
       `GET /node${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n${more}\r\n`;
     await victim.snapshot();
     const position = `Last-Event-ID: ${victim.epoch}:${victim.revision}\r\n`;
     const held = [];
     for (let at = 0; at < 40; at += 1) {
-      held.push(await holding(greedy.url, asked(greedy, '/snapshot')));
-      held.push(await holding(greedy.url, asked(greedy, '/changes', position)));
+      held.push(await holding(greedy.url, request(greedy, '/snapshot')));
+      held.push(await holding(greedy.url, request(greedy, '/changes', position)));
     }
     // The first is under way, and nothing of it is read.
     await until(async () => {

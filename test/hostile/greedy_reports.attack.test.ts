@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../server/test/harness.ts';
 
 const at = 1_800_000_000;
 const long = (length: number) => 'x'.repeat(length);
-const most = <T>(length: number, one: T): T[] => Array<T>(length).fill(one);
+const many = <T>(length: number, value: T): T[] => Array<T>(length).fill(value);
 
 const row = { account: 1, user: 1, at, up: 1, down: 1 };
 const use = { account: 1, entry: 1, at };
@@ -18,22 +18,22 @@ const answer = { verdict: 'deny', status: 403, reason: 'why', message: 'No.', re
 /** By path: reports that are a little too large, each in one way. */
 const tooLarge: Record<string, object[]> = {
   '/usage': [
-    { boot: 'b', seq: 1, rows: most(20_001, row) },
+    { boot: 'b', seq: 1, rows: many(20_001, row) },
     { boot: long(65), seq: 1, rows: [] },
     { boot: 'b', seq: 1, rows: [{ ...row, up: 2 ** 50 + 1 }] },
     { boot: 'b', seq: 1, rows: [{ ...row, down: 2 ** 50 + 1 }] },
     { boot: 'b', seq: 2 ** 53, rows: [] },
   ],
-  '/last-used': [{ uses: most(5001, use) }],
+  '/last-used': [{ uses: many(5001, use) }],
   '/health': [
-    { exit_ips: most(1001, exit) },
+    { exit_ips: many(1001, exit) },
     { exit_ips: [{ ...exit, ip: long(65) }] },
     { exit_ips: [{ ...exit, status: long(9) }] },
-    { exit_ips: [], vpn: { ...vpn, services: most(3001, { ...exit, service: 'vpn-ikev2' }) } },
+    { exit_ips: [], vpn: { ...vpn, services: many(3001, { ...exit, service: 'vpn-ikev2' }) } },
     { exit_ips: [], vpn: { ...vpn, services: [{ ...exit, service: `vpn-${long(17)}` }] } },
   ],
   '/faults': [
-    { faults: most(101, fault) },
+    { faults: many(101, fault) },
     { faults: [{ ...fault, kind: long(33) }] },
     { faults: [{ ...fault, subject: long(301) }] },
     { faults: [{ ...fault, message: long(1001) }] },
@@ -113,7 +113,7 @@ eachDatabase((database) => {
       { ...exit, ip: '203.0.113.250' },
       { ...exit, ip: 'no address' },
     ];
-    const services = exit_ips.map((one) => ({ ...one, service: 'vpn-ikev2' }));
+    const services = exit_ips.map((exit) => ({ ...exit, service: 'vpn-ikev2' }));
     const report = { exit_ips, vpn: { ...vpn, services } };
     expect((await send('/health', report)).body).toEqual({ known: 0 });
     expect((await send('/answers', { id: 10 ** 15, answer })).status).toBe(404);
@@ -139,8 +139,8 @@ eachDatabase((database) => {
     const flood = async (path: string, body: (at: number) => object, times: number) => {
       const statuses = new Map<number, number>();
       for (let number = 0; number < times; number += 20) {
-        const some = Array.from({ length: 20 }, (_, index) => send(path, body(number + index)));
-        for (const { status, response } of await Promise.all(some)) {
+        const sending = Array.from({ length: 20 }, (_, index) => send(path, body(number + index)));
+        for (const { status, response } of await Promise.all(sending)) {
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           if (status !== 429) continue;
           expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -164,7 +164,7 @@ eachDatabase((database) => {
   it('a node that sends its longest reports at once, and without a pause, is told to wait, and none of one after another is', async () => {
     const { node, send } = await scene();
     let seq = 0;
-    const full = () => send('/usage', { boot: 'b', seq: ++seq, rows: most(20_000, row) });
+    const full = () => send('/usage', { boot: 'b', seq: ++seq, rows: many(20_000, row) });
     expect((await full()).status).toBe(200);
     const statuses = (await Promise.all(Array.from({ length: 8 }, full))).map(
       ({ status }) => status,
@@ -194,7 +194,7 @@ eachDatabase((database) => {
 it('each node has a minute of each kind at once, and what it earns from then on', () => {
   let now = 5;
   const pace = new Pace({ now: () => 0, steady: () => now });
-  const taken = (node_id: number, what: string, times = 50_000) => {
+  const accepted = (node_id: number, what: string, times = 50_000) => {
     for (let at = 0; at < times; at += 1) {
       try {
         pace.take(node_id, what);
@@ -205,16 +205,16 @@ it('each node has a minute of each kind at once, and what it earns from then on'
     return times;
   };
   for (const node of [1, 2]) {
-    expect(taken(node, '/node/faults')).toBe(120);
-    expect(taken(node, '/node/usage')).toBe(1200);
-    expect(taken(node, 'back')).toBe(30);
-    expect(taken(node, '/node/echo')).toBe(50_000);
+    expect(accepted(node, '/node/faults')).toBe(120);
+    expect(accepted(node, '/node/usage')).toBe(1200);
+    expect(accepted(node, 'back')).toBe(30);
+    expect(accepted(node, '/node/echo')).toBe(50_000);
   }
   now += 10;
-  expect(taken(1, '/node/faults')).toBe(20);
-  expect(taken(1, 'back')).toBe(5);
+  expect(accepted(1, '/node/faults')).toBe(20);
+  expect(accepted(1, 'back')).toBe(5);
   now += 10_000;
-  expect(taken(1, '/node/faults')).toBe(120);
+  expect(accepted(1, '/node/faults')).toBe(120);
   // The longest report of an honest agent, each third second.
   for (let at = 0; at < 1000; at += 1) {
     pace.take(3, '/node/usage', 30);

@@ -254,9 +254,9 @@ eachDatabase((database) => {
   it('what was counted at once after hours, in more rows than a batch has, is not held', async () => {
     const { node, row } = await scene();
     t.clock.advance(8 * hour);
-    const some = (rows: number) =>
+    const batch = (rows: number) =>
       Array.from({ length: rows }, () => row(Math.floor((3 * hour * rate) / rows)));
-    for (const rows of [some(20_000), some(10)]) {
+    for (const rows of [batch(20_000), batch(10)]) {
       expect((await report(node, rows)).body).toMatchObject({ counted: true, held: false });
     }
     // The last of them says that all is told.
@@ -331,9 +331,9 @@ it('by no history of claims does more count than the machine can have carried si
       let counted = 0;
       for (const { seconds, share, age } of history) {
         now += seconds;
-        const most = plausibleBytes(node, rate, now);
-        const bytes = Math.floor(most * share);
-        if (bytes > most) continue;
+        const limit = plausibleBytes(node, rate, now);
+        const bytes = Math.floor(limit * share);
+        if (bytes > limit) continue;
         counted += bytes;
         const batch = { bytes, newest_at: now - age };
         node = { joined_at, reported_until: reportedUntil(node, batch, rate, now) };
@@ -394,7 +394,7 @@ eachDatabase((database) => {
       await Promise.all(work);
       server = await ServerProcess.start(settings);
     }
-    const left = (await listed()).map(({ seq }) => seq);
+    const remaining = (await listed()).map(({ seq }) => seq);
     const audit = (await server.operator.get('/audit?limit=500')).body as Array<{
       action: string;
       before: { seq: number };
@@ -403,7 +403,7 @@ eachDatabase((database) => {
       audit.filter((entry) => entry.action === action).map(({ before }) => before.seq);
     const accepted = judged('held_usage.accept');
     const discarded = judged('held_usage.discard');
-    const all = [...left, ...accepted, ...discarded].sort((one, other) => one - other);
+    const all = [...remaining, ...accepted, ...discarded].sort((a, b) => a - b);
     expect(all).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
     expect(accepted).toEqual(expect.arrayContaining([...answered.accepted]));
     expect(discarded).toEqual(expect.arrayContaining([...answered.discarded]));

@@ -13,8 +13,8 @@ const nl = '\r\n';
 /** `odds` in a hundred. */
 const happens = (random: Random, odds: number) => random.between(1, 100) <= odds;
 
-function several<T>(random: Random, most: number, make: () => T): T[] {
-  return Array.from({ length: random.between(0, most) }, make);
+function several<T>(random: Random, max: number, make: () => T): T[] {
+  return Array.from({ length: random.between(0, max) }, make);
 }
 
 /** Flips, cuts out, doubles or adds some bytes. */
@@ -34,7 +34,7 @@ function mutated(random: Random, bytes: Buffer): Buffer {
 function attackOf(random: Random, bytes: Buffer, mutations: number): Attack {
   let sent = bytes;
   const broken = happens(random, 40) ? random.between(1, mutations) : 0;
-  for (let left = broken; left > 0; left--) sent = mutated(random, sent);
+  for (let rounds = broken; rounds > 0; rounds--) sent = mutated(random, sent);
   const at = random.between(0, sent.length);
   return {
     pieces: happens(random, 25) ? [sent.subarray(0, at), sent.subarray(at)] : [sent],

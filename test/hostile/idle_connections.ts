@@ -10,7 +10,7 @@ import { Scene, type Stage, type StartNode } from '../../agent/test/scenarios/sc
 /** Small, so that an attack is quick; `waiting` follows `ALL`. */
 const caps = { all: 30, account: 20, user: 12, address: 16 };
 /** Of one address so many more are taken, to be told why. */
-const taken = caps.address + 16;
+const openCount = caps.address + 16;
 const settings = {
   EXITWARD_AGENT_MAX_CONNECTIONS: String(caps.all),
   EXITWARD_AGENT_MAX_CONNECTIONS_PER_ACCOUNT: String(caps.account),
@@ -122,9 +122,9 @@ export function idleConnections(name: string, start: StartNode, common: Family):
       await scene.expectRefusal(bob(1), 'too_many_connections');
       expect(await statusOf(victim())).toBe(200);
       const question = { source: family.sources[0], port: family.normalPort, method: 'CONNECT' };
-      const asked = { ...question, host: family.originIp, destination_port: scene.origin.port };
+      const request = { ...question, host: family.originIp, destination_port: scene.origin.port };
       const explained = (source: string) =>
-        scene.node.engine.explain({ kind: 'request', ...asked, source, credentials: undefined });
+        scene.node.engine.explain({ kind: 'request', ...request, source, credentials: undefined });
       expect((await explained(family.sources[0])).decision).toMatchObject({
         verdict: 'deny',
         reason: 'too_many_connections',
@@ -151,14 +151,14 @@ export function idleConnections(name: string, start: StartNode, common: Family):
 
     test('idle connections of one client stay few, whatever addresses its /64 has', async () => {
       await allServed();
-      for (let n = 0; n < 2 * taken; n++) {
+      for (let n = 0; n < 2 * openCount; n++) {
         await idle(oneNet(family)[n % 4] as string);
         if (n % 16 === 0) expect(await statusOf(victim())).toBe(200);
       }
       await t.until(async () => {
         // Squid's agent looks once a second.
         await scene.node.engine.poll(undefined);
-        return areOpen().length <= taken + 1;
+        return areOpen().length <= openCount + 1;
       });
       expect(await statusOf(alice())).toBe(200);
     });
@@ -183,10 +183,10 @@ export function idleConnections(name: string, start: StartNode, common: Family):
     test('a tunnel ends when nothing has moved in it for as long as is set, and not before', async () => {
       await stage.node.stop();
       stage.node = await begin({ EXITWARD_AGENT_IDLE_SECONDS: '2' });
-      const left = await t.openTunnel(alice(), scene.to);
+      const tunnel = await t.openTunnel(alice(), scene.to);
       const used = await t.openTunnel(victim(), scene.to);
       const steps: string[] = [];
-      const ended = left.ended().then(() => steps.push('left'));
+      const ended = tunnel.ended().then(() => steps.push('left'));
       while (!steps.includes('left')) {
         await used.ask(t.requestText('GET', scene.url));
         await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 100))]);

@@ -51,14 +51,14 @@ export function lateRequests(name: string, start: StartNode, patience: Patience)
       await beside([victim], ends);
       const [first = 0, begun = 0, next = 0] = await ends;
       // Squid gives the rest of a request that has begun as long as the next one.
-      for (const [ended, least, most] of [
+      for (const [ended, least, max] of [
         [first, first_request_ms, first_request_ms],
         [begun, first_request_ms, next_request_ms],
         [next, next_request_ms, next_request_ms],
       ] as const) {
         // A moment of it was over before it was counted from here.
         expect(ended).toBeGreaterThan(least / 2);
-        expect(ended).toBeLessThan(most + lateMs / 2);
+        expect(ended).toBeLessThan(max + lateMs / 2);
       }
     });
   });

@@ -19,19 +19,19 @@ eachDatabase((database) => {
   test("the operator's limit on a server outlives a removal, whoever takes it off and adds it again", async () => {
     const acmes = '/accounts/acme/servers';
     const limit = async () =>
-      (await t.operator.get(acmes)).body.find((one: { server: string }) => one.server === 'ams1')
+      (await t.operator.get(acmes)).body.find((row: { server: string }) => row.server === 'ams1')
         ?.limit_bytes;
-    const kept = async () =>
+    const storedLimit = async () =>
       (await t.operator.get('/accounts/acme/network')).body.find(
-        (one: { server: string }) => one.server === 'ams1',
+        (row: { server: string }) => row.server === 'ams1',
       ).limit_bytes;
     await t.operator.put(`${acmes}/ams1`, { limit_bytes: 5 });
     // By the person alone; twice, so that nothing of it is used up.
     for (const _ of [1, 2]) {
       await alice.delete('/servers/ams1');
-      expect([await limit(), await kept()]).toEqual([undefined, 5]);
+      expect([await limit(), await storedLimit()]).toEqual([undefined, 5]);
       expect((await alice.put('/servers/ams1', undefined)).body).toMatchObject({ limit_bytes: 5 });
-      expect([await limit(), await kept()]).toEqual([5, null]);
+      expect([await limit(), await storedLimit()]).toEqual([5, null]);
     }
     // Off by the person, on by the operator, who sees it; and the other way round.
     await alice.delete('/servers/ams1');

@@ -14,7 +14,7 @@ import { nodesOfFile } from '../../agent/test/squid_node.ts';
 
 const addressCap = 4;
 /** Squid takes one more than so many, see `mostAccepted`. */
-const taken = addressCap + 16;
+const openCount = addressCap + 16;
 const probe = { password: 'secret', host: t.originIp, port: 0 };
 const { start } = nodesOfFile({ probe });
 const open: Socket[] = [];
@@ -23,7 +23,7 @@ afterEach(() => {
 });
 
 async function fill({ host, port }: { host: string; port: number }): Promise<void> {
-  for (let n = 0; n < taken + 8; n++) {
+  for (let n = 0; n < openCount + 8; n++) {
     const socket = connect(port, host);
     socket.on('error', () => {});
     open.push(socket);

@@ -19,7 +19,7 @@ eachDatabase((database) => {
       t.account('victim', { servers: ['ams1'] }),
     ]);
     const [silent, node] = [await t.node('fra1'), await t.node('ams1')];
-    for (const one of [silent, node]) await one.start();
+    for (const follower of [silent, node]) await follower.start();
     let at = 0;
     const create = async (account: typeof crowd) => {
       at += 1;
@@ -32,35 +32,35 @@ eachDatabase((database) => {
     const [beyond, waiting] = [20, [] as Array<Promise<unknown>>];
     const answered = await new Promise<unknown[]>((resolve) => {
       const early: unknown[] = [];
-      for (let left = maxWaitingOfAccount + beyond; left > 0; left -= 1) {
-        const one = create(crowd);
-        waiting.push(one);
-        void one.then((answer) => early.push(answer) === beyond && resolve(early));
+      for (let remaining = maxWaitingOfAccount + beyond; remaining > 0; remaining -= 1) {
+        const creation = create(crowd);
+        waiting.push(creation);
+        void creation.then((answer) => early.push(answer) === beyond && resolve(early));
       }
     });
     expect(answered).toEqual(Array(beyond).fill([201, null]));
 
     const own = create(victim);
-    await node.until((one) => one.heard('authlist').length === 1);
+    await node.until((follower) => follower.heard('authlist').length === 1);
     await node.ack();
     expect(await own).toEqual([201, 'wait=30']);
 
-    await silent.until((one) => one.heard('authlist').length === waiting.length);
+    await silent.until((follower) => follower.heard('authlist').length === waiting.length);
     await silent.ack();
     const all = await Promise.all(waiting);
     expect(all.filter((answer) => (answer as unknown[])[1] === 'wait=30')).toHaveLength(
       maxWaitingOfAccount,
     );
-    for (const one of [silent, node]) one.stop();
+    for (const follower of [silent, node]) follower.stop();
   });
 
   test('a commit asks the database once, however many wait', async () => {
     const { db } = t.running.ctx;
-    let [asked, wake] = [0, () => {}];
+    let [reads, wake] = [0, () => {}];
     const counted = {
       ...db,
       all: (...query: Parameters<typeof db.all>) => {
-        asked += 1;
+        reads += 1;
         return db.all(...query);
       },
       listen: (woken: () => void) => {
@@ -76,10 +76,10 @@ eachDatabase((database) => {
     const waits = Array.from({ length: maxWaitingOfAccount }, () =>
       watch.wait(account.id, null, 1_000_000, 30),
     );
-    await expect.poll(() => asked).toBe(1);
+    await expect.poll(() => reads).toBe(1);
     for (const commits of [2, 3, 4]) {
       wake();
-      await expect.poll(() => asked).toBe(commits);
+      await expect.poll(() => reads).toBe(commits);
     }
     expect(await watch.wait(account.id, null, 1, 30)).toBe(false);
     stopping.abort();

@@ -71,7 +71,7 @@ test('21,000 idle connections that authenticate nowhere neither end the engine n
   const tunnel = await t.openTunnel(victim, `${t.originIp}:${origin.port}`);
   const statuses: number[] = [];
   for (let n = 0; n < attacks; n += atOnce) {
-    await Promise.all(Array.from({ length: atOnce }, (_, one) => open(n + one)));
+    await Promise.all(Array.from({ length: atOnce }, (_, index) => open(n + index)));
     if (n % beside === 0) statuses.push((await t.ask(victim, 'GET', url)).status);
   }
   expect(new Set(statuses)).toEqual(new Set([200]));

@@ -50,8 +50,8 @@ async function tunnels(count: number, through: t.Through): Promise<Record<string
       Array.from({ length: Math.min(atOnce, count - n) }, async () => {
         const client = await t.Client.open(through);
         open.add(client.socket);
-        const asked = t.requestText('CONNECT', `${t.originIp}:${origin.port}`, through);
-        const { status } = await client.ask(asked);
+        const request = t.requestText('CONNECT', `${t.originIp}:${origin.port}`, through);
+        const { status } = await client.ask(request);
         statuses[status] = (statuses[status] ?? 0) + 1;
       }),
     );
@@ -95,7 +95,7 @@ test(`${idleConnections} idle connections from unknown addresses neither end Squ
     });
   };
   for (let n = 0; n < idleConnections; n += atOnce) {
-    await Promise.all(Array.from({ length: atOnce }, (_, one) => idle(n + one)));
+    await Promise.all(Array.from({ length: atOnce }, (_, index) => idle(n + index)));
     // The agent looks once a second.
     if (n % beside === 0) {
       await node.engine.poll(undefined);

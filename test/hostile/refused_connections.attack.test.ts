@@ -44,8 +44,8 @@ test('1,030 connections of 5 bytes lock nobody out of a server with 1,024 descri
   const authorization = await newAccount(server, 'victim');
   const held = await hold(1030, 'GET /');
   expect(heldByServer(server.base_url, held)).toBeGreaterThan(500);
-  const asked = await fetch(`${server.base_url}/v0`, { headers: { authorization } });
-  expect(asked.status).toBe(200);
+  const response = await fetch(`${server.base_url}/v0`, { headers: { authorization } });
+  expect(response.status).toBe(200);
   expect((await server.operator.get('/accounts/victim')).status).toBe(200);
   // Nobody reads the refusals, and nobody closes.
   await endOf(held);
@@ -72,12 +72,12 @@ test('a server stops though handshakes are under way', async () => {
 });
 
 test('one address has its share; past it, its own idle connections give way, and other addresses come in', async () => {
-  const most = {
+  const mostOfAll = {
     EXITWARD_MAX_CONNECTIONS: '128',
     EXITWARD_MAX_CONNECTIONS_PER_ADDRESS: '20',
     EXITWARD_REQUEST_SECONDS: '600',
   };
-  server = await ServerProcess.start(ServerProcess.settings(most));
+  server = await ServerProcess.start(ServerProcess.settings(mostOfAll));
   const held = await hold(100, '', '127.0.0.2');
   await until(() => heldByServer(server.base_url, held) <= 20);
   const [other] = await hold(1, 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
@@ -85,8 +85,8 @@ test('one address has its share; past it, its own idle connections give way, and
 });
 
 test('an operator on loopback gets in beside a listener whose connections are all in work', async () => {
-  const most = { EXITWARD_MAX_CONNECTIONS: '64', EXITWARD_REQUEST_SECONDS: '600' };
-  server = await ServerProcess.start(ServerProcess.settings(most));
+  const settings = { EXITWARD_MAX_CONNECTIONS: '64', EXITWARD_REQUEST_SECONDS: '600' };
+  server = await ServerProcess.start(ServerProcess.settings(settings));
   const authorization = await newAccount(server, 'busy');
   // Bodies that are on their way keep a request in work.
   const post = `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;

@@ -53,15 +53,15 @@ eachDatabase((database) => {
   });
 
   test('a victim that is told nothing else is told nothing of its squatter', async () => {
-    const [one, other] = [await t.account('one'), await t.account('other')];
+    const [squatter, other] = [await t.account('one'), await t.account('other')];
     const ip = '203.0.113.50';
     const body = { user: 'alice', expiry: t.now() + 1000 };
-    const { status } = await t.as(one).post(list, { ...body, ip });
+    const { status } = await t.as(squatter).post(list, { ...body, ip });
     const free = await t.as(other).post(list, body, from('203.0.113.51'));
-    const taken = await t.as(other).post(list, body, from(ip));
-    expect([status, free.status, taken.status]).toEqual([201, 201, 201]);
+    const claim = await t.as(other).post(list, body, from(ip));
+    expect([status, free.status, claim.status]).toEqual([201, 201, 201]);
     const shape = (answer: typeof free) => Object.keys(answer.body);
-    expect(shape(taken)).toEqual(shape(free));
+    expect(shape(claim)).toEqual(shape(free));
     // Nor is the squatter told who it was: its log names the address alone.
     const audit = (await t.operator.get('/audit?account=one')).body;
     const lost = audit.find(({ action }: { action: string }) => action === 'authlist.give_way');
@@ -116,7 +116,7 @@ describe('through a node', () => {
     await until(async () => (await shop()) !== 200);
     // It is the victim's account that lets it in: the end of the squatter's changes nothing.
     await world.control.do('PATCH', `/accounts/${squatter.name}`, { suspended: true });
-    const decisionFor = (one: string) => world.decisionFor(through(node.place, one));
+    const decisionFor = (source: string) => world.decisionFor(through(node.place, source));
     await until(async () => (await decisionFor(other)) === '403 contract_suspended');
     expect(await world.decisionFor(client)).toBe('200');
     await world.control.do('PATCH', `/accounts/${victim.name}`, { suspended: true });

@@ -159,8 +159,11 @@ eachDatabase((database) => {
       expect(await statuses(reserve + 1, make)).toEqual([...repeated(201, reserve), 429]);
       expect((await make()).body.message).toContain(`the ${reserve} changes that a user without`);
       expect(await statuses(reserve + 1, revoke)).toEqual([...repeated(200, reserve), 429]);
-      const left = writesPerDay - 2 * reserve;
-      expect(await statuses(left + 1, () => add(attacker))).toEqual([...repeated(201, left), 429]);
+      const remaining = writesPerDay - 2 * reserve;
+      expect(await statuses(remaining + 1, () => add(attacker))).toEqual([
+        ...repeated(201, remaining),
+        429,
+      ]);
       t.clock.advance(day - (t.now() % day));
       expect((await make()).status).toBe(201);
     });
@@ -235,11 +238,11 @@ eachDatabase((database) => {
     expect((await t.as(attacker).post('/contract/ip-authlist', body, key(0))).text).toBe(
       first.text,
     );
-    const kept = await t.running.ctx.db.one<{ keys: number }>(
+    const stored = await t.running.ctx.db.one<{ keys: number }>(
       'select count(*) as keys from idempotency_keys where account_id = $1',
       [attacker.account.id],
     );
-    expect(kept?.keys).toBe(keysPerDay);
+    expect(stored?.keys).toBe(keysPerDay);
   });
 
   test('of the audit log the newest records of an account are kept, so many; those of others stay', async () => {

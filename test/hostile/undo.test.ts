@@ -82,14 +82,14 @@ eachDatabase((database) => {
       expect(await revision()).toBe(before + 2);
       expect(await listed()).toBe(many);
       await heardAfter(before + 1);
-      const told = node.events.slice(heard).filter(({ event }) => event === 'change');
-      const records = told.flatMap((event) => event.records);
+      const changes = node.events.slice(heard).filter(({ event }) => event === 'change');
+      const records = changes.flatMap((event) => event.records);
       expect(new Set(records.map(({ id }) => id)).size).toBe(many);
       expect(records.every(({ kind, value }) => kind === 'authlist' && value !== null)).toBe(true);
       // In pieces: only with the last is the change acknowledged.
-      expect(told.length).toBeGreaterThan(1);
-      expect(told.filter((event) => event.revision === before + 2)).toHaveLength(1);
-      expect(told.at(-1)?.revision).toBe(before + 2);
+      expect(changes.length).toBeGreaterThan(1);
+      expect(changes.filter((event) => event.revision === before + 2)).toHaveLength(1);
+      expect(changes.at(-1)?.revision).toBe(before + 2);
     });
 
     test('each address that was claimed since counts as told; past the cap an undo tells nothing and loses nothing', async () => {

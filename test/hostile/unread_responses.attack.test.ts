@@ -100,9 +100,9 @@ eachDatabase((database) => {
     );
     const sockets = await Promise.all(
       filters.slice(0, lists).map((part) => {
-        const asked = get(attacker, `/contract/ip-authlist?ip=${part}`);
-        const last = asked.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n');
-        return holding(server.base_url, asked + last);
+        const reading = get(attacker, `/contract/ip-authlist?ip=${part}`);
+        const last = reading.replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n');
+        return holding(server.base_url, reading + last);
       }),
     );
     await endedBesideVictim(sockets, mostOfDifferentLists_megabytes);

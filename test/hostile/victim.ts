@@ -21,9 +21,9 @@ export async function servedBeside(
   over.catch(() => {});
   const served: Served = { answered: 0, slowest_milliseconds: 0 };
   for (; !isOver; served.answered += 1) {
-    const asked = performance.now();
+    const began = performance.now();
     await ask(served.answered);
-    const milliseconds = performance.now() - asked;
+    const milliseconds = performance.now() - began;
     served.slowest_milliseconds = Math.max(served.slowest_milliseconds, milliseconds);
   }
   await over;

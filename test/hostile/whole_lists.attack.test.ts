@@ -63,15 +63,15 @@ eachDatabase((database) => {
   async function snapshotsDuring(work: () => Promise<unknown>): Promise<number> {
     const { db } = t.running.ctx;
     const original = db.snapshot.bind(db);
-    let taken = 0;
+    let snapshots = 0;
     db.snapshot = (read) => {
-      taken += 1;
+      snapshots += 1;
       return original(read);
     };
     await work().finally(() => {
       db.snapshot = original;
     });
-    return taken;
+    return snapshots;
   }
 
   test('while long lists are made and removed, others are answered', async () => {
@@ -134,9 +134,9 @@ eachDatabase((database) => {
     });
     const sum = (many * (many - 1)) / 2;
     for (const [by, rows] of Object.entries({ hour: 7, server: 1, user: many })) {
-      const asked = t.operator.get(`/accounts/attacker/usage?from=${hour - 86_400}&by=${by}`);
-      expect(await answeredDuring(asked)).toBeGreaterThanOrEqual(leastTurns);
-      const { body } = await asked;
+      const report = t.operator.get(`/accounts/attacker/usage?from=${hour - 86_400}&by=${by}`);
+      expect(await answeredDuring(report)).toBeGreaterThanOrEqual(leastTurns);
+      const { body } = await report;
       expect(body).toMatchObject({ up: sum, down: many, total: sum + many });
       expect(body.rows).toHaveLength(rows);
     }
@@ -170,7 +170,7 @@ test('of one account so many long lists wait as one address has connections; oth
   async function* read() {
     for (const isLast of [false, true]) yield { values: [1], isLast, valid_until: 1 };
   }
-  const asked = (account_id: number, count: number) =>
+  const requests = (account_id: number, count: number) =>
     Array.from({ length: count }, (_, at) =>
       lists.make(account_id, `list ${at}`, {} as Versions, read).then(
         ({ body }) => String(body),
@@ -178,7 +178,7 @@ test('of one account so many long lists wait as one address has connections; oth
       ),
     );
   // One is being made while the others wait.
-  const outcomes = await Promise.all([...asked(1, 300), ...asked(2, 2)]);
-  expect(outcomes.filter((one) => one === 503)).toHaveLength(300 - 257);
+  const outcomes = await Promise.all([...requests(1, 300), ...requests(2, 2)]);
+  expect(outcomes.filter((outcome) => outcome === 503)).toHaveLength(300 - 257);
   expect(outcomes.slice(-2)).toEqual(['[1,1]', '[1,1]']);
 });

@@ -21,13 +21,13 @@ describe('the fake of the API', () => {
   test('answers every operation as the document says, with samples and with empty lists', async () => {
     for (const isEmpty of [false, true]) {
       fake.reset();
-      if (isEmpty) fake.answer((one) => ({ body: emptyExample(one) }));
+      if (isEmpty) fake.answer((operation) => ({ body: emptyExample(operation) }));
       for (const { method, path, isStream, status, requestBody } of operations) {
         if (isStream || (isEmpty && method !== 'GET')) continue;
         const body = requestBody?.content['application/json']?.example;
         expect((await send(method, path, body)).status, path).toBe(status);
       }
-      expect(takeFaults().filter((one) => !one.includes(': the query: '))).toEqual([]);
+      expect(takeFaults().filter((fault) => !fault.includes(': the query: '))).toEqual([]);
     }
   });
 

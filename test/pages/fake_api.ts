@@ -72,7 +72,7 @@ export const operations: FakeOperation[] = Object.entries(document.paths)
     Object.entries(item).map(([method, plain]) => {
       const operation = followReferences(document, plain) as Operation;
       const [status, answer] = Object.entries(operation.responses).find(
-        ([one]) => Number(one) < 300,
+        ([status]) => Number(status) < 300,
       ) as [string, Documented];
       const [type, content] = Object.entries(answer.content ?? {})[0] ?? [];
       return {
@@ -142,7 +142,7 @@ export class FakeApi {
     if (typeof of === 'string' && !operations.some(({ name }) => name === of)) {
       throw new Error(`The document has no operation "${of}".`);
     }
-    const rule = (one: FakeOperation) => (one.name === of ? answer : undefined);
+    const rule = (operation: FakeOperation) => (operation.name === of ? answer : undefined);
     this.#rules.unshift(typeof of === 'string' ? rule : of);
   }
 
@@ -183,14 +183,14 @@ export class FakeApi {
     const query = request.query as Record<string, string>;
     const body = request.body ?? undefined;
     const params = request.params as Record<string, string>;
-    const asked = { operation: name, params, query, body };
+    const sent = { operation: name, params, query, body };
     this.sent.push(name);
-    if (!isStream) this.requests.push(asked);
-    if (operation.method !== 'GET') this.writes.push(asked);
+    if (!isStream) this.requests.push(sent);
+    if (operation.method !== 'GET') this.writes.push(sent);
     this.#heard.emit('request');
     this.#checkRequest(operation, request);
-    const { headers: known = {} } = operation.responses[operation.status] as Documented;
-    const given = this.#given(operation, asked);
+    const { headers: documented = {} } = operation.responses[operation.status] as Documented;
+    const given = this.#given(operation, sent);
     await given.after;
     const status = given.status ?? operation.status;
     const value =
@@ -198,7 +198,7 @@ export class FakeApi {
     if (status < 300) this.answers.set(name, value);
     const headers = {
       'x-request-id': 'fake-1',
-      ...('Exitward-Total' in known && counts(value)),
+      ...('Exitward-Total' in documented && counts(value)),
       ...(status === 201 && { location: '/created/1' }),
       ...(status === 503 && { 'retry-after': '1' }),
       ...(status === 401 && { 'www-authenticate': 'Bearer' }),
@@ -235,21 +235,25 @@ export class FakeApi {
     headers: Record<string, string>,
     body: string,
   ): void {
-    const found = this.#checker.faults({ method, target: url }, { status, headers, body });
+    const all = this.#checker.faults({ method, target: url }, { status, headers, body });
     // A test may ask for an answer that the server owes nobody.
-    const faults = found.filter((one) => !one.endsWith(': our fault'));
-    this.faults.push(...faults.map((one) => `the answer to ${method} ${url}: ${one}`));
+    const faults = all.filter((fault) => !fault.endsWith(': our fault'));
+    this.faults.push(...faults.map((fault) => `the answer to ${method} ${url}: ${fault}`));
   }
 
   #checkRequest({ name, requestBody, parameters = [] }: FakeOperation, request: FastifyRequest) {
     const type = request.headers['content-type']?.replace(/;.*/, '') ?? '';
     const schema = requestBody?.content[type]?.schema;
-    const inQuery = (parameters as Parameter[]).filter((one) => one.in === 'query');
+    const inQuery = (parameters as Parameter[]).filter((parameter) => parameter.in === 'query');
     const ofQuery = {
       type: 'object',
       additionalProperties: false,
-      properties: Object.fromEntries(inQuery.map((one) => [one.name, one.schema])),
-      required: inQuery.filter((one) => one.required).map((one) => one.name),
+      properties: Object.fromEntries(
+        inQuery.map((parameter) => [parameter.name, parameter.schema]),
+      ),
+      required: inQuery
+        .filter((parameter) => parameter.required)
+        .map((parameter) => parameter.name),
     };
     this.#check(`${name}: the query`, ofQuery, { ...(request.query as object) });
     if (requestBody && !schema) this.faults.push(`${name}: a body of the type "${type}"`);
@@ -290,7 +294,7 @@ function emptied(value: unknown, schema: Schema): unknown {
   if (Array.isArray(value)) return fitting.minItems ? value : [];
   if (typeof value !== 'object' || value === null) return value;
   const { properties = {} } = fitting;
-  return mapValues(value as Record<string, unknown>, (one, key) =>
-    emptied(one, properties[key] ?? {}),
+  return mapValues(value as Record<string, unknown>, (item, key) =>
+    emptied(item, properties[key] ?? {}),
   );
 }

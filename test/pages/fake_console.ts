@@ -243,11 +243,11 @@ export class FakeConsole {
 }
 
 function withFields(value: unknown, fields: Record<string, unknown>): unknown {
-  if (Array.isArray(value)) return value.map((one) => withFields(one, fields));
+  if (Array.isArray(value)) return value.map((item) => withFields(item, fields));
   if (typeof value !== 'object' || value === null) return value;
-  return mapValues(value as Record<string, unknown>, (one, key) =>
-    key in fields && (fields[key] === undefined || typeof fields[key] === typeof one)
+  return mapValues(value as Record<string, unknown>, (item, key) =>
+    key in fields && (fields[key] === undefined || typeof fields[key] === typeof item)
       ? fields[key]
-      : withFields(one, fields),
+      : withFields(item, fields),
   );
 }

@@ -49,7 +49,7 @@ export class FormTrial {
     if (!/^(PATCH|PUT) /.test(operation) || typeof body !== 'object') return;
     for (const [name, value] of Object.entries(body ?? {})) {
       if (!fields.includes(name)) continue;
-      const had = [...fake.answers.values()].flatMap((one) => valuesOf(one, name));
+      const had = [...fake.answers.values()].flatMap((answer) => valuesOf(answer, name));
       const isNew = had.length > 0 && !had.includes(JSON.stringify(value));
       if (isNew) this.faults.push(`changes "${name}" to ${JSON.stringify(value)} by itself`);
     }
@@ -62,7 +62,7 @@ export class FormTrial {
     if (!isShort) await this.#refusesNothing();
     const gate = Promise.withResolvers<void>();
     const answer = isShort ? {} : { status: 503, after: gate.promise };
-    const types = [texts, ofTypes].map((one) => JSON.stringify(one)).join();
+    const types = [texts, ofTypes].map((texts) => JSON.stringify(texts)).join();
     const request = await this.#submit(answer, `fillAndSubmit(${types})`);
     if (!isShort && request) await this.#staysOpen();
     gate.resolve();
@@ -97,7 +97,7 @@ export class FormTrial {
   async #names({ body }: FakeRequest): Promise<void> {
     const sent = typeof body === 'object' && body !== null ? Object.keys(body) : [];
     const controls = new Set((await this.#t.does('fieldsOf()')) as string[]);
-    const fields = sent.filter((one) => controls.has(one));
+    const fields = sent.filter((name) => controls.has(name));
     for (const field of effort === 'deep' ? fields : fields.slice(0, 1)) {
       await this.#submit({ status: 400, field });
       const isMarked = await this.#says('is refused by the fake', `a refusal of "${field}"`, field);
@@ -112,7 +112,7 @@ export class FormTrial {
       wrong: string[];
       isSaid: boolean;
     };
-    this.faults.push(...wrong.map((one) => `does not succeed: ${one}`));
+    this.faults.push(...wrong.map((fault) => `does not succeed: ${fault}`));
     return rest;
   }
 

@@ -86,7 +86,8 @@ describe('the forms of the console', () => {
         const key = await trial.key();
         if (key === undefined || here.has(key)) break;
         const [, fields = ''] = key.split(': ');
-        const isNextStep = fields !== '' && [...here].some((one) => one.endsWith(`: ${fields}`));
+        const isNextStep =
+          fields !== '' && [...here].some((heading) => heading.endsWith(`: ${fields}`));
         here.add(key);
         if (here.size === 1 && fields !== '' && !tried.has(key)) {
           await trial.changesNothing();
@@ -121,7 +122,7 @@ describe('the forms of the console', () => {
     const act = t.fake.writes.at(-1);
     if (!(await t.does('undo()')) || !act) return [];
     undone.add(nameOf(act));
-    const undo = await t.fake.next((one) => one !== act && one === t.fake.writes.at(-1));
+    const undo = await t.fake.next((write) => write !== act && write === t.fake.writes.at(-1));
     await t.does('settled()');
     return faultsOfUndo(act, undo, t.fake.answers);
   }
@@ -211,14 +212,14 @@ describe('the forms of the console', () => {
       .filter((name) => /\.tsx?$/.test(name) && name !== 'openapi.ts')
       .map((name) => readFileSync(new URL(name, folder), 'utf8'))
       .join('\n');
-    const asked = Object.entries(operations)
+    const writes = Object.entries(operations)
       .filter(([, { method }]) => method !== 'GET')
       .filter(([id]) =>
-        [id, id.replace(/^console_/, '')].some((one) => sources.includes(`'${one}'`)),
+        [id, id.replace(/^console_/, '')].some((name) => sources.includes(`'${name}'`)),
       )
       .map(([, { method, path }]) => `${method} ${path}`);
     const sent = new Set(t.fake.sent);
     // Signing out is no form; the flows do it.
-    expect(asked.filter((one) => !sent.has(one))).toEqual(['DELETE /console/session']);
+    expect(writes.filter((write) => !sent.has(write))).toEqual(['DELETE /console/session']);
   });
 });

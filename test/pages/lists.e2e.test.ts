@@ -14,7 +14,7 @@ describe('the lists of the console', () => {
   beforeEach(() => t.startOver());
 
   /** The first request that comes from now on and is so. */
-  async function asked(does: () => Promise<unknown>, is: (of: FakeRequest) => boolean) {
+  async function requestOf(does: () => Promise<unknown>, is: (of: FakeRequest) => boolean) {
     t.fake.requests.length = 0;
     await does();
     controls += 1;
@@ -27,7 +27,7 @@ describe('the lists of the console', () => {
     const { page } = t.visit;
     for (const heading of await page.locator('main .sort-button:visible').all()) {
       const name = await heading.innerText();
-      const request = await asked(
+      const request = await requestOf(
         () => heading.click(),
         ({ query }) => query.sort !== undefined,
       );
@@ -38,13 +38,14 @@ describe('the lists of the console', () => {
     for (const select of await page.locator('main :is(.filters, .split) select').all()) {
       const [name, values] = await select.evaluate(
         // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
-        (one: any) => [one.name, [...one.options].map(({ value }) => value)] as [string, string[]],
+        (select: any) =>
+          [select.name, [...select.options].map(({ value }) => value)] as [string, string[]],
       );
       const value = values.at(-1) ?? '';
       if (value === '') continue;
       let isAsked: FakeRequest | undefined;
       const silent = await t.silentReads(async () => {
-        isAsked = await asked(
+        isAsked = await requestOf(
           () => select.selectOption(value),
           ({ query }) => Object.values(query).includes(value) || query.ends_before !== undefined,
         );
@@ -54,7 +55,7 @@ describe('the lists of the console', () => {
     }
     const search = page.locator('main .filters input[name=search]');
     if ((await search.count()) > 0) {
-      const isAsked = await asked(
+      const isAsked = await requestOf(
         () => search.fill('zebra'),
         ({ query }) => query.search === 'zebra',
       );
@@ -114,7 +115,7 @@ describe('the lists of the console', () => {
       });
       await t.open(path);
       for (const more of await t.visit.button('Show more').all()) {
-        const request = await asked(
+        const request = await requestOf(
           () => more.click(),
           ({ query }) => query.after !== undefined,
         );

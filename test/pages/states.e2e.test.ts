@@ -122,7 +122,7 @@ describe('a page of the console', () => {
     const buttons = main().getByRole('button', { name: 'Try again' });
     // All at once: they go when they have helped.
     // biome-ignore lint/suspicious/noExplicitAny: the types of the browser are not known here.
-    const pressed = await buttons.evaluateAll((all: any[]) => all.map((one) => one.click()));
+    const pressed = await buttons.evaluateAll((all: any[]) => all.map((button) => button.click()));
     expect(pressed, 'buttons to try again').not.toEqual([]);
   }
 
@@ -131,8 +131,10 @@ describe('a page of the console', () => {
     await t.open(paths.operator.account('acme'));
     const links = await main().getByRole('navigation').getByRole('link').all();
     const parts = await Promise.all(links.map((link) => link.getAttribute('href')));
-    const known = addresses.filter((one) => one.startsWith(paths.operator.account('acme')));
-    expect(parts.map((href) => href?.replace('#', ''))).toEqual(known);
+    const accountPages = addresses.filter((address) =>
+      address.startsWith(paths.operator.account('acme')),
+    );
+    expect(parts.map((href) => href?.replace('#', ''))).toEqual(accountPages);
   });
 
   describe.each(Object.entries(pages))('%s', (path, row) => {
@@ -165,7 +167,9 @@ describe('a page of the console', () => {
 
     if (empty && isDrawn(path)) {
       test('says so when its lists are empty', async () => {
-        t.fake.answer((one) => (one.method === 'GET' ? { body: emptyExample(one) } : undefined));
+        t.fake.answer((operation) =>
+          operation.method === 'GET' ? { body: emptyExample(operation) } : undefined,
+        );
         await t.open(path + search);
         await sees(empty);
         expect(t.takeFaults()).toEqual([]);
@@ -189,8 +193,8 @@ describe('a page of the console', () => {
           t.recover();
           t.failReads(503, read);
           await t.open(path + search);
-          const found = await faultsOfFailure(refusal(read, 503));
-          if (found.length > 0) faults[read] = found;
+          const missing = await faultsOfFailure(refusal(read, 503));
+          if (missing.length > 0) faults[read] = missing;
         }
         expect(faults).toEqual({});
       });

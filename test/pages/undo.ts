@@ -54,12 +54,12 @@ export function faultsOfUndo(
   const read = answers.get(`GET ${ofConsole}/${list === 'servers' ? 'network' : list}`);
   const rows = (read ?? []) as Values[];
   return items.flatMap((item, index) => {
-    const one = changed[index] as Values;
-    const key = item.id ?? one.id ?? keyOf(item);
+    const change = changed[index] as Values;
+    const key = item.id ?? change.id ?? keyOf(item);
     const row = rows.find((other) => String(keyOf(other)) === String(key));
     const before: Values = {
       ...made(answers.get(act.operation)),
-      ...one,
+      ...change,
       ...row,
       ...(row && { proven: row.proof === 'proven' }),
     };
@@ -71,7 +71,7 @@ export function faultsOfUndo(
         : expected === 'POST /overrides'
           ? ofOverrides
           : [];
-    const lacking = [...(expected === nameOf(act) ? Object.keys(one) : needed)].filter(
+    const lacking = [...(expected === nameOf(act) ? Object.keys(change) : needed)].filter(
       (name) => !(name in item),
     );
     return [
@@ -90,7 +90,7 @@ const ofOverrides = ['server', 'hostname', 'ip', 'expiry', 'note'];
 /** The records that a request is about: those in its list, or the one that its path names. */
 function itemsOf({ params, body }: FakeRequest): Values[] {
   const values = Object.values(body ?? {}).find(
-    (one) => Array.isArray(one) && typeof one[0] === 'object',
+    (item) => Array.isArray(item) && typeof item[0] === 'object',
   );
   const { account: _, ...named } = params;
   return (values as Values[] | undefined) ?? [{ ...named, ...(body as Values) }];
@@ -108,7 +108,7 @@ function made(response: unknown): Values {
 function isWithin(value: unknown, former: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return isDeepStrictEqual(value, former) || String(value) === String(former);
-  return Object.entries(value).every(([name, one]) =>
-    isWithin(one, (former as Values | undefined)?.[name]),
+  return Object.entries(value).every(([name, item]) =>
+    isWithin(item, (former as Values | undefined)?.[name]),
   );
 }

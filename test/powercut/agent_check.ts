@@ -8,7 +8,7 @@ import { story, toldIn } from '../../agent/test/crash_process.ts';
 import { readStored, stateAfter } from '../../agent/test/stored.ts';
 import { type AgentMark, confIn, confOf, stateIn } from './agent_life.ts';
 
-const told = toldIn(story);
+const changes = toldIn(story);
 
 /** The faults of what a cut has left below `folder`, a sentence each. */
 export async function agentFaults(folder: string, marks: AgentMark[]): Promise<string[]> {
@@ -28,7 +28,7 @@ type Last = (kind: string) => number;
 /** The last number that was marked so; 0 before the first. */
 function lastIn(marks: AgentMark[]): Last {
   return (kind) => {
-    const mark = marks.findLast((one) => kind in one) as Record<string, number> | undefined;
+    const mark = marks.findLast((mark) => kind in mark) as Record<string, number> | undefined;
     return mark?.[kind] ?? 0;
   };
 }
@@ -46,12 +46,12 @@ function fileFaults(folder: string, last: Last): string[] {
     const { message } = error as Error;
     if (!message.includes('has not joined')) faults.push(message);
   }
-  for (const [what, found, from, to] of [
+  for (const [what, state, from, to] of [
     ['the configuration', conf, last('configured'), last('configuring')],
     ['the identity', token, last('joined'), last('joining')],
   ] as const) {
-    if (found === undefined || found < from || found > to) {
-      faults.push(`${what} is ${found}, expected ${from} to ${to}`);
+    if (state === undefined || state < from || state > to) {
+      faults.push(`${what} is ${state}, expected ${from} to ${to}`);
     }
   }
   return faults;
@@ -63,20 +63,21 @@ async function policyFaults(dir: string, last: Last): Promise<string[]> {
   const { position } = store;
   await store.close();
   const { state } = await readStored(dir);
-  const [least, most] = [last('durable'), Math.max(last('telling'), last('durable'))];
-  const lengths = Array.from({ length: most - least + 1 }, (_, more) => least + more);
+  const [least, max] = [last('durable'), Math.max(last('telling'), last('durable'))];
+  const lengths = Array.from({ length: max - least + 1 }, (_, more) => least + more);
   const isSo = lengths.some(
     (length) =>
       JSON.stringify(positionAfter(length)) === JSON.stringify(position) &&
-      (length === 0 || JSON.stringify(stateAfter(told.slice(0, length))) === JSON.stringify(state)),
+      (length === 0 ||
+        JSON.stringify(stateAfter(changes.slice(0, length))) === JSON.stringify(state)),
   );
-  if (!isSo) faults.push(`the policy is at ${JSON.stringify(position)}, told ${least} to ${most}`);
+  if (!isSo) faults.push(`the policy is at ${JSON.stringify(position)}, told ${least} to ${max}`);
   return faults;
 }
 
 function positionAfter(length: number): unknown {
-  const before = told.slice(0, length);
-  const begun = before.findLast((one) => 'replaced' in one)?.replaced;
+  const before = changes.slice(0, length);
+  const begun = before.findLast((change) => 'replaced' in change)?.replaced;
   const end = before.at(-1);
   return begun && end && 'revision' in end ? { epoch: begun.epoch, revision: end.revision } : begun;
 }
@@ -99,18 +100,18 @@ async function usageFaults(path: string, marks: AgentMark[]): Promise<string[]> 
   const [maybe, surely] = [accountsOf('acknowledging'), accountsOf('acknowledged')];
   const ticked = new Set(marks.flatMap((mark) => ('ticked' in mark ? [mark.ticked] : [])));
   for (let account = 1; account <= lastIn(marks)('ticking'); account += 1) {
-    const times = pending.filter((one) => one === account).length;
+    const times = pending.filter((candidate) => candidate === account).length;
     const least = ticked.has(account) && !maybe.has(account) ? 1 : 0;
-    const most = surely.has(account) ? 0 : 1;
-    if (times < least || times > most) faults.push(`tick ${account} is pending ${times} times`);
+    const max = surely.has(account) ? 0 : 1;
+    if (times < least || times > max) faults.push(`tick ${account} is pending ${times} times`);
   }
   // One that was handed out, and not acknowledged, may have been taken: its name stands for the same rows.
   const batch = await journal.next();
   const name = batch && `${batch.boot} ${batch.seq}`;
-  const known = name === undefined ? undefined : batches.get(name);
+  const accounts = name === undefined ? undefined : batches.get(name);
   if (
-    known &&
-    JSON.stringify(known) !== JSON.stringify(batch?.rows.map(({ account }) => account))
+    accounts &&
+    JSON.stringify(accounts) !== JSON.stringify(batch?.rows.map(({ account }) => account))
   ) {
     faults.push(`batch ${name} has other rows than before`);
   }

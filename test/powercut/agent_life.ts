@@ -49,7 +49,7 @@ export function agentLives(random: Random): NodeJS.ProcessEnv[] {
 
 async function live(folder: string, number: number): Promise<void> {
   const file = openSync(join(folder, marks), 'a');
-  const mark = (one: AgentMark) => writeSync(file, `${JSON.stringify(one)}\n`);
+  const mark = (mark: AgentMark) => writeSync(file, `${JSON.stringify(mark)}\n`);
   const state_dir = stateIn(folder);
   if (number > 0) return count(state_dir, mark, number);
   let joins = 0;
@@ -80,31 +80,34 @@ async function live(folder: string, number: number): Promise<void> {
   process.kill(process.pid, 'SIGKILL');
 }
 
-async function follow(state_dir: string, mark: (one: AgentMark) => void): Promise<void> {
+async function follow(state_dir: string, mark: (mark: AgentMark) => void): Promise<void> {
   const dir = policyFolder(state_dir);
   let store = await Store.open(dir);
-  let told = 0;
-  for (const one of story) {
-    if (one === 'compact') await store.compact();
-    else if (one === 'reopen') {
+  let revision = 0;
+  for (const step of story) {
+    if (step === 'compact') await store.compact();
+    else if (step === 'reopen') {
       await store.close();
       store = await Store.open(dir);
     } else {
-      told += 1;
-      mark({ telling: told });
-      if ('replaced' in one) {
-        await store.replace(inPieces(snapshotText(one.replaced, one.records), 1500), one.heard_at);
-      } else store.append(one.revision, one.heard_at, one.records);
+      revision += 1;
+      mark({ telling: revision });
+      if ('replaced' in step) {
+        await store.replace(
+          inPieces(snapshotText(step.replaced, step.records), 1500),
+          step.heard_at,
+        );
+      } else store.append(step.revision, step.heard_at, step.records);
     }
-    if (typeof one === 'string' || 'replaced' in one) mark({ durable: told });
+    if (typeof step === 'string' || 'replaced' in step) mark({ durable: revision });
   }
   await store.close();
-  mark({ durable: told });
+  mark({ durable: revision });
 }
 
 async function count(
   state_dir: string,
-  mark: (one: AgentMark) => void,
+  mark: (mark: AgentMark) => void,
   number: number,
 ): Promise<void> {
   const random = new Random(Number(process.env.POWERCUT_SEED));

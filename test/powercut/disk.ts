@@ -67,7 +67,7 @@ export class Disk {
 
   #apply(call: Call): void {
     const { inode, path, other } = call;
-    const known = this.#byInode.get(inode);
+    const file = this.#byInode.get(inode);
     if (call.call === 'root') this.#byInode.set(inode, this.#root);
     else if (call.call === 'create') {
       this.#begin(inode, path, newFile());
@@ -75,19 +75,19 @@ export class Disk {
       const folder = newFolder();
       this.#folders.set(path, folder);
       this.#begin(inode, path, folder);
-    } else if (!known) throw new Error(`${call.call} of a file that was not created: ${path}`);
-    else if (call.call === 'unlink') this.#name(known, [[path, undefined]]);
-    else if (call.call === 'link') this.#name(known, [[other, known]]);
+    } else if (!file) throw new Error(`${call.call} of a file that was not created: ${path}`);
+    else if (call.call === 'unlink') this.#name(file, [[path, undefined]]);
+    else if (call.call === 'link') this.#name(file, [[other, file]]);
     else if (call.call === 'rename') {
-      if (known.kind === 'folder') throw new Error(`${path}: folders that move are not known`);
+      if (file.kind === 'folder') throw new Error(`${path}: folders that move are not known`);
       const steps: Array<[string, Entry | undefined]> = [
         [path, undefined],
-        [other, known],
+        [other, file],
       ];
-      this.#name(known, steps);
-    } else if (call.call === 'fsync') this.#sync(known);
-    else if (call.call === 'failed') this.#lose(known as File);
-    else if (known.kind === 'file') change(known, call);
+      this.#name(file, steps);
+    } else if (call.call === 'fsync') this.#sync(file);
+    else if (call.call === 'failed') this.#lose(file as File);
+    else if (file.kind === 'file') change(file, call);
   }
 
   /** An fsync failed: of what it was to bring to the disk chance has brought some there, and the rest is not tried again. */

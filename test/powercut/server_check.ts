@@ -44,9 +44,9 @@ async function entryFaults(client: TestClient, marks: ServerMark[]): Promise<str
   }
   const faults: string[] = [];
   for (const [name, allowed] of allowedOf(marks)) {
-    const found = there.get(name) ?? null;
-    if (!allowed.includes(found))
-      faults.push(`${name} is ${found}, expected ${allowed.join(' or ')}`);
+    const stored = there.get(name) ?? null;
+    if (!allowed.includes(stored))
+      faults.push(`${name} is ${stored}, expected ${allowed.join(' or ')}`);
     there.delete(name);
   }
   for (const name of there.keys()) faults.push(`${name} is there, and was not asked for`);
@@ -55,15 +55,15 @@ async function entryFaults(client: TestClient, marks: ServerMark[]): Promise<str
 
 /** Of each entry the expiries that it may have: the last one answered, and one that was on its way. */
 function allowedOf(marks: ServerMark[]): Map<string, Array<number | null>> {
-  const asked = new Map<number, Asked>();
+  const requests = new Map<number, Asked>();
   const allowed = new Map<string, Array<number | null>>();
   for (const mark of marks) {
     if ('asked' in mark) {
       const { name, expiry } = mark.write;
-      asked.set(mark.asked, mark.write);
+      requests.set(mark.asked, mark.write);
       allowed.set(name, [...(allowed.get(name) ?? [null]), expiry]);
     } else if ('answered' in mark) {
-      const { name, expiry } = asked.get(mark.answered) as Asked;
+      const { name, expiry } = requests.get(mark.answered) as Asked;
       allowed.set(name, [expiry]);
     }
   }

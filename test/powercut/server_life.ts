@@ -66,7 +66,7 @@ export const startIn = (folder: string): Promise<Running> =>
 
 async function live(folder: string, number: number): Promise<void> {
   const file = openSync(join(folder, marks), 'a');
-  const mark = (one: ServerMark) => writeSync(file, `${JSON.stringify(one)}\n`);
+  const mark = (mark: ServerMark) => writeSync(file, `${JSON.stringify(mark)}\n`);
   const die = () => process.kill(process.pid, 'SIGKILL');
   const { POWERCUT_DIES: dies, POWERCUT_DIES_AT: dies_at } = process.env;
   let running = await startIn(folder);
@@ -74,17 +74,17 @@ async function live(folder: string, number: number): Promise<void> {
   const api_token = number === 0 ? await setUp(running, mark) : accountIn(folder);
 
   const perLife = 10_000;
-  let asked = number * perLife;
+  let lastId = number * perLife;
   let answered = 0;
   const run = async (of: number, random: Random) => {
     const client = new TestClient(`${running.base_url}/v0/contract`, headersOf(api_token));
     const own = new Map<string, Asked & { id: number }>();
-    const write = async ({ list, name, expiry }: Asked, known?: { id: number }) => {
-      if (known && expiry === null) {
-        await must(client.delete(`/${list}/${known.id}`));
+    const write = async ({ list, name, expiry }: Asked, entry?: { id: number }) => {
+      if (entry && expiry === null) {
+        await must(client.delete(`/${list}/${entry.id}`));
         own.delete(name);
-      } else if (known) {
-        await must(client.patch(`/${list}/${known.id}`, { expiry }));
+      } else if (entry) {
+        await must(client.patch(`/${list}/${entry.id}`, { expiry }));
       } else {
         const body =
           list === 'overrides'
@@ -94,15 +94,15 @@ async function live(folder: string, number: number): Promise<void> {
       }
     };
     for (let round = 0; round < rounds; round += 1) {
-      const known = own.size > 0 && random.next() < 0.5 ? random.one([...own.values()]) : undefined;
-      const list = known?.list ?? random.one(['ip-authlist', 'overrides'] as const);
+      const entry = own.size > 0 && random.next() < 0.5 ? random.one([...own.values()]) : undefined;
+      const list = entry?.list ?? random.one(['ip-authlist', 'overrides'] as const);
       const fresh = list === 'overrides' ? `n${round}.c${of}.example` : `10.0.${of}.${round}`;
-      const name = known?.name ?? fresh;
-      const expiry = known && random.next() < 0.4 ? null : soon + round;
-      const id = ++asked;
+      const name = entry?.name ?? fresh;
+      const expiry = entry && random.next() < 0.4 ? null : soon + round;
+      const id = ++lastId;
       mark({ asked: id, write: { list, name, expiry } });
       try {
-        await write({ list, name, expiry }, known);
+        await write({ list, name, expiry }, entry);
       } catch (error) {
         if (!/^503 /.test((error as Error).message)) throw error;
         if (dies) die();
@@ -140,10 +140,10 @@ async function live(folder: string, number: number): Promise<void> {
 function accountIn(folder: string): string {
   const lines = readFileSync(join(folder, marks), 'utf8').trim().split('\n');
   const all = lines.map((line) => JSON.parse(line) as ServerMark);
-  return (all.find((one) => 'account' in one) as { account: string }).account;
+  return (all.find((mark) => 'account' in mark) as { account: string }).account;
 }
 
-async function setUp(running: Running, mark: (one: ServerMark) => void): Promise<string> {
+async function setUp(running: Running, mark: (mark: ServerMark) => void): Promise<string> {
   const token = readFileSync(running.ctx.config.admin_token_file, 'utf8').trim();
   const operator = new TestClient(`${running.admin_url}/admin`, {
     authorization: `Bearer ${token}`,

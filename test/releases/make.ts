@@ -102,7 +102,7 @@ async function make(engine: Engine): Promise<void> {
   await until(async () => (await control.billed(acme)).down > 50_000, 30);
   const ask = (path: string) => control.do('GET', path);
   const api = ['/contract', '/users', '/contract/ip-authlist', '/contract/overrides'];
-  const known = {
+  const recorded = {
     version,
     now: Math.floor(Date.now() / 1000),
     api_token: acme.api_token,
@@ -118,7 +118,7 @@ async function make(engine: Engine): Promise<void> {
     unsent: { up: 0, down: 0 },
   };
   await control.kill();
-  known.unsent = await use();
+  recorded.unsent = await use();
   await agent.until(({ usage_waiting }) => usage_waiting > 0);
   await agent.end('SIGKILL');
   // What a crash leaves in SQLite's log is part of what an upgrade meets.
@@ -132,14 +132,14 @@ async function make(engine: Engine): Promise<void> {
     const dump = { schema, tables: await rowsOf(url) };
     writeFileSync(join(folder, 'postgres.json'), JSON.stringify(dump));
   }
-  writeFileSync(join(folder, 'known.json'), `${JSON.stringify(known, null, 2)}\n`);
+  writeFileSync(join(folder, 'known.json'), `${JSON.stringify(recorded, null, 2)}\n`);
   const target = join(import.meta.dirname, `${version}-${engine}.tgz`);
   execFileSync('tar', ['--sort=name', '--owner=0', '--group=0', '-czf', target, '-C', folder, '.']);
   await agent.remove();
   await control.remove();
   await origin.stop();
   await postgres?.stop();
-  for (const one of [data_dir, folder]) rmSync(one, { recursive: true, force: true });
+  for (const path of [data_dir, folder]) rmSync(path, { recursive: true, force: true });
   console.log(target);
 }
 

@@ -19,7 +19,7 @@ import { SimulatedVpn, type VpnConduct } from './vpn.ts';
 /** A request to a proxy, or a login to the VPN. */
 export type Asked = ProxyRequest | Attempt;
 
-export const isLogin = (asked: Asked): asked is Attempt => 'made' in asked;
+export const isLogin = (request: Asked): request is Attempt => 'made' in request;
 
 export interface Exchange {
   asked: Asked;
@@ -60,7 +60,7 @@ export class SimulatedEngine {
   /** Connections that are over, as a log on disk would tell them; and the bytes that the meter was told before. */
   readonly #log: Array<Finished & Pick<Exchange, 'told'>> = [];
   /** Lines of the log that the meter was told. */
-  #told = 0;
+  #reportedLines = 0;
   /** Bytes by account and user. */
   readonly transferred = new Map<string, number>();
   /** Of them those that nobody can count: they were never told before the engine died. */
@@ -101,11 +101,11 @@ export class SimulatedEngine {
     this.#replica?.close();
     this.#replica = undefined;
     this.#sessions = new Sessions();
-    const unread = withLog ? this.#log.splice(this.#told) : [];
+    const unread = withLog ? this.#log.splice(this.#reportedLines) : [];
     const sessions = this.#vpn?.die({ withMachine: withLog }) ?? [];
     const untold = [...this.#exchanges.values(), ...unread, ...sessions];
-    for (const { account, user, up, down, told } of untold) {
-      this.#add(this.lost, account, user, up + down - told.up - told.down);
+    for (const { account, user, up, down, told: reported } of untold) {
+      this.#add(this.lost, account, user, up + down - reported.up - reported.down);
     }
     this.#exchanges.clear();
   }
@@ -143,11 +143,14 @@ export class SimulatedEngine {
   }
 
   /** `isHeard`: whether the one who asks is there when the response comes. */
-  async poll(cursor: unknown, kept: Stored, isHeard: () => boolean): Promise<Poll> {
+  async poll(cursor: unknown, stored: Stored, isHeard: () => boolean): Promise<Poll> {
     if (!this.#vpn) return this.#pollProxies(cursor);
     const cursors = cursorsOf(cursor);
-    const { counted } = kept;
-    const vpn = await this.#vpn.poll(cursors.vpn, { cursor: cursorsOf(kept.cursor).vpn, counted });
+    const { counted } = stored;
+    const vpn = await this.#vpn.poll(cursors.vpn, {
+      cursor: cursorsOf(stored.cursor).vpn,
+      counted,
+    });
     if (!isHeard()) throw new Error('the agent has died');
     const proxy = this.#pollProxies(cursors.proxy);
     this.#vpn.noteTold(vpn);
@@ -160,26 +163,29 @@ export class SimulatedEngine {
 
   #pollProxies(cursor: unknown): Poll {
     if (!this.#replica) throw new Error('the engine is not there');
-    const told = Number(cursor ?? 0);
-    this.#told = this.#log.length;
+    const reportedLines = Number(cursor ?? 0);
+    this.#reportedLines = this.#log.length;
     const open = Array.from(this.#exchanges, ([connection, exchange]) => {
       const { account, user, up, down } = exchange;
       exchange.told = { up, down };
       return { connection, account, user, up, down };
     });
-    const finished = this.#log.slice(told).map(({ told: _, ...one }) => one);
+    const finished = this.#log.slice(reportedLines).map(({ told: _, ...finished }) => finished);
     return { finished, open, cursor: this.#log.length };
   }
 
   /** The bytes that the meter was told, to be put back when it forgot them. */
   rememberTold(): () => void {
-    const before = this.#told;
-    const exchanges = Array.from(this.#exchanges.values(), (one) => ({ one, told: one.told }));
+    const before = this.#reportedLines;
+    const exchanges = Array.from(this.#exchanges.values(), (exchange) => ({
+      one: exchange,
+      told: exchange.told,
+    }));
     const forget = this.#vpn?.rememberTold();
     return () => {
       forget?.();
-      this.#told = before;
-      for (const { one, told } of exchanges) one.told = told;
+      this.#reportedLines = before;
+      for (const { one: exchange, told: reported } of exchanges) exchange.told = reported;
     };
   }
 
@@ -195,24 +201,24 @@ export class SimulatedEngine {
   evaluateLogin({ service, exit_ip }: Attempt, login: string, password: string) {
     const { rules, scheduler } = this.#options;
     if (!this.#replica) return undefined;
-    const proves = (one: string) => one === password;
-    const asked = { kind: 'login' as const, service, login, exit_ip, proves };
-    return decideLogin(this.#replica.policy, rules, asked, scheduler.now());
+    const proves = (candidate: string) => candidate === password;
+    const request = { kind: 'login' as const, service, login, exit_ip, proves };
+    return decideLogin(this.#replica.policy, rules, request, scheduler.now());
   }
 
   /** The client of a login that was decided so. */
-  login(asked: Attempt, verdict: Decision): void {
-    if (verdict.verdict === 'allow') this.#vpn?.login(asked, verdict);
+  login(request: Attempt, verdict: Decision): void {
+    if (verdict.verdict === 'allow') this.#vpn?.login(request, verdict);
   }
 
   /** Opens a connection, or begins another request on one that is open. */
-  open(asked: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
+  open(request: ProxyRequest, verdict: Decision, connection = this.#newName()): void {
     if (verdict.verdict !== 'allow' || verdict.authority.by === 'probe') return;
     this.finish(connection);
     const { account, user } = verdict.authority;
     this.#sessions.open(connection, verdict.authority);
     this.#exchanges.set(connection, {
-      asked,
+      asked: request,
       account,
       user,
       up: 0,
@@ -238,11 +244,11 @@ export class SimulatedEngine {
       this.#vpn?.leave(connection);
       return;
     }
-    const { account, user, up, down, told } = exchange;
+    const { account, user, up, down, told: reported } = exchange;
     const at = this.#options.scheduler.now();
     this.#exchanges.delete(connection);
     this.#sessions.close(connection);
-    this.#log.push({ connection, account, user, up, down, at, told });
+    this.#log.push({ connection, account, user, up, down, at, told: reported });
   }
 
   /** As every engine does each second: time ends what nobody tells of. */

@@ -153,7 +153,8 @@ export class Machine implements Owner {
             else resolve(position);
           });
         }),
-      poll: (cursor: unknown, kept: Stored) => this.engine.poll(cursor, kept, () => agent.isAlive),
+      poll: (cursor: unknown, stored: Stored) =>
+        this.engine.poll(cursor, stored, () => agent.isAlive),
       explain: () => Promise.reject(new Error('there are no questions in the simulation')),
     };
   }

@@ -98,10 +98,10 @@ export class Line {
   }
 
   /** Sends the first so many of what was held. */
-  release(most: number): void {
+  release(count: number): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const send of held.slice(0, most)) send();
+    for (const send of held.slice(0, count)) send();
   }
 
   get held(): number {

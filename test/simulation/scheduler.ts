@@ -105,8 +105,8 @@ export class Scheduler {
     for (;;) {
       let below = 2 * at + 1;
       if (below >= heap.length) break;
-      const [left, right] = [heap[below], heap[below + 1]];
-      if (right && isBefore(right, left as Happening)) below += 1;
+      const [first, right] = [heap[below], heap[below + 1]];
+      if (right && isBefore(right, first as Happening)) below += 1;
       if (!isBefore(heap[below] as Happening, last)) break;
       heap[at] = heap[below] as Happening;
       at = below;
@@ -116,8 +116,8 @@ export class Scheduler {
   }
 }
 
-function isBefore(one: Happening, other: Happening): boolean {
-  return one.at === other.at ? one.order < other.order : one.at < other.at;
+function isBefore(a: Happening, b: Happening): boolean {
+  return a.at === b.at ? a.order < b.order : a.at < b.at;
 }
 
 const files = new Set(['FSReqPromise', 'FSReqCallback', 'CloseReq']);

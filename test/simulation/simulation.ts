@@ -159,8 +159,8 @@ export class Simulation {
     this.#doing = Promise.all([this.#doing, work()]);
   }
 
-  #later(least: number, most: number, work: () => Promise<unknown>): void {
-    this.#scheduler.after(this.#random.between(least, most), () => this.#do(work));
+  #later(least: number, max: number, work: () => Promise<unknown>): void {
+    this.#scheduler.after(this.#random.between(least, max), () => this.#do(work));
   }
 
   // ---- What happens -------------------------------------------------------------------------
@@ -259,7 +259,7 @@ export class Simulation {
       credentials: withToken ? random.one(this.#tokens) : undefined,
     });
     const open = [...machine.engine.exchanges]
-      .filter(([, { asked }]) => !isLogin(asked))
+      .filter(([, { asked: request }]) => !isLogin(request))
       .map(([connection]) => connection);
     const again = open.length > 0 && random.between(0, 3) === 0 ? random.one(open) : undefined;
     const verdict = this.#ask(machine, request);
@@ -276,20 +276,20 @@ export class Simulation {
     machine.engine.login(drawn.attempt, verdict);
   }
 
-  #ask(machine: Machine, asked: Partial<ProxyRequest>): Decision | undefined {
-    const request = requestOf(asked);
+  #ask(machine: Machine, partial: Partial<ProxyRequest>): Decision | undefined {
+    const request = requestOf(partial);
     const verdict = machine.engine.evaluate(request);
     if (verdict) this.#check(machine, request, verdict);
     return verdict;
   }
 
-  #check(machine: Machine, asked: Asked, verdict: Decision): void {
+  #check(machine: Machine, request: Asked, verdict: Decision): void {
     const said = saidOf(verdict);
     this.trace.note(
       verdict.verdict === 'allow' ? 'allowed' : verdict.reason,
       `${machine.name} ${said}`,
     );
-    this.#watch.checkVerdict(machine, asked, said);
+    this.#watch.checkVerdict(machine, request, said);
   }
 
   #disturb(): void {
@@ -437,7 +437,7 @@ export class Simulation {
   }
 }
 
-function requestOf(asked: Partial<ProxyRequest>): ProxyRequest {
+function requestOf(partial: Partial<ProxyRequest>): ProxyRequest {
   const usual = { source: '192.0.2.1', method: 'CONNECT', port: 0, host: hostnames[0] as string };
-  return { ...usual, destination_port: 443, credentials: undefined, ...asked, kind: 'request' };
+  return { ...usual, destination_port: 443, credentials: undefined, ...partial, kind: 'request' };
 }

@@ -131,7 +131,7 @@ function serverOf(
 function* accountsOf(server_id: number, rows: Rows): Generator<NodeRecord> {
   for (const contract of rows.accounts) {
     const account = contract.id;
-    const on = rows.on.find((one) => one.account_id === account && one.server_id === server_id);
+    const on = rows.on.find((row) => row.account_id === account && row.server_id === server_id);
     if (!on) continue;
     const isOver =
       contract.over_limit === 1 || (contract.detailed_billing === 1 && on.over_limit === 1);

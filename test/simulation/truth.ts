@@ -49,8 +49,8 @@ export class Truth {
     for (const [server_id, records] of tables.read()) {
       const now = new Map(records.map((record) => [keyOf(record), record]));
       const name = `${at.epoch} ${server_id}`;
-      for (const one of cleared) {
-        if (one.server === null || one.server === server_id) this.#clear(name, one);
+      for (const server of cleared) {
+        if (server.server === null || server.server === server_id) this.#clear(name, server);
       }
       this.#extend(name, at.revision, now);
     }
@@ -123,15 +123,15 @@ export class Truth {
    */
   evaluations(
     server_id: number,
-    asked: Asked,
+    request: Asked,
     { held, claimed, heard_at }: Known,
     now: number,
   ): string[] | undefined {
-    return this.#combine(server_id, asked, held, claimed, (oracle) => {
+    return this.#combine(server_id, request, held, claimed, (oracle) => {
       oracle.heard_at = heard_at;
-      const evaluation = isLogin(asked)
-        ? { by: 'vpn', exit_ip: asked.exit_ip, ...oracle.evaluateLogin(asked, now) }
-        : oracle.evaluate(asked, now);
+      const evaluation = isLogin(request)
+        ? { by: 'vpn', exit_ip: request.exit_ip, ...oracle.evaluateLogin(request, now) }
+        : oracle.evaluate(request, now);
       const { reason, by, account, user, exit_ip, dial, override } = evaluation as Record<
         string,
         unknown
@@ -143,14 +143,14 @@ export class Truth {
   /** Why a connection may not be any more, or '' when it may, for each of what a node may know. */
   objections(
     server_id: number,
-    { asked, account, user }: { asked: Asked; account: number; user: number },
+    { asked: request, account, user }: { asked: Asked; account: number; user: number },
     { held, claimed, heard_at }: Known,
     now: number,
   ): string[] | undefined {
-    return this.#combine(server_id, asked, held, claimed, (oracle) => {
+    return this.#combine(server_id, request, held, claimed, (oracle) => {
       oracle.heard_at = heard_at;
-      if (!isLogin(asked)) return oracle.faultOf(asked, account, user, now) ?? '';
-      const evaluation = oracle.evaluateLogin(asked, now);
+      if (!isLogin(request)) return oracle.faultOf(request, account, user, now) ?? '';
+      const evaluation = oracle.evaluateLogin(request, now);
       // An exit that is taken away lets nobody in, and ends no tunnel.
       return 'reason' in evaluation && evaluation.reason !== 'no_service' ? evaluation.reason : '';
     });
@@ -159,7 +159,7 @@ export class Truth {
   /** The decisions of an oracle for each combination of versions that matter. */
   #combine(
     server_id: number,
-    asked: Asked,
+    request: Asked,
     held: Position,
     claimed: Position | undefined,
     ask: (oracle: Oracle) => string,
@@ -171,7 +171,7 @@ export class Truth {
     for (const key of history.keys()) {
       const may = new Set(
         possible(history, key, since).map(({ record }) =>
-          record && matters(record, asked) ? record : undefined,
+          record && matters(record, request) ? record : undefined,
         ),
       );
       const [first] = may;
@@ -221,9 +221,10 @@ function possible(history: History, key: string, since: number): Version[] {
 }
 
 /** Of other addresses and hostnames a evaluation knows nothing. */
-function matters(record: NodeRecord, asked: Asked): boolean {
-  if (record.kind === 'authlist') return !isLogin(asked) && record.value?.ip === asked.source;
-  if (record.kind === 'override') return !isLogin(asked) && record.value?.hostname === asked.host;
+function matters(record: NodeRecord, request: Asked): boolean {
+  if (record.kind === 'authlist') return !isLogin(request) && record.value?.ip === request.source;
+  if (record.kind === 'override')
+    return !isLogin(request) && record.value?.hostname === request.host;
   return true;
 }
 

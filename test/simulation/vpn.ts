@@ -56,8 +56,8 @@ export class SimulatedVpn {
   /** The sessions that the kernel lets pass. */
   get open(): Array<[connection: string, Session]> {
     return [...this.#all].filter(([connection, { address }]) => {
-      const kept = this.#kernel.kept.get(address);
-      return kept?.is_open && kept.note.startsWith(connection);
+      const session = this.#kernel.kept.get(address);
+      return session?.is_open && session.note.startsWith(connection);
     });
   }
 
@@ -114,10 +114,10 @@ export class SimulatedVpn {
     }
   }
 
-  async poll(cursor: unknown, kept: Stored): Promise<Poll> {
+  async poll(cursor: unknown, stored: Stored): Promise<Poll> {
     if (!this.#sessions) return { finished: [], open: [], cursor: cursor ?? null };
-    if (this.#options.conduct !== 'tells-again') return this.#sessions.poll(cursor, kept);
-    return this.#sessions.poll([], { cursor: [], counted: kept.counted });
+    if (this.#options.conduct !== 'tells-again') return this.#sessions.poll(cursor, stored);
+    return this.#sessions.poll([], { cursor: [], counted: stored.counted });
   }
 
   noteTold({ finished, open, cursor }: Poll): void {
@@ -131,17 +131,20 @@ export class SimulatedVpn {
   /** The bytes that the meter was told, to be put back when it forgot them. */
   rememberTold(): () => void {
     const hadTold = this.#hasTold;
-    const before = Array.from(this.#all.values(), (one) => ({ one, told: one.told }));
+    const before = Array.from(this.#all.values(), (session) => ({
+      one: session,
+      told: session.told,
+    }));
     return () => {
       this.#hasTold = hadTold;
-      for (const { one, told } of before) one.told = told;
+      for (const { one: session, told: reported } of before) session.told = reported;
     };
   }
 
   // ---- What clients do ----------------------------------------------------------------------
 
   /** One whose login was allowed builds a tunnel, when it has an address. */
-  async login(asked: Attempt, allowed: Allowed): Promise<void> {
+  async login(request: Attempt, allowed: Allowed): Promise<void> {
     if (!this.#hasTold) return;
     // An engine that dies answers nothing.
     const outcome = await this.#sessions?.open(allowed).catch(() => undefined);
@@ -150,7 +153,7 @@ export class SimulatedVpn {
     const { address, connection, authority } = outcome;
     const { account, user } = authority;
     const none = { up: 0, down: 0 };
-    this.#all.set(connection, { asked, address, account, user, ...none, told: none });
+    this.#all.set(connection, { asked: request, address, account, user, ...none, told: none });
     this.#tunnels.set(address, { ike: connection });
   }
 

@@ -94,7 +94,7 @@ export class Watch {
 
   checkVerdict(
     { name, joined, engine, claimed, heard_at }: Machine,
-    asked: Asked,
+    request: Asked,
     said: string,
   ): void {
     const { policy, position: held } = engine;
@@ -105,11 +105,11 @@ export class Watch {
     }
     if (!policy || !held) return;
     const about = { held, claimed, heard_at: policy.heard_at };
-    const may = this.#watched.truth.evaluations(joined.server_id, asked, about, now);
+    const may = this.#watched.truth.evaluations(joined.server_id, request, about, now);
     if (!may) this.#watched.trace.note('too-many-truths');
     else if (!may.includes(said)) {
       throw new Violation(
-        `${name} says ${said} of ${JSON.stringify(asked)}; true is ${may.join(' or ')}`,
+        `${name} says ${said} of ${JSON.stringify(request)}; true is ${may.join(' or ')}`,
       );
     }
   }
@@ -157,8 +157,8 @@ export class Watch {
     }
     const transferred = this.#transferred();
     for (const [key, bytes] of sumOf(this.#watched.center.everCounted.values())) {
-      const most = transferred.get(key) ?? 0;
-      if (bytes > most) throw new Violation(`${key}: counted ${bytes}, transferred ${most}`);
+      const max = transferred.get(key) ?? 0;
+      if (bytes > max) throw new Violation(`${key}: counted ${bytes}, transferred ${max}`);
     }
   }
 
@@ -168,8 +168,8 @@ export class Watch {
     for (const { joined, engine } of this.#watched.machines) {
       for (const [key, bytes] of engine.transferred) {
         const name = `${joined.server_id} ${key}`;
-        const left = bytes - (engine.lost.get(key) ?? 0);
-        if (left > 0) sums.set(name, (sums.get(name) ?? 0) + left);
+        const remaining = bytes - (engine.lost.get(key) ?? 0);
+        if (remaining > 0) sums.set(name, (sums.get(name) ?? 0) + remaining);
       }
     }
     return sums;
@@ -248,9 +248,7 @@ function sumOf(
 }
 
 function sorted(sums: Map<string, number>): Array<[string, number]> {
-  return [...sums]
-    .filter(([, bytes]) => bytes > 0)
-    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return [...sums].filter(([, bytes]) => bytes > 0).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function text(sums: Map<string, number>): string {

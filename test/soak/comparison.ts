@@ -38,7 +38,7 @@ export async function snapshotReader(scene: Pick<Scene, 'world' | 'node'>) {
 
 /** All differences, a line each. */
 export async function compare(scene: Scene, read: () => Promise<NodeRecord[]>): Promise<string[]> {
-  const bytes = (await Promise.all(scene.players.map((one) => bytesOf(scene, one)))).flat();
+  const bytes = (await Promise.all(scene.players.map((player) => bytesOf(scene, player)))).flat();
   const records = await untilSame(() => recordsOf(scene, read));
   const decisions = await untilSame(() => decisionsOf(scene, read));
   return [...bytes, ...records, ...decisions];
@@ -64,12 +64,12 @@ async function bytesOf(scene: Scene, { customer, tally }: Player): Promise<strin
 export function billDifferences(
   name: string,
   billed: Sum,
-  { least, most }: { least: Sum; most: Sum },
+  { least, most: max }: { least: Sum; most: Sum },
 ): string[] {
   return (['up', 'down'] as const).flatMap((way) =>
-    least[way] <= billed[way] && billed[way] <= most[way]
+    least[way] <= billed[way] && billed[way] <= max[way]
       ? []
-      : [`${name} ${way}: billed ${billed[way]}, seen ${least[way]} to ${most[way]}`],
+      : [`${name} ${way}: billed ${billed[way]}, seen ${least[way]} to ${max[way]}`],
   );
 }
 
@@ -94,9 +94,9 @@ async function recordsOf({ node }: Scene, read: () => Promise<NodeRecord[]>): Pr
   const held = textsOf(replica.policy.records());
   replica.close();
   const wanted = textsOf(await read());
-  const lacking = [...wanted].filter((one) => !held.has(one)).map((one) => `lacks ${one}`);
-  const strange = [...held].filter((one) => !wanted.has(one)).map((one) => `holds ${one}`);
-  return [...lacking, ...strange].map((one) => `${node.agent.name} ${one}`);
+  const lacking = [...wanted].filter((text) => !held.has(text)).map((text) => `lacks ${text}`);
+  const strange = [...held].filter((text) => !wanted.has(text)).map((text) => `holds ${text}`);
+  return [...lacking, ...strange].map((difference) => `${node.agent.name} ${difference}`);
 }
 
 /** An end by its own count is the node's alone, and passes. */
@@ -110,10 +110,10 @@ function textsOf(records: Iterable<NodeRecord>): Set<string> {
 
 /** As JSON, whatever the order of its members. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, one) =>
-    one && typeof one === 'object' && !Array.isArray(one)
-      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : one,
+  return JSON.stringify(value, (_, item) =>
+    item && typeof item === 'object' && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
   );
 }
 
@@ -156,8 +156,8 @@ async function explained(scene: Scene, by: Through): Promise<string> {
   const { source, credentials, ...request } = requestOf(scene, by);
   const token = credentials ? { user: credentials.user, token: credentials.password } : {};
   const path = `/servers/${scene.node.server}/explain`;
-  const asked = { ...request, from: source, ...token };
-  const { verdict, status, reason } = await scene.world.control.do('POST', path, asked);
+  const question = { ...request, from: source, ...token };
+  const { verdict, status, reason } = await scene.world.control.do('POST', path, question);
   return verdict === 'allow' ? '200' : `${status} ${reason}`;
 }
 
@@ -187,6 +187,6 @@ function issuedBy(records: NodeRecord[], token: string | undefined): Map<string,
   const [, kid, account, user, token_version, expiry] = JSON.parse(
     Buffer.from(payload, 'base64url').toString(),
   );
-  const key = keys.find((one) => one.kid === kid);
+  const key = keys.find((key) => key.kid === kid);
   return key ? new Map([[token, { key, account, user, token_version, expiry }]]) : new Map();
 }

@@ -8,7 +8,7 @@ import { forgive, type Scene, untilServed } from './scene.ts';
 
 type Fault = (scene: Scene) => Promise<void>;
 
-const away = ({ random }: Scene, most = 2500) => sleep(random.between(200, most));
+const away = ({ random }: Scene, maxMs = 2500) => sleep(random.between(200, maxMs));
 
 /** The agent is gone, and Squid is not: nothing may be lost. The embedded proxy goes with it. */
 const killAgent: Fault = async (scene) => {

@@ -110,7 +110,7 @@ async function history(
   const trouble: string[] = [];
   try {
     await untilServed(scene);
-    for (let left = random.between(2, maxEvents); left > 0; left -= 1) {
+    for (let remaining = random.between(2, maxEvents); remaining > 0; remaining -= 1) {
       await sleep(random.between(200, 1500));
       const event = random.one(events);
       happened.push(event);
@@ -122,7 +122,7 @@ async function history(
     trouble.push(`${happened.at(-1)}: ${(error as Error).message}`);
   } finally {
     const traffic = players.flatMap((player) => player.traffic);
-    await Promise.all(traffic.map((one) => one.stop()));
+    await Promise.all(traffic.map((customer) => customer.stop()));
   }
   if (random.next() < 0.5)
     await revocations[random.one(Object.keys(revocations))]?.end(scene, scene.revoked);
@@ -133,8 +133,10 @@ async function history(
     )
     .catch((error: Error) => trouble.push(error.message));
   const differences = [...trouble, ...(await compare(scene, read))];
-  const told = differences.map((one) => `${one}\n    after ${happened.join(', ')}`);
-  report.differences.push(...told);
+  const sentences = differences.map(
+    (difference) => `${difference}\n    after ${happened.join(', ')}`,
+  );
+  report.differences.push(...sentences);
   for (const { tally } of players) {
     report.bytes += tally.sum.up + tally.sum.down;
     report.exchanges += tally.exchanges;

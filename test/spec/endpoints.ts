@@ -51,7 +51,7 @@ export function describeEndpoints(worldOf: () => World): void {
       expect(status).toBe(200);
       expect(body).toMatchObject({ name: 'acme', variant: 'current', version: 'v0' });
       const token = body.links.token;
-      for (const path of Object.values<string>(body.links).filter((one) => one !== token)) {
+      for (const path of Object.values<string>(body.links).filter((link) => link !== token)) {
         const answer = await world.t.with(basic(world.acme.api_token)).get(path);
         expect([path, answer.status]).toEqual([path, 200]);
       }
@@ -66,7 +66,9 @@ export function describeEndpoints(worldOf: () => World): void {
 
     it('GET /v0/servers takes detail=location, and no other word', async () => {
       const { body } = await current.get('/servers?detail=location');
-      expect(body.every((one: Answer['body']) => one.location.city === 'Frankfurt')).toBe(true);
+      expect(body.every((server: Answer['body']) => server.location.city === 'Frankfurt')).toBe(
+        true,
+      );
       expect((await current.get('/servers?detail=usage')).status).toBe(400);
     });
   });
@@ -105,7 +107,7 @@ export function describeEndpoints(worldOf: () => World): void {
     it('GET /v0/contract/servers?server= restricts the result to the named servers', async () => {
       const named = async (server: string) =>
         (await current.get(`/contract/servers?server=${server}`)).body.map(
-          (one: Answer['body']) => one.server,
+          (entry: Answer['body']) => entry.server,
         );
       expect(await named('nyc1')).toEqual(['nyc1']);
       expect(await named('nyc1,fra1')).toEqual(['fra1', 'nyc1']);
@@ -184,20 +186,20 @@ export function describeEndpoints(worldOf: () => World): void {
     });
 
     it(`GET /v0${path}?ip= restricts to a full or partial address`, async () => {
-      const { body: one } = await list(variant, { ip: `192.0.2.${variant.length}` });
+      const { body: entry } = await list(variant, { ip: `192.0.2.${variant.length}` });
       const { body: other } = await list(variant, { ip: `192.0.2.1${variant.length}` });
-      const found = async (ip: string) => (await client().get(`${path}?ip=${ip}`)).body;
-      expect(await found(one.ip)).toEqual([one]);
-      expect(await found('192.0.2.')).toEqual([one, other]);
-      expect(await found('192.0.3.')).toEqual([]);
-      await client().delete(`${path}/${one.id}`);
+      const matches = async (ip: string) => (await client().get(`${path}?ip=${ip}`)).body;
+      expect(await matches(entry.ip)).toEqual([entry]);
+      expect(await matches('192.0.2.')).toEqual([entry, other]);
+      expect(await matches('192.0.3.')).toEqual([]);
+      await client().delete(`${path}/${entry.id}`);
       await client().delete(`${path}/${other.id}`);
     });
 
     it(`GET /v0${path}?user= restricts to comma-separated users of the account`, async () => {
-      const { body: one } = await list(variant, { user: 'bob' });
+      const { body: bobs } = await list(variant, { user: 'bob' });
       const { body } = await client().get(`${path}?user=bob,carol`);
-      expect(body).toContainEqual(one);
+      expect(body).toContainEqual(bobs);
       expect(body.every((entry: Answer['body']) => entry.user === 'bob')).toBe(true);
       const all = (await client().get(path)).body;
       expect((await client().get(`${path}?user=bob,alice`)).body).toEqual(all);
@@ -257,10 +259,10 @@ export function describeEndpoints(worldOf: () => World): void {
     });
 
     it(`DELETE /v0${path}/{id} answers 204 and removes that entry alone`, async () => {
-      const { body: one } = await list(variant);
+      const { body: entry } = await list(variant);
       const { body: other } = await list(variant);
-      expect((await client().delete(`${path}/${one.id}`)).status).toBe(204);
-      expect((await client().get(`${path}/${one.id}`)).status).toBe(404);
+      expect((await client().delete(`${path}/${entry.id}`)).status).toBe(204);
+      expect((await client().get(`${path}/${entry.id}`)).status).toBe(404);
       expect((await client().get(`${path}/${other.id}`)).status).toBe(200);
     });
 
@@ -304,7 +306,7 @@ export function describeEndpoints(worldOf: () => World): void {
       const { body: entry } = await make({ server: 'nyc1' });
       const { body } = await client().get(`${path}?server=nyc1,lon1`);
       expect(body).toContainEqual(entry);
-      expect(body.every((one: Answer['body']) => one.server === 'nyc1')).toBe(true);
+      expect(body.every((entry: Answer['body']) => entry.server === 'nyc1')).toBe(true);
       const all = (await client().get(path)).body;
       expect((await client().get(`${path}?server=nyc1,fra1`)).body).toEqual(all);
     });
@@ -364,9 +366,9 @@ export function describeEndpoints(worldOf: () => World): void {
     );
 
     it('DELETE /v0/contract/overrides/{id} answers 204 and removes that entry alone', async () => {
-      const [one, other] = [(await make()).body, (await make()).body];
-      expect((await client().delete(`${path}/${one.id}`)).status).toBe(204);
-      expect((await client().get(`${path}/${one.id}`)).status).toBe(404);
+      const [first, other] = [(await make()).body, (await make()).body];
+      expect((await client().delete(`${path}/${first.id}`)).status).toBe(204);
+      expect((await client().get(`${path}/${first.id}`)).status).toBe(404);
       expect((await client().get(`${path}/${other.id}`)).status).toBe(200);
     });
 

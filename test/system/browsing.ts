@@ -34,7 +34,9 @@ async function startSite(host: string): Promise<Site> {
     server.on('upgrade', greet);
     await once(server.listen(0, host), 'listening');
   }
-  const [http_port = 0, tls_port = 0] = servers.map((one) => (one.address() as AddressInfo).port);
+  const [http_port = 0, tls_port = 0] = servers.map(
+    (server) => (server.address() as AddressInfo).port,
+  );
   return {
     http_port,
     tls_port,

@@ -33,10 +33,10 @@ export async function startFront(to: string, ips: readonly string[]): Promise<Fr
   const pair = { cert: readFileSync(ca_file), key: readFileSync(key_file) };
   const server = createServer(pair, (near) => {
     const far = connect(Number(port), hostname);
-    for (const [one, other] of [[near, far] as const, [far, near] as const]) {
-      one.on('error', () => undefined);
-      one.once('close', () => other.destroy());
-      one.pipe(other);
+    for (const [source, other] of [[near, far] as const, [far, near] as const]) {
+      source.on('error', () => undefined);
+      source.once('close', () => other.destroy());
+      source.pipe(other);
     }
   });
   // Also those that never come to speak TLS.

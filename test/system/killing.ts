@@ -35,7 +35,7 @@ const away = (random: Random) => sleep(random.between(200, 1500));
 
 /** Lets what was transferred be counted, so that nothing is lost by what follows. */
 async function rest({ traffic }: Scene): Promise<void> {
-  await Promise.all(traffic.map((one) => one.pause()));
+  await Promise.all(traffic.map((client) => client.pause()));
   await sleep(countedSeconds * 1000 + 100);
 }
 
@@ -111,7 +111,7 @@ const atRest =
   async (scene) => {
     await rest(scene);
     await blow(scene);
-    for (const one of scene.traffic) one.resume();
+    for (const client of scene.traffic) client.resume();
   };
 
 /** Nothing may be lost. */
@@ -137,9 +137,9 @@ const harmful: Record<EngineName, Record<string, Blow>> = {
 
 function shuffled<T>(random: Random, list: readonly T[]): T[] {
   return list
-    .map((one) => [random.next(), one] as const)
+    .map((item) => [random.next(), item] as const)
     .sort(([a], [b]) => a - b)
-    .map(([, one]) => one);
+    .map(([, item]) => item);
 }
 
 /** Plays all blows in an order of chance while customers use the proxy; then everything is up, and over. */
@@ -171,7 +171,7 @@ async function play(world: World, blows: Record<string, Blow>): Promise<Outcome>
     }
     await sleep(500);
   } finally {
-    await Promise.all(traffic.map((one) => one.stop()));
+    await Promise.all(traffic.map((client) => client.stop()));
   }
   await agent.until(({ state }) => state === 'following', 40);
   return { customer, tally, world };
@@ -211,25 +211,25 @@ export function killingTests(world: () => World, engine: EngineName): void {
   test('when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted', async () => {
     const outcome = await play(world(), harmful[engine]);
     const { tally } = outcome;
-    const { least, most } = tally.bounds;
+    const { least, most: max } = tally.bounds;
     const billed = await finallyBilled(outcome);
-    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', least, most);
+    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', least, max);
     expect(tally.exchanges).toBeGreaterThan(100);
     for (const way of ['up', 'down'] as const) {
       expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
-      expect(billed[way]).toBeLessThanOrEqual(most[way]);
+      expect(billed[way]).toBeLessThanOrEqual(max[way]);
     }
   }, 600_000);
 
   test('when the agent is told to end, all that went through until then is billed, once', async () => {
     const outcome = await play(world(), { terminateAgent });
-    const { least, most } = outcome.tally.bounds;
+    const { least, most: max } = outcome.tally.bounds;
     // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.
     expect(least).toEqual(outcome.tally.sum);
     const billed = await finallyBilled(outcome);
     for (const way of ['up', 'down'] as const) {
       expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
-      expect(billed[way]).toBeLessThanOrEqual(most[way]);
+      expect(billed[way]).toBeLessThanOrEqual(max[way]);
     }
   }, 600_000);
 }

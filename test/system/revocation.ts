@@ -111,9 +111,9 @@ export function revocationTests(world: () => World): void {
 
     test('of another account stays', async () => {
       const [first] = revocations as [Revocation];
-      const [one, other] = [await scene(first), await scene(first)];
-      await first.revoke(one);
-      expect(await one.open.endsWithin(closingSeconds)).toBe(true);
+      const [near, other] = [await scene(first), await scene(first)];
+      await first.revoke(near);
+      expect(await near.open.endsWithin(closingSeconds)).toBe(true);
       await other.open.transfer(10, 10);
       expect(await world().decisionFor(other.client)).toBe('200');
       other.open.socket.destroy();

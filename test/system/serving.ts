@@ -112,9 +112,9 @@ export function servingTests(world: () => World): void {
     });
     const explain = async (from: string) => {
       const port = String(schemePorts.override);
-      const asked = ['--server', server, '--from', from, '--port', port];
+      const question = ['--server', server, '--from', from, '--port', port];
       const { stdout } = await world().control.command(
-        ...['explain', ...asked, '--host', 'www.example.com', '--check-exit', '--json'],
+        ...['explain', ...question, '--host', 'www.example.com', '--check-exit', '--json'],
       );
       return JSON.parse(stdout);
     };

@@ -5,9 +5,9 @@ export interface Sum {
   down: number;
 }
 
-export const plus = (one: Sum, other: Sum): Sum => ({
-  up: one.up + other.up,
-  down: one.down + other.down,
+export const plus = (a: Sum, b: Sum): Sum => ({
+  up: a.up + b.up,
+  down: a.down + b.down,
 });
 
 const nothing: Sum = { up: 0, down: 0 };

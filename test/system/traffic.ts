@@ -159,9 +159,9 @@ export class ProxyConnection {
   /** So many bytes. Errors: the connection ended before. */
   async take(length: number): Promise<Buffer> {
     while (this.#unread.length < length) await this.#more();
-    const taken = this.#unread.subarray(0, length);
+    const chunk = this.#unread.subarray(0, length);
     this.#unread = this.#unread.subarray(length);
-    return taken;
+    return chunk;
   }
 
   /** A part of a tunnel's traffic, there and back. Errors: the connection ended. */
@@ -267,7 +267,11 @@ export class Traffic {
   async #plain(): Promise<void> {
     await this.#mayGoOn();
     const connection = await ProxyConnection.open(this.#through);
-    for (let left = this.#random.between(1, 6); left > 0 && !this.#stops; left -= 1) {
+    for (
+      let remaining = this.#random.between(1, 6);
+      remaining > 0 && !this.#stops;
+      remaining -= 1
+    ) {
       const [up, down] = this.#sizes();
       const url = `http://${this.#origin.host}:${this.#origin.http_port}/${down}`;
       const text = connection.requestText('POST', url, 'b'.repeat(up));
@@ -293,7 +297,11 @@ export class Traffic {
       connection.write(text);
       return connection.answer();
     });
-    for (let left = this.#random.between(5, 60); isAllowed && left > 0 && !this.#stops; left -= 1) {
+    for (
+      let remaining = this.#random.between(5, 60);
+      isAllowed && remaining > 0 && !this.#stops;
+      remaining -= 1
+    ) {
       const [up, down] = this.#sizes();
       await this.#count(connection, up + headBytes, down, async () => {
         await connection.transfer(up, down);

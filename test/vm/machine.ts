@@ -53,19 +53,19 @@ export async function runInMachine(script: string): Promise<{ code: number; told
       ...['-append', 'console=ttyS0 quiet panic=-1 mitigations=off norandmaps cryptomgr.notests'],
       ...['-virtfs', 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap'],
     ]);
-    let told = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (bytes) => {
-        told += bytes;
+        output += bytes;
       });
     }
     const timer = setTimeout(() => child.kill('SIGKILL'), longestSeconds * 1000);
     await once(child, 'close');
     clearTimeout(timer);
-    told = told.replaceAll('\r', '');
-    const [, code] = /^vm: the script ended with (\d+)$/m.exec(told) ?? [];
-    if (code === undefined) throw new Error(`the machine did not end:\n${told}`);
-    return { code: Number(code), told };
+    output = output.replaceAll('\r', '');
+    const [, code] = /^vm: the script ended with (\d+)$/m.exec(output) ?? [];
+    if (code === undefined) throw new Error(`the machine did not end:\n${output}`);
+    return { code: Number(code), told: output };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
@@ -98,8 +98,8 @@ function unpackKernel(): string {
 /** The files of modules and of all that they need, in the order in which they are loaded. */
 function filesOf(kernel: string, modules: readonly string[]): string[] {
   const [version = ''] = readdirSync(join(kernel, 'lib/modules'));
-  const shown = modules.map((one) =>
-    execFileSync('/usr/sbin/modprobe', ['-d', kernel, '-S', version, '--show-depends', one], {
+  const shown = modules.map((module) =>
+    execFileSync('/usr/sbin/modprobe', ['-d', kernel, '-S', version, '--show-depends', module], {
       encoding: 'utf8',
     }),
   );

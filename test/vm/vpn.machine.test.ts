@@ -8,18 +8,18 @@ const root = join(import.meta.dirname, '../..');
 const program = join(import.meta.dirname, 'vpn_in_machine.ts');
 const names = readFileSync(program, 'utf8').matchAll(/^await attempt\(\s*'(.*)',/gm);
 
-let told = '';
+let output = '';
 
 beforeAll(async () => {
   const machine = await runInMachine(`
     export PATH=${dirname(process.execPath)}:$PATH EXITWARD_TEST_VPN_IPSEC=kernel NODE_COMPILE_CACHE=/run/compiled
     cd ${root} && exec node ${program}
   `);
-  told = machine.told;
+  output = machine.told;
 }, 1_600_000);
 
 test.each(Array.from(names, ([, name = '']) => name))('%s', (name) => {
-  const said = told.match(/^(not )?ok .*$/gm) ?? [];
+  const said = output.match(/^(not )?ok .*$/gm) ?? [];
   const own = said.find((line) => line.includes(` ${name}`));
-  expect(own?.startsWith('ok'), told).toBe(true);
+  expect(own?.startsWith('ok'), output).toBe(true);
 });

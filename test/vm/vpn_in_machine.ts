@@ -427,9 +427,9 @@ await attempt(
       ...['curl', '-sS', '--noproxy', '*', '--max-time', '90', '--limit-rate', '30k'],
       ...['-o', '/dev/null', '-w', 'ready %{size_download}', 'http://9.9.9.9:8080/300000'],
     ]);
-    let told = '';
+    let output = '';
     transfer.stdout?.on('data', (bytes) => {
-      told += bytes;
+      output += bytes;
     });
     await systemClock.sleep(1);
     for (const part of ['esp', 'ike'] as const) {
@@ -439,8 +439,8 @@ await attempt(
       const after = await keysAt(client.vici);
       return after !== undefined && after.ike !== before?.ike && after.esp !== before?.esp;
     });
-    await until('the transfer is over', () => told.includes('ready'));
-    assert.equal(told, 'ready 300000');
+    await until('the transfer is over', () => output.includes('ready'));
+    assert.equal(output, 'ready 300000');
     await tick();
     const sum = billedOf(1).down;
     // That it is over the client is told once.
