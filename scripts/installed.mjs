@@ -2,7 +2,7 @@
 // the recorded one. npm compares each package with the lock's integrity as it arrives; but it goes on without an optional
 // package that is not as promised, and the Node is one, since each platform has its own.
 //
-// npm runs it after each installation, and scripts/install.mjs uses it: JavaScript that Node 20 understands.
+// npm runs it after each installation, and scripts/install_packages.mjs uses it: JavaScript that Node 20 understands.
 import { createHash } from 'node:crypto';
 import {
   existsSync,

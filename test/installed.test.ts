@@ -1,7 +1,10 @@
 // The check of what npm installed, against the lock file and the recorded Node: on made-up trees, and on this one.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
+  cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -18,7 +21,7 @@ import { expect, test } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const json = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-/** One function of scripts/installed.mjs, called as scripts/install.mjs does: by plain JavaScript. */
+/** One function of scripts/installed.mjs, called as scripts/install_packages.mjs does: by plain JavaScript. */
 function call(name: string, ...args: unknown[]): unknown {
   const program = `
     import * as installed from ${JSON.stringify(join(root, 'scripts/installed.mjs'))};
@@ -112,4 +115,49 @@ test('the Node is linked where npm left it out, or linked another', () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+/** A checkout with the scripts alone, and an npm that a test wrote. Returns its folder. */
+function checkoutWith(npm: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'exitward-installed-'));
+  cpSync(join(root, 'scripts'), join(folder, 'scripts'), { recursive: true });
+  writeFileSync(join(folder, 'npm-cli.js'), npm);
+  return folder;
+}
+
+test('an interrupted installation ends when its npm has ended, and says that the next start begins again', async () => {
+  const folder = checkoutWith(`
+    const { writeFileSync } = require('node:fs');
+    process.on('SIGINT', () => setTimeout(() => { writeFileSync('ended', ''); process.exit(1); }, 200));
+    setInterval(() => {}, 1000);
+    console.log('npm has begun');`);
+  try {
+    const installer = spawn(process.execPath, [join(folder, 'scripts/install.mjs')], {
+      env: { ...process.env, npm_execpath: join(folder, 'npm-cli.js') },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let output = '';
+    installer.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      if (!output.includes('begun') && (output + chunk).includes('begun')) installer.kill('SIGINT');
+      output += chunk;
+    });
+    expect(await once(installer, 'close')).toEqual([130, null]);
+    expect(existsSync(join(folder, 'ended'))).toBe(true);
+    expect(output).toContain('interrupted; the next start begins it again');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a Node that is too old gets one line that names what is needed', () => {
+  const old = "Object.defineProperty(process, 'versions', { value: { node: '18.20.8' } })";
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', `data:text/javascript,${old}`, join(root, 'scripts/install.mjs')],
+    { encoding: 'utf8' },
+  );
+  expect(stderr).toMatch(
+    /^exitward: Node 20 or newer is needed; this is 18\.20\.8\. Install it from /,
+  );
+  expect(status).toBe(1);
 });
