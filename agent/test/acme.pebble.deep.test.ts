@@ -19,12 +19,12 @@ test('the TLS ports have a certificate for the hostname of the server, by a list
   for (const file of ['certificate.pem', 'acme.json']) {
     expect(statSync(join(node.folder, 'state/tls', file)).mode & 0o777).toBe(0o600);
   }
-  const left = connect({
+  const attempts = connect({
     host: '127.0.0.1',
     port: node.authority.tls_port,
     rejectUnauthorized: false,
   });
-  const [error] = (await once(left, 'error')) as [NodeJS.ErrnoException];
+  const [error] = (await once(attempts, 'error')) as [NodeJS.ErrnoException];
   expect(error.code).toBe('ECONNREFUSED');
 });
 

@@ -23,9 +23,9 @@ describe('a node dials', () => {
   test.each(specialNetworks)('nothing in %s', (network) => {
     const [first, last] = boundsOf(network);
     const inside = fc.bigInt({ min: first, max: last });
-    for (const one of [first, last]) expect(mayDial(text(one)), text(one)).toBe(false);
-    const property = fc.property(inside, (one) => {
-      expect(mayDial(text(one)), text(one)).toBe(false);
+    for (const bound of [first, last]) expect(mayDial(text(bound)), text(bound)).toBe(false);
+    const property = fc.property(inside, (value) => {
+      expect(mayDial(text(value)), text(value)).toBe(false);
     });
     fc.assert(property, { numRuns: tries(50), seed });
   });
@@ -33,7 +33,7 @@ describe('a node dials', () => {
   test('what lies right before and after, unless that is reserved as well', () => {
     const edges = specialNetworks.flatMap((network) => {
       const [first, last] = boundsOf(network);
-      return [first - 1n, last + 1n].filter((one) => one >= 0n && one < 1n << 128n).map(text);
+      return [first - 1n, last + 1n].filter((value) => value >= 0n && value < 1n << 128n).map(text);
     });
     const reached = edges.filter((ip) => mayDial(ip));
     expect(reached).toEqual(edges.filter(isOnTheInternet));
@@ -51,14 +51,14 @@ describe('a node dials', () => {
     });
     fc.assert(property, { numRuns: tries(5000), seed });
     for (const network of publicAllTheSame) expect(mayDial(text(boundsOf(network)[0]))).toBe(true);
-    const known = [
+    const shared = [
       '8.8.8.8',
       '1.1.1.1',
       '2606:4700:4700::1111',
       '2a00:1450:4001::1',
       '2001:4860::8888',
     ];
-    expect(known.filter((ip) => !mayDial(ip))).toEqual([]);
+    expect(shared.filter((ip) => !mayDial(ip))).toEqual([]);
   });
 
   test('nothing that is no address', () => {
@@ -71,7 +71,7 @@ describe('a node dials', () => {
       '[2600::1]',
       '2600::1%eth0',
     ];
-    expect(texts.filter((one) => mayDial(one))).toEqual([]);
+    expect(texts.filter((text) => mayDial(text))).toEqual([]);
   });
 
   test('what its operator allows, in any spelling, and nothing beside it', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { boundCacheLog, lastWords } from '../src/squid/agent/cache_log.ts';
 
-const most = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 let dir: string;
 let path: string;
 beforeAll(() => {
@@ -16,10 +16,10 @@ afterAll(() => rmSync(dir, { recursive: true }));
 
 test('a log of more than 16 MiB is emptied, a smaller one is left', () => {
   writeFileSync(path, 'FATAL: first\n');
-  truncateSync(path, most);
+  truncateSync(path, maxBytes);
   boundCacheLog(path);
-  expect(statSync(path).size).toBe(most);
-  truncateSync(path, most + 1);
+  expect(statSync(path).size).toBe(maxBytes);
+  truncateSync(path, maxBytes + 1);
   boundCacheLog(path);
   expect(statSync(path).size).toBe(0);
 });

@@ -91,13 +91,13 @@ describe('join', () => {
     mkdirSync(join(stateDir, 'policy'), { recursive: true });
     await run('join', control.url, 'ewi_x');
     writeFileSync(join(stateDir, 'policy'), 'of the old server');
-    const asked = control.asked.length;
+    const requests = control.asked.length;
     const refused = await run('join', control.url, 'ewi_y');
     expect([refused.code, refused.stderr]).toEqual([
       1,
       `exitward-agent: ${stateDir} has joined already, as a node of fra1; add --again to join once more, or set EXITWARD_AGENT_STATE_DIR.\n`,
     ]);
-    expect(control.asked.length).toBe(asked);
+    expect(control.asked.length).toBe(requests);
     expect(existsSync(join(stateDir, 'policy'))).toBe(true);
     expect((await run('join', control.url, 'ewi_y', '--again')).code).toBe(0);
     expect(existsSync(join(stateDir, 'policy'))).toBe(false);
@@ -236,9 +236,9 @@ test('a node runs, is asked, keeps its folder, and ends well when it is told to'
     expect.arrayContaining(['server\tfra1', 'state\tfollowing', 'revision\t1']),
   );
   expect(lines.find((line) => line.startsWith('heard\t'))).toMatch(/^heard\t\d{10}$/);
-  const told = await run('status', '--json');
-  expect(JSON.parse(told.stdout)).toMatchObject({ node: 7, state: 'following', faults: [] });
-  expect(told.stdout + shown.stdout).not.toContain('ewn_secret');
+  const status = await run('status', '--json');
+  expect(JSON.parse(status.stdout)).toMatchObject({ node: 7, state: 'following', faults: [] });
+  expect(status.stdout + shown.stdout).not.toContain('ewn_secret');
 
   const answered = await outcomeOf(
     start([...explain('192.0.2.10'), '--user', 'alice', '--token', '-', '--json']),

@@ -11,9 +11,9 @@ import { type LoginAttempt, RadiusServer, type Verdict } from '../src/vpn/radius
 const dir = mkdtempSync(join(tmpdir(), 'exitward-radius-'));
 const secret = 'of-both';
 const password = 'abcde-fghij-klmno-pqrst';
-const asked: LoginAttempt[] = [];
+const attempts: LoginAttempt[] = [];
 const evaluate = async (attempt: LoginAttempt): Promise<Verdict> => {
-  asked.push(attempt);
+  attempts.push(attempt);
   if (attempt.login !== 'alice@acme' || !attempt.proves(password)) {
     return { allowed: false, message: 'no (bad_token)' };
   }
@@ -93,11 +93,11 @@ test('radclient logs in with a password, a long one too, and is told the address
   const { said } = await radclient(password);
   expect(said).toContain('Received Access-Accept');
   expect(said).toContain('Framed-IP-Address = 100.80.0.7');
-  expect(asked.at(-1)).toMatchObject({ exit_ip: '203.0.113.1', source: '198.51.100.7' });
+  expect(attempts.at(-1)).toMatchObject({ exit_ip: '203.0.113.1', source: '198.51.100.7' });
   expect((await radclient('wrong')).said).toContain('Received Access-Reject');
   const long = `ewt_${'x'.repeat(120)}`;
   await radclient(long);
-  expect(asked.at(-1)?.password).toBe(long);
+  expect(attempts.at(-1)?.password).toBe(long);
 });
 
 test('a request of one who has another secret is left without a response', async () => {

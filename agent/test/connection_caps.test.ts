@@ -76,19 +76,19 @@ test('a connection counts for its last owner, once, until it is closed; the chec
 
 test('whatever connections come, go and change their owners, a cap holds and a place that is free is given', () => {
   const caps = { all: 12, account: 6, user: 4, address: 5, waiting: 9 };
-  const some = (most: number) => fc.integer({ min: 1, max: most });
+  const upTo = (max: number) => fc.integer({ min: 1, max: max });
   const step = fc.record({
-    name: some(20),
-    account: some(3),
-    user: some(2),
-    from: some(4),
+    name: upTo(20),
+    account: upTo(3),
+    user: upTo(2),
+    from: upTo(4),
     ends: fc.boolean(),
   });
   const property = fc.property(fc.array(step, { minLength: 100, maxLength: 100 }), (steps) => {
     const counted = new CappedConnections(caps);
     let open: typeof steps = [];
-    for (const one of steps) {
-      const { name, account, user, from, ends } = one;
+    for (const step of steps) {
+      const { name, account, user, from, ends } = step;
       const others = open.filter((other) => other.name !== name);
       const before = open.find((other) => other.name === name);
       if (ends) {
@@ -97,7 +97,7 @@ test('whatever connections come, go and change their owners, a cap holds and a p
         continue;
       }
       // A connection keeps the places that it has.
-      const isFree = (cap: number, isSame: (other: typeof one) => boolean) =>
+      const isFree = (cap: number, isSame: (other: typeof step) => boolean) =>
         others.filter(isSame).length < cap || (before !== undefined && isSame(before));
       const expected =
         isFree(caps.all, () => true) &&
@@ -106,7 +106,7 @@ test('whatever connections come, go and change their owners, a cap holds and a p
         isFree(caps.address, (other) => other.from === from);
       const outcome = counted.admit(`${name}`, `192.0.2.${from}`, owner(account, user));
       expect(outcome !== 'refused').toBe(expected);
-      if (expected) open = [...others, one];
+      if (expected) open = [...others, step];
       expect(counted.size).toBe(open.length);
     }
   });
@@ -131,7 +131,7 @@ test('connections that are over, of which Squid tells nothing, make room with th
 
   // Whoever is refused again and again waits for no list, and keeps no other from doing so.
   const waits = Array.from({ length: 50 }, () => census.wait(owner(1)));
-  expect(waits.filter((one) => one !== undefined)).toHaveLength(20);
+  expect(waits.filter((wait) => wait !== undefined)).toHaveLength(20);
   expect(census.wait(owner(2))).toBeDefined();
   await Promise.all(waits);
   expect(census.wait(owner(1))).toBeDefined();
@@ -151,17 +151,17 @@ test('a list that fails leaves the counts as they are, and is told', async () =>
 
 test('of connections that wait the oldest are closed, of one client and in all, and none that was let in', () => {
   const caps = { all: 9, account: 9, user: 9, address: 2, waiting: 20 };
-  const some = (from: string, count: number) =>
+  const addresses = (from: string, count: number) =>
     Array.from({ length: count }, (_, n) => `${from}:${1000 + n}>10001`);
-  const let_in = some('2001:db8::1', 3);
-  const one = some('2001:db8::2', 20);
-  const another = some('2001:db8:0:1::1', 5);
+  const let_in = addresses('2001:db8::1', 3);
+  const first = addresses('2001:db8::2', 20);
+  const another = addresses('2001:db8:0:1::1', 5);
   const waiting = new WaitingConnections();
   const isWaiting = (name: string) => !let_in.includes(name);
-  const listed = [...let_in, ...one, ...another];
+  const listed = [...let_in, ...first, ...another];
   const tooMany = waiting.tooMany(listed, isWaiting, caps);
-  expect(tooMany).toEqual(one.slice(0, listed.length - another.length - mostAccepted(caps)));
+  expect(tooMany).toEqual(first.slice(0, listed.length - another.length - mostAccepted(caps)));
   const few = { ...caps, waiting: 4 };
   expect(waiting.tooMany(another, isWaiting, few)).toEqual(another.slice(0, 1));
-  expect(waiting.tooMany([...another, ...one], () => false, few)).toEqual([]);
+  expect(waiting.tooMany([...another, ...first], () => false, few)).toEqual([]);
 });

@@ -116,13 +116,13 @@ describe('server-sent events', () => {
 describe('the stream', () => {
   test('begins after the position, with the token, and tells changes and positions', async () => {
     const heard: unknown[] = [];
-    const one = await control((request, response) => {
+    const instance = await control((request, response) => {
       heard.push(request.url, request.headers.authorization, request.headers['last-event-id']);
       response.end(
         'id: e:2\nevent: change\ndata: [{"kind":"keys","value":[]}]\n\nevent: news\ndata: 1\n\nid: e:9\nevent: position\ndata: 9\n\n',
       );
     });
-    const events: StreamEvent[] = await collect(one.changes(start, never));
+    const events: StreamEvent[] = await collect(instance.changes(start, never));
     expect(heard).toEqual(['/node/changes', 'Bearer ewn_t', 'e:1']);
     expect(events).toEqual([
       { position: { epoch: 'e', revision: 2 }, records: [{ kind: 'keys', value: [] }] },
@@ -137,19 +137,22 @@ describe('the stream', () => {
     ['id: e:2\nevent: change\ndata: [\n\n', /no(t a)? list of records/],
     ['id: e:2\nevent: change\ndata: {}\n\n', /not a list of records/],
   ])('of %j fails', async (text, says) => {
-    const one = await control((_request, response) => void response.end(text));
-    expect((await failure(collect(one.changes(start, never)))).message).toMatch(says);
+    const instance = await control((_request, response) => void response.end(text));
+    expect((await failure(collect(instance.changes(start, never)))).message).toMatch(says);
   });
 
   test('with an event that is too long asks for a snapshot', async () => {
-    const one = await control((_request, response) => void response.write('data: 1234567890'), {
-      most_event_length: 12,
-    });
-    expect((await failure(collect(one.changes(start, never)))).code).toBe('snapshot_needed');
+    const instance = await control(
+      (_request, response) => void response.write('data: 1234567890'),
+      {
+        most_event_length: 12,
+      },
+    );
+    expect((await failure(collect(instance.changes(start, never)))).code).toBe('snapshot_needed');
   });
 
   test('is dead when nothing is heard for a while, and not before', async () => {
-    const one = await control(
+    const instance = await control(
       (_request, response) => {
         const say = (revision: number) =>
           response.write(`id: e:${revision}\nevent: position\ndata: ${revision}\n\n`);
@@ -161,7 +164,7 @@ describe('the stream', () => {
     );
     const events: StreamEvent[] = [];
     const following = (async () => {
-      for await (const event of one.changes(start, never)) events.push(event);
+      for await (const event of instance.changes(start, never)) events.push(event);
     })();
     expect((await failure(following)).message).toBe('nothing was heard for 1.2 seconds');
     expect(events).toHaveLength(3);
@@ -169,7 +172,7 @@ describe('the stream', () => {
 
   /** A stream of which this comes every 20 milliseconds; answers what it fails with, within so long. */
   async function dripped(piece: string, silence_seconds: number, within: number): Promise<string> {
-    const one = await control(
+    const instance = await control(
       (_request, response) => {
         const timer = setInterval(() => response.write(piece), 20);
         response.once('close', () => clearInterval(timer));
@@ -177,7 +180,7 @@ describe('the stream', () => {
       { silence_seconds },
     );
     const stop = AbortSignal.timeout(within);
-    return (await failure(collect(one.changes(start, stop)))).message;
+    return (await failure(collect(instance.changes(start, stop)))).message;
   }
 
   test.each([': alive\n', 'd', 'event: news\ndata: 1\n\n', 'retry: 1\n'])(
@@ -193,9 +196,9 @@ describe('the stream', () => {
   });
 
   test('ends when its signal is aborted', async () => {
-    const one = await control((_request, response) => void response.write(': 1\n'));
+    const instance = await control((_request, response) => void response.write(': 1\n'));
     const stop = new AbortController();
-    const following = collect(one.changes(start, stop.signal));
+    const following = collect(instance.changes(start, stop.signal));
     setTimeout(() => stop.abort(), 20);
     await failure(following);
   });
@@ -228,16 +231,18 @@ describe('an answer', () => {
     [503, '{"message":"later"}', { 'retry-after': 'soon' }, { retry_after_seconds: undefined }],
     [302, '', { location: '/elsewhere' }, { status: 302, isOurs: false }],
   ])('of %i with %s is an error that says so', async (status, body, headers, expected) => {
-    const one = await control((_request, response) => {
+    const instance = await control((_request, response) => {
       response.writeHead(status, headers);
       response.end(body);
     });
-    expect(await failure(one.acknowledge(start))).toMatchObject(expected);
+    expect(await failure(instance.acknowledge(start))).toMatchObject(expected);
   });
 
   test('that does not come in time is an error', async () => {
-    const one = await control(() => {}, { response_seconds: 0.05 });
-    expect((await failure(one.acknowledge(start))).message).toBe('no answer within 0.05 seconds');
+    const instance = await control(() => {}, { response_seconds: 0.05 });
+    expect((await failure(instance.acknowledge(start))).message).toBe(
+      'no answer within 0.05 seconds',
+    );
   });
 
   test('that stops in its middle is an error', async () => {
@@ -253,7 +258,7 @@ describe('an answer', () => {
   });
 
   test.each([200, 401])('of %i that drips for ever is an error', async (status) => {
-    const one = await control(
+    const instance = await control(
       (_request, response) => {
         response.writeHead(status);
         const timer = setInterval(() => response.write(' '), 20);
@@ -262,7 +267,7 @@ describe('an answer', () => {
       { response_seconds: 0.05 },
     );
     const begin = performance.now();
-    await failure(one.reportUsage(noBatch));
+    await failure(instance.reportUsage(noBatch));
     // By the setting: without it, ten seconds.
     expect(performance.now() - begin).toBeLessThan(9000);
   });
@@ -271,8 +276,8 @@ describe('an answer', () => {
     ...['', '{}', 'ok', '{"counted":true}', '{"counted":true,"held":false,"left_out":[]}'],
     '{"counted":1,"held":false,"left_out":[],"limits":[]}',
   ])('of %j does not count usage as taken', async (body) => {
-    const one = await control((_request, response) => void response.end(body));
-    await failure(one.reportUsage(noBatch));
+    const instance = await control((_request, response) => void response.end(body));
+    await failure(instance.reportUsage(noBatch));
   });
 
   test('when nobody listens is an error without a status', async () => {

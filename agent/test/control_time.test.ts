@@ -54,10 +54,10 @@ describe('a clock', () => {
     ask(12, 1);
     expect(said()).toEqual([]);
     ask(1, 12);
-    const known = said();
-    expect(known).toHaveLength(1);
+    const estimate = said();
+    expect(estimate).toHaveLength(1);
     ask(12, 1);
-    expect(said()).toEqual(known);
+    expect(said()).toEqual(estimate);
   });
 
   test('whose difference hardly moves has the same sentence, and none when it is set right', () => {

@@ -6,7 +6,7 @@ import { epoch, inPieces, snapshotText, type Told } from './stored.ts';
 const noon = 1_800_000_000;
 
 /** Enough to take several writes. */
-const known: NodeRecord[] = [1, 2].flatMap((account): NodeRecord[] => [
+const records: NodeRecord[] = [1, 2].flatMap((account): NodeRecord[] => [
   {
     kind: 'contract',
     account,
@@ -37,7 +37,7 @@ const change = (revision: number): Told => ({
 
 /** The calls that it is told, and its own work in between. */
 export const story: Array<Told | 'compact' | 'reopen'> = [
-  { replaced: { epoch, revision: 10 }, heard_at: noon, records: known },
+  { replaced: { epoch, revision: 10 }, heard_at: noon, records: records },
   change(11),
   change(12),
   'compact',
@@ -45,26 +45,29 @@ export const story: Array<Told | 'compact' | 'reopen'> = [
   'compact',
   'reopen',
   change(14),
-  { replaced: { epoch: 'another', revision: 5 }, heard_at: noon + 5, records: known.slice(0, 6) },
+  { replaced: { epoch: 'another', revision: 5 }, heard_at: noon + 5, records: records.slice(0, 6) },
   change(6),
 ];
 
 export const toldIn = (story: Array<Told | string>) =>
-  story.filter((one) => typeof one !== 'string');
+  story.filter((step) => typeof step !== 'string');
 
 async function live(dir: string): Promise<void> {
   let store = await Store.open(dir);
   let acknowledged = 0;
-  for (const one of story) {
-    if (one === 'compact') {
+  for (const step of story) {
+    if (step === 'compact') {
       await store.compact();
-    } else if (one === 'reopen') {
+    } else if (step === 'reopen') {
       await store.close();
       store = await Store.open(dir);
     } else {
-      if ('replaced' in one) {
-        await store.replace(inPieces(snapshotText(one.replaced, one.records), 1500), one.heard_at);
-      } else store.append(one.revision, one.heard_at, one.records);
+      if ('replaced' in step) {
+        await store.replace(
+          inPieces(snapshotText(step.replaced, step.records), 1500),
+          step.heard_at,
+        );
+      } else store.append(step.revision, step.heard_at, step.records);
       acknowledged += 1;
       console.log(`acknowledged ${acknowledged}`);
     }

@@ -43,13 +43,13 @@ function inWords(decision: Decision): Evaluation {
 test('a decision is what the records say, whatever came in whatever order', () => {
   const seen = new Map<string, number>();
   const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
-  const asked = fc.array(fc.tuple(request, moment), { minLength: 10, maxLength: 10 });
-  const property = fc.property(history, asked, (records, requests) => {
-    const told = tell(records);
+  const requestsAndTimes = fc.array(fc.tuple(request, moment), { minLength: 10, maxLength: 10 });
+  const property = fc.property(history, requestsAndTimes, (records, requests) => {
+    const heard = tell(records);
     for (const [request, at] of requests) {
-      hear(told, at);
-      const verdict = decide(told.policy, rules, request, at.now);
-      const expected = told.oracle.evaluate(request, at.now);
+      hear(heard, at);
+      const verdict = decide(heard.policy, rules, request, at.now);
+      const expected = heard.oracle.evaluate(request, at.now);
       expect(inWords(verdict)).toEqual(expected);
       count('reason' in expected ? expected.reason : `${expected.by} ${expected.dial ? '+' : '-'}`);
     }
@@ -281,20 +281,20 @@ describe('the credentials of a header', () => {
   });
 
   test('win over the address, though they are of no use', () => {
-    const asked = { ...alice, host: 'a.example', destination_port: 443 };
-    expect(decide(policy, rules, asked, noon).verdict).toBe('allow');
+    const request = { ...alice, host: 'a.example', destination_port: 443 };
+    expect(decide(policy, rules, request, noon).verdict).toBe('allow');
     const denied = { verdict: 'challenge', reason: 'bad_token' };
-    expect(decide(policy, rules, { ...asked, credentials: null }, noon)).toEqual(denied);
+    expect(decide(policy, rules, { ...request, credentials: null }, noon)).toEqual(denied);
     const wrong = { user: 'alice', password: 'secret' };
-    expect(decide(policy, rules, { ...asked, credentials: wrong }, noon)).toEqual(denied);
+    expect(decide(policy, rules, { ...request, credentials: wrong }, noon)).toEqual(denied);
   });
 });
 
 test('the password of the checks opens nothing when the node makes none', () => {
   const credentials = { user: '-probe', password: 'of-the-probe' };
-  const asked = { ...alice, host: '198.51.100.250', destination_port: 7001, credentials };
-  expect(decide(policy, rules, asked, noon).verdict).toBe('allow');
-  const without = decide(policy, { ...rules, probe: undefined }, asked, noon);
+  const request = { ...alice, host: '198.51.100.250', destination_port: 7001, credentials };
+  expect(decide(policy, rules, request, noon).verdict).toBe('allow');
+  const without = decide(policy, { ...rules, probe: undefined }, request, noon);
   expect(without).toEqual({ verdict: 'challenge', reason: 'bad_token' });
 });
 
@@ -302,24 +302,24 @@ test('what the node has itself is no destination, neither by interface nor by ex
   const own = new Set(['8.8.4.4', '2600::44']);
   for (const host of own) {
     const port = host.includes(':') ? 10_006 : 10_001;
-    const verdictBy = (one: Rules) =>
-      decide(policy, one, { ...alice, port, host, destination_port: 443 }, noon).verdict;
+    const verdictBy = (rules: Rules) =>
+      decide(policy, rules, { ...alice, port, host, destination_port: 443 }, noon).verdict;
     expect([host, verdictBy(rules)]).toEqual([host, 'allow']);
     expect([host, verdictBy({ ...rules, own })]).toEqual([host, 'deny']);
     const allowed = parseNetworks(host);
     expect([host, verdictBy({ ...rules, own, allowed })]).toEqual([host, 'allow']);
   }
-  const told = new Policy();
+  const heard = new Policy();
   const exit_ips = [{ ip: '8.8.4.5', port_base: 1 }];
-  told.apply({ kind: 'server', value: { ...(policy.server as ServerValue), exit_ips } });
+  heard.apply({ kind: 'server', value: { ...(policy.server as ServerValue), exit_ips } });
   expect(mayReach(policy, rules, '8.8.4.5')).toBe(true);
-  expect(mayReach(told, rules, '::ffff:8.8.4.5')).toBe(false);
-  expect(mayReach(told, { ...rules, allowed: parseNetworks('8.8.4.5') }, '8.8.4.5')).toBe(true);
+  expect(mayReach(heard, rules, '::ffff:8.8.4.5')).toBe(false);
+  expect(mayReach(heard, { ...rules, allowed: parseNetworks('8.8.4.5') }, '8.8.4.5')).toBe(true);
 });
 
 test('a decision is explained by its reason, and by what it rests on', () => {
-  const asked = { ...alice, host: 'a.example', destination_port: 443 };
-  const allowed = decide(policy, rules, asked, noon);
+  const request = { ...alice, host: 'a.example', destination_port: 443 };
+  const allowed = decide(policy, rules, request, noon);
   expect(explainDecision(allowed)).toEqual({
     status: 200,
     reason: 'authlist',

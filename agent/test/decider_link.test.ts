@@ -53,13 +53,13 @@ test('what a decider notes is taken whole, a part at a time', async () => {
   const uses = new LastUsedTimes();
   uses.add(Array.from({ length: 12_000 }, (_, index) => useOf(index + 1)));
   const parts: number[] = [];
-  await decider(link, (most) => {
-    const part = uses.take(most);
+  await decider(link, (max) => {
+    const part = uses.take(max);
     parts.push(part.length);
     return part;
   });
-  const taken = await link.takeLastUsed();
-  expect(new Set(taken.map(({ entry }) => entry)).size).toBe(12_000);
+  const noted = await link.takeLastUsed();
+  expect(new Set(noted.map(({ entry }) => entry)).size).toBe(12_000);
   expect(parts).toEqual([5000, 5000, 2000]);
   expect(await link.takeLastUsed()).toEqual([]);
 });
@@ -83,13 +83,13 @@ test('a decider that responds with something else does no harm', async () => {
 test('a decider that never comes to an end is asked so often, and what it made up is bounded', async () => {
   const link = await listen();
   let entries = 0;
-  let asked = 0;
-  await decider(link, (most) => {
-    asked += 1;
-    return Array.from({ length: most }, () => useOf(++entries));
+  let requests = 0;
+  await decider(link, (max) => {
+    requests += 1;
+    return Array.from({ length: max }, () => useOf(++entries));
   });
   expect((await link.takeLastUsed()).length).toBeLessThanOrEqual(250_000);
-  expect(asked).toBe(50);
+  expect(requests).toBe(50);
 });
 
 describe('what is no decider, and has the right to connect,', () => {
@@ -129,16 +129,16 @@ describe('what is no decider, and has the right to connect,', () => {
   });
 
   test('is cut off when it sends too many messages', async () => {
-    let told = 0;
+    let answers = 0;
     const link = await listen({
       onOpened: () => {
-        told += 1;
+        answers += 1;
       },
     });
     const rogue = connectTo(link);
     rogue.write(`${JSON.stringify({ opened: [] })}\n`.repeat(20_000));
     await isClosed(rogue);
-    expect(told).toBe(1000);
+    expect(answers).toBe(1000);
   });
 
   test('is cut off when it does not answer, and the next question is answered by the others', async () => {
@@ -154,11 +154,11 @@ describe('what is no decider, and has the right to connect,', () => {
   test('is cut off when it leaves unread what it is told', async () => {
     const owner: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };
     const opened = Array.from({ length: 20_000 }, (_, n): Opened[number] => [`${n}`, owner]);
-    const most = 50 * 1024 * 1024;
-    let told = 0;
+    const maxBytes = 50 * 1024 * 1024;
+    let answers = 0;
     const link = await listen({
       onOpened: () => {
-        told += 1;
+        answers += 1;
       },
     });
     const rogue = connectTo(link);
@@ -167,10 +167,12 @@ describe('what is no decider, and has the right to connect,', () => {
     // Another one relays to it.
     const teller = connectTo(link);
     const line = `${JSON.stringify({ opened })}\n`;
-    for (let n = 0; n < most / line.length; n++) {
+    for (let n = 0; n < maxBytes / line.length; n++) {
       await new Promise((resolve) => teller.write(line, resolve));
     }
-    await vi.waitFor(() => expect(told * line.length).toBeGreaterThan(most), { timeout: 90_000 });
+    await vi.waitFor(() => expect(answers * line.length).toBeGreaterThan(maxBytes), {
+      timeout: 90_000,
+    });
     await isClosed(rogue);
     expect(rogue.bytesRead).toBeLessThan(40 * 1024 * 1024);
   });
@@ -178,32 +180,32 @@ describe('what is no decider, and has the right to connect,', () => {
 
 test('what a decider tells of its decisions is added up, as far as it is a count under a known name', async () => {
   const link = await listen();
-  const told = async (message: object) => {
+  const answers = async (message: object) => {
     const socket = connect(link.path);
     await once(socket, 'connect');
     socket.end(`${JSON.stringify(message)}\n`);
     await once(socket, 'close');
   };
   const { took } = link.decisions.counts;
-  const one = took.map((_, bucket) => (bucket === 3 ? 2 : 0));
-  const decided = { outcomes: { authlist: 2, stale: 1 }, took: one, seconds: 0.5 };
-  await told({ decided });
-  await told({ opened: [], decided });
-  await told({
+  const buckets = took.map((_, bucket) => (bucket === 3 ? 2 : 0));
+  const decided = { outcomes: { authlist: 2, stale: 1 }, took: buckets, seconds: 0.5 };
+  await answers({ decided });
+  await answers({ opened: [], decided });
+  await answers({
     decided: { outcomes: { 'x"} 1\nup 0': 5, token: -3, probe: 1e300 }, took: [1], seconds: 'x' },
   });
-  await told({ policy: { accounts: 3, users: 4, authlist: 5, overrides: 6, more: 7 } });
+  await answers({ policy: { accounts: 3, users: 4, authlist: 5, overrides: 6, more: 7 } });
   await expect
     .poll(() => [link.decisions.counts, link.policy_size])
     .toEqual([
       {
         outcomes: { authlist: 4, stale: 2 },
-        took: one.map((count) => 2 * count),
+        took: buckets.map((count) => 2 * count),
         seconds: 1,
       },
       { accounts: 3, users: 4, authlist: 5, overrides: 6 },
     ]);
-  await told({ policy: { accounts: -1, users: 0, authlist: 0, overrides: 0 } });
+  await answers({ policy: { accounts: -1, users: 0, authlist: 0, overrides: 0 } });
   await expect.poll(() => link.policy_size).toBe(undefined);
   expect(link.isConnected).toBe(false);
 });

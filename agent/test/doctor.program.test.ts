@@ -41,10 +41,10 @@ afterEach(async () => {
 });
 
 /** A name server that knows these names alone; `*` is every other one. */
-async function nameServer(known: Record<string, string>): Promise<string> {
+async function nameServer(addresses: Record<string, string>): Promise<string> {
   class Known extends Map<string, () => Promise<string[]>> {
     override get(name: string) {
-      const ip = known[name] ?? known['*'];
+      const ip = addresses[name] ?? addresses['*'];
       return ip === undefined ? undefined : async () => [ip];
     }
   }
@@ -163,16 +163,16 @@ describe('before joining', () => {
   });
 
   test('a Squid that is too old, or without OpenSSL, is told', async () => {
-    const told = async (text: string) => {
+    const findings = async (text: string) => {
       const squid = join(parent, 'squid');
       writeFileSync(squid, `#!/bin/sh\necho "${text}"\n`, { mode: 0o755 });
       const env = { EXITWARD_AGENT_ENGINE: 'squid', EXITWARD_AGENT_SQUID: squid };
       return (await doctor([], env)).of('squid')[0]?.state;
     };
-    expect(await told('Squid Cache: Version 4.13\nconfigure options: --with-openssl')).toBe(
+    expect(await findings('Squid Cache: Version 4.13\nconfigure options: --with-openssl')).toBe(
       'fault',
     );
-    expect(await told('Squid Cache: Version 6.13\nconfigure options: --with-gnutls')).toBe(
+    expect(await findings('Squid Cache: Version 6.13\nconfigure options: --with-gnutls')).toBe(
       'warning',
     );
   });
@@ -183,13 +183,13 @@ test('a disk whose flushes take longer than changes or usage can wait is told, b
     let now = 0;
     const clock = { ...systemClock, steady: () => (now += seconds / 2) };
     const config = { state_dir: parent, engine: 'embedded' };
-    const found = await Promise.all(
+    const findings = await Promise.all(
       diskChecks.map(async ({ name, run }) => ({
         name,
         ...[await run({ clock, config } as unknown as Subject)].flat()[0],
       })),
     );
-    return found.find(({ name }) => name === 'disk_speed')?.state;
+    return findings.find(({ name }) => name === 'disk_speed')?.state;
   };
   expect(await Promise.all([0.01, 0.06, 3].map(state))).toEqual(['ok', 'warning', 'fault']);
 });
@@ -272,9 +272,9 @@ describe('the control plane', () => {
       1,
       [{ state: 'fault', remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS') }],
     ]);
-    const known = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
-    expect(known.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
-    expect(known.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds (89|90) days/);
+    const trusted = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
+    expect(trusted.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
+    expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds (89|90) days/);
     const other = await serve('other.example');
     const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
     expect(wrong.of('control')).toMatchObject([
@@ -318,7 +318,7 @@ describe('after joining', () => {
     await join_it('127.0.0.1');
     await agent();
     const files = () => readdirSync(stateDir, { recursive: true }).sort();
-    const before = [files(), control.asked.filter((one) => one === 'GET /changes').length];
+    const before = [files(), control.asked.filter((request) => request === 'GET /changes').length];
     const { code, of } = await doctor();
     expect(of('node')).toMatchObject([
       { state: 'ok', sentence: expect.stringContaining('follows') },
@@ -328,7 +328,9 @@ describe('after joining', () => {
     ]);
     expect(of('addresses')).toMatchObject([{ state: 'ok' }]);
     expect(code).toBe(0);
-    expect([files(), control.asked.filter((one) => one === 'GET /changes').length]).toEqual(before);
+    expect([files(), control.asked.filter((request) => request === 'GET /changes').length]).toEqual(
+      before,
+    );
   });
 
   test('a port that another program holds, and an exit that is not there, are faults', async () => {
@@ -365,12 +367,12 @@ describe('after joining', () => {
     await join_it('127.0.0.1', { hostname: 'fra1.example.net', services: ['vpn-ikev2'] });
     await agent({ ...withoutCharon, ...pair });
     const { code, of } = await doctor([], { ...withoutCharon, ...pair });
-    const found = of('vpn');
-    expect([code, new Set(found.map(({ state }) => state))]).toEqual([1, new Set(['fault'])]);
-    const sentences = found.map(({ sentence }) => sentence).join('\n');
+    const finding = of('vpn');
+    expect([code, new Set(finding.map(({ state }) => state))]).toEqual([1, new Set(['fault'])]);
+    const sentences = finding.map(({ sentence }) => sentence).join('\n');
     expect(sentences).toContain('cannot serve a VPN: there is no /usr/sbin/no-charon.');
     expect(sentences).toContain('cannot serve a VPN: the certificate is not of fra1.example.net.');
-    expect(found.map(({ remedy }) => remedy)).not.toContain(null);
+    expect(finding.map(({ remedy }) => remedy)).not.toContain(null);
   });
 
   test('the same is no fault where the server has none', async () => {

@@ -22,7 +22,7 @@ function doctor(name: string, state_dir: string, by: string[] = [], more: object
   return new Promise<Report['findings']>((resolve) => {
     execFile(program, [...args, '--json'], { env }, (_, stdout) => {
       const { findings } = JSON.parse(stdout) as Report;
-      resolve(findings.filter((one) => one.name === name));
+      resolve(findings.filter((finding) => finding.name === name));
     });
   });
 }
@@ -32,9 +32,9 @@ async function onDisk(size: string) {
   mkdirSync(disk);
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'small', disk]);
   try {
-    const found = await doctor('disk_space', disk);
+    const findings = await doctor('disk_space', disk);
     expect(readdirSync(disk)).toEqual([]);
-    return found;
+    return findings;
   } finally {
     execFileSync('umount', [disk]);
   }
@@ -99,31 +99,31 @@ describe('the VPN of a machine that has not joined', () => {
     const withProcesses = ['--pid', '--fork', '--mount-proc', '--kill-child'];
     const bare = join(folder, 'bin');
     mkdirSync(bare);
-    const found = await doctor(
+    const findings = await doctor(
       'vpn',
       folder,
       after(`${forwarding(0)}; ${other}; PATH=${bare}`, ...withProcesses),
       missing,
     );
-    expect(found.map(({ state }) => state)).toEqual(Array(5).fill('ok'));
-    expect(found.map(({ remedy }) => remedy)).toEqual([
+    expect(findings.map(({ state }) => state)).toEqual(Array(5).fill('ok'));
+    expect(findings.map(({ remedy }) => remedy)).toEqual([
       'apt-get install charon-systemd libcharon-extra-plugins',
       expect.stringContaining('sysctl -w net.ipv4.ip_forward=1'),
       'apt-get install nftables',
       expect.stringContaining('systemctl disable --now strongswan'),
       expect.stringContaining('EXITWARD_AGENT_ACME'),
     ]);
-    expect(found[0]?.sentence).toBe(
+    expect(findings[0]?.sentence).toBe(
       'A server with a VPN needs more here: there is no /usr/sbin/no-charon.',
     );
   });
 
   test('vpn-l2tp is told apart, as few servers have it', async () => {
-    const found = await doctor('vpn-l2tp', folder, after(forwarding(1)), {
+    const findings = await doctor('vpn-l2tp', folder, after(forwarding(1)), {
       ...pair(),
       EXITWARD_AGENT_XL2TPD: '/usr/sbin/no-xl2tpd',
     });
-    expect(found).toMatchObject([{ state: 'ok', remedy: 'apt-get install xl2tpd ppp' }]);
+    expect(findings).toMatchObject([{ state: 'ok', remedy: 'apt-get install xl2tpd ppp' }]);
     const [sealing] = await doctor('vpn-l2tp', folder, after(forwarding(1)), userspace);
     expect(sealing).toMatchObject({ state: 'ok', remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel' });
   });
@@ -132,8 +132,8 @@ describe('the VPN of a machine that has not joined', () => {
     const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel';
     const cipher = ['aead', 'rfc4106(gcm(aes))', `0x${'2a'.repeat(36)}`, '128'];
     const hasEsp = spawnSync('unshare', ['--net', ...state.split(' '), ...cipher]).status === 0;
-    const found = await doctor('vpn', folder, after(forwarding(1)), pair());
-    expect(found[0]?.remedy ?? null).toEqual(hasEsp ? null : expect.stringContaining('esp4'));
+    const findings = await doctor('vpn', folder, after(forwarding(1)), pair());
+    expect(findings[0]?.remedy ?? null).toEqual(hasEsp ? null : expect.stringContaining('esp4'));
   });
 
   test('a user who is not root is told of that', async () => {

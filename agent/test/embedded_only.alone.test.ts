@@ -263,13 +263,13 @@ describe('the embedded engine', () => {
     test('sent without waiting for the answer before gets its own answer, and is paid for', async () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
-      const one = t.requestText('GET', `${url}bytes/1000`);
+      const text = t.requestText('GET', `${url}bytes/1000`);
       const other = t.requestText('GET', `${url}bytes/2000`, {
         authorization: t.basic(t.tokenOf(2)),
       });
       // Where an upload in chunks ends is not known, with others behind it: its framing is billed.
       const upload = `POST ${url}bytes/1000 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
-      client.write(upload + other + one);
+      client.write(upload + other + text);
       for (const length of [1000, 2000, 1000]) {
         expect((await client.answer()).body.length).toBe(length);
       }
@@ -277,7 +277,7 @@ describe('the embedded engine', () => {
       await t.until(async () => {
         await usage.poll();
         const sums = [...usage.sums.values()];
-        const total = (side: 'up' | 'down') => sums.reduce((sum, one) => sum + one[side], 0);
+        const total = (side: 'up' | 'down') => sums.reduce((sum, part) => sum + part[side], 0);
         return total('up') === client.sent && total('down') === client.received;
       });
       expect(usage.sums.get('2 1')?.down).toBeGreaterThan(2000);
@@ -465,7 +465,8 @@ describe('the embedded engine', () => {
       await own.stop();
       const { finished, open } = await own.engine.poll(undefined);
       expect(open).toEqual([]);
-      const total = (side: 'up' | 'down') => finished.reduce((sum, one) => sum + one[side], 0);
+      const total = (side: 'up' | 'down') =>
+        finished.reduce((sum, exchange) => sum + exchange[side], 0);
       expect(total('up')).toBe(clients.reduce((sum, { sent }) => sum + sent, 0));
       expect(total('down')).toBe(clients.reduce((sum, { received }) => sum + received, 0));
     });
@@ -537,7 +538,7 @@ describe('the embedded engine', () => {
         records: t.usualRecords(),
         settings: { ...settings, EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' },
       });
-      const ports = [1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ');
+      const ports = [1, 501, 2, 502].map((port) => t.tlsBase + port).join(', ');
       expect(t.messagesOf(own.engine)).toEqual([
         `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
       ]);

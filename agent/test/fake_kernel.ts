@@ -8,13 +8,13 @@ interface Kept extends KernelCount {
 
 export class FakeKernel implements KernelSessions {
   #isThere = true;
-  readonly #kept = new Map<string, Kept>();
+  readonly #entries = new Map<string, Kept>();
   /** Comes ahead of each command, and once more ahead of its response: time passes, or the command fails. */
   pause: () => Promise<void> = async () => {};
 
   /** The sessions of its elements, as their notes name them. */
   get kept(): ReadonlyMap<string, Readonly<Kept>> {
-    return this.#kept;
+    return this.#entries;
   }
 
   isThere(): Promise<boolean> {
@@ -23,17 +23,17 @@ export class FakeKernel implements KernelSessions {
 
   open({ address, exit_ip, note }: KernelSession): Promise<void> {
     return this.#change(() => {
-      if (this.#kept.has(address)) throw new Error(`${address} is in use`);
+      if (this.#entries.has(address)) throw new Error(`${address} is in use`);
       if (note.length > 120 || note.includes('"')) throw new Error(`${note} is no comment`);
-      this.#kept.set(address, { address, exit_ip, note, up: 0, down: 0, is_open: true });
+      this.#entries.set(address, { address, exit_ip, note, up: 0, down: 0, is_open: true });
     });
   }
 
   close(addresses: readonly string[]): Promise<void> {
     return this.#change(() => {
       for (const address of addresses) {
-        const kept = this.#kept.get(address);
-        if (kept) kept.is_open = false;
+        const entry = this.#entries.get(address);
+        if (entry) entry.is_open = false;
       }
     });
   }
@@ -41,14 +41,14 @@ export class FakeKernel implements KernelSessions {
   forget(addresses: readonly string[]): Promise<void> {
     return this.#change(() => {
       for (const address of addresses) {
-        if (!this.#kept.delete(address)) throw new Error(`${address} is not there`);
+        if (!this.#entries.delete(address)) throw new Error(`${address} is not there`);
       }
     });
   }
 
   list(): Promise<KernelCount[]> {
     return this.#change(() =>
-      Array.from(this.#kept.values(), ({ address, note, up, down }) => ({
+      Array.from(this.#entries.values(), ({ address, note, up, down }) => ({
         address,
         note,
         up,
@@ -59,23 +59,23 @@ export class FakeKernel implements KernelSessions {
 
   listOpen(): Promise<ReadonlySet<string>> {
     return this.#change(() => {
-      const open = [...this.#kept.values()].filter(({ is_open }) => is_open);
+      const open = [...this.#entries.values()].filter(({ is_open }) => is_open);
       return new Set(open.map(({ address }) => address));
     });
   }
 
   /** A packet of a client; whether it passes. */
   transfer(address: string, up: number, down: number): boolean {
-    const kept = this.#kept.get(address);
-    if (!kept?.is_open) return false;
-    kept.up += up;
-    kept.down += down;
+    const entry = this.#entries.get(address);
+    if (!entry?.is_open) return false;
+    entry.up += up;
+    entry.down += down;
     return true;
   }
 
   /** Its rules are flushed, or the machine starts anew. */
   lose(): void {
-    this.#kept.clear();
+    this.#entries.clear();
     this.#isThere = false;
   }
 

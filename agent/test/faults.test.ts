@@ -12,7 +12,7 @@ import { ExitAddresses } from '../src/health/exit_addresses.ts';
 import { FaultReporter } from '../src/link/fault_reporter.ts';
 import type { Listener } from '../src/policy/policy.ts';
 
-const taken = (port: number, message = 'It is taken.'): Fault => ({
+const portFault = (port: number, message = 'It is taken.'): Fault => ({
   kind: 'port',
   subject: String(port),
   message,
@@ -20,40 +20,40 @@ const taken = (port: number, message = 'It is taken.'): Fault => ({
 
 test('a fault is known since it began, whatever is said of it since, and begins anew when it was over', () => {
   const list = new FaultList();
-  expect(list.update([taken(1)], 100)).toEqual([{ ...taken(1), since: 100 }]);
-  expect(list.update([taken(2), taken(1, 'It is still taken.')], 160)).toEqual([
-    { ...taken(2), since: 160 },
-    { ...taken(1, 'It is still taken.'), since: 100 },
+  expect(list.update([portFault(1)], 100)).toEqual([{ ...portFault(1), since: 100 }]);
+  expect(list.update([portFault(2), portFault(1, 'It is still taken.')], 160)).toEqual([
+    { ...portFault(2), since: 160 },
+    { ...portFault(1, 'It is still taken.'), since: 100 },
   ]);
   list.update([], 170);
-  expect(list.update([taken(1)], 180)).toEqual([{ ...taken(1), since: 180 }]);
+  expect(list.update([portFault(1)], 180)).toEqual([{ ...portFault(1), since: 180 }]);
   // A clock that was set back.
-  expect(list.update([taken(1)], 50)).toEqual([{ ...taken(1), since: 50 }]);
+  expect(list.update([portFault(1)], 50)).toEqual([{ ...portFault(1), since: 50 }]);
 });
 
 describe('the control plane', () => {
   function scene() {
-    const told: KnownFault[][] = [];
+    const reports: KnownFault[][] = [];
     const state = { now: 0, faults: [] as KnownFault[], isAway: false };
     const reporter = new FaultReporter({
       faults: () => state.faults,
       control: {
         async reportFaults(faults) {
           if (state.isAway) throw new Error('away');
-          told.push(faults);
+          reports.push(faults);
         },
       },
       clock: { ...systemClock, steady: () => state.now },
       log: pino({ level: 'silent' }),
     });
-    return Object.assign(state, { told, reporter });
+    return Object.assign(state, { told: reports, reporter });
   }
 
   test('is told the list at the start, when it is another, and after five minutes', async () => {
     const made = scene();
     await made.reporter.report();
     expect(made.told).toEqual([[]]);
-    made.faults = [{ ...taken(1), since: 5 }];
+    made.faults = [{ ...portFault(1), since: 5 }];
     await made.reporter.report();
     await made.reporter.report();
     expect(made.told).toEqual([[], made.faults]);
@@ -65,11 +65,11 @@ describe('the control plane', () => {
   test('that is away is told when it is back', async () => {
     const made = scene();
     made.isAway = true;
-    made.faults = [{ ...taken(1, 'x'.repeat(5000)), since: 5 }];
+    made.faults = [{ ...portFault(1, 'x'.repeat(5000)), since: 5 }];
     await made.reporter.report();
     made.isAway = false;
     await made.reporter.report();
-    expect(made.told).toEqual([[{ ...taken(1, 'x'.repeat(1000)), since: 5 }]]);
+    expect(made.told).toEqual([[{ ...portFault(1, 'x'.repeat(1000)), since: 5 }]]);
   });
 });
 

@@ -58,7 +58,7 @@ test(`random lines never bill more than the machine carried: ${lives} lives`, as
       () => random(4) === 0 && world.killSquid(),
       () => world.startSquid(),
     ];
-    for (let left = steps; left > 0; left -= 1) await pick(random, acts)();
+    for (let remaining = steps; remaining > 0; remaining -= 1) await pick(random, acts)();
     await world.end();
     const truth = users.reduce(
       (sum, user) => sum + world.truth[user].up + world.truth[user].down,

@@ -195,8 +195,8 @@ function checksOf(options: Partial<HealthOptions> & { tls?: boolean } = {}): Hea
 
 /** In the order of the proxies; exits are known in the order of their answers. */
 const statuses = (checks: HealthChecks) => {
-  const known = new Map(checks.exits().map(({ ip, status }) => [ip, status]));
-  return proxies.map(({ ip }) => known.get(ip));
+  const statusOf = new Map(checks.exits().map(({ ip, status }) => [ip, status]));
+  return proxies.map(({ ip }) => statusOf.get(ip));
 };
 const behave = (...behaviours: Behaviour[]) => {
   for (const [index, behaviour] of behaviours.entries()) {
@@ -227,12 +227,12 @@ describe('a check', () => {
     await checks.checkAll(never);
     await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['ok', 'crit', 'crit', 'crit']);
-    const told = checks.faults();
-    expect(told.map(({ kind }) => kind)).toEqual(['exit', 'exit', 'exit']);
-    expect(told.map(({ message }) => message)).toContainEqual(
+    const reports = checks.faults();
+    expect(reports.map(({ kind }) => kind)).toEqual(['exit', 'exit', 'exit']);
+    expect(reports.map(({ message }) => message)).toContainEqual(
       expect.stringMatching(/^The exit \S+ fails: it shows the address \S+\.$/),
     );
-    for (const { subject, message } of told) {
+    for (const { subject, message } of reports) {
       expect(message).toMatch(new RegExp(`^The exit ${subject} fails: [^\\n]{3,100}\\.$`));
     }
     behave('good', 'good', 'good', 'good');
@@ -313,8 +313,8 @@ describe('a check', () => {
     await start(4);
     behave('good', 'wrong', 'refuse', 'drop');
     const checks = checksOf();
-    const asked = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
-    expect(asked).toEqual([
+    const results = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
+    expect(results).toEqual([
       { address: proxies[0]?.ip, milliseconds: expect.any(Number) },
       {
         address: expect.not.stringContaining(proxies[1]?.ip ?? ''),
@@ -335,8 +335,8 @@ describe('a check', () => {
   test('that is asked for beside many others is rejected, and done when there is room', async () => {
     await start(5);
     const checks = checksOf();
-    const asked = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
-    expect(asked.filter((one) => 'fault' in one)).toEqual([
+    const results = await Promise.all(proxies.map(({ ip }) => checks.checkNow(ip)));
+    expect(results.filter((result) => 'fault' in result)).toEqual([
       { fault: 'too many checks are under way; try again' },
     ]);
     expect(await checks.checkNow(proxies[4]?.ip ?? '')).toMatchObject({ address: proxies[4]?.ip });
@@ -459,8 +459,8 @@ test('reports come at once when a status changes, else at least every five minut
 
 describe('the VPN beside the exits', () => {
   const ip = '127.0.0.250';
-  const one = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
-  const vpn = (): VpnOffer => ({ services: [one], certificate: undefined });
+  const service = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
+  const vpn = (): VpnOffer => ({ services: [service], certificate: undefined });
   /** Nobody answers there; nothing is waited for. */
   const clock: Clock = { ...systemClock, now: () => 1_800_000_000, sleep: async () => undefined };
   const report = {
@@ -482,9 +482,9 @@ describe('the VPN beside the exits', () => {
       },
       health_seconds: 60,
       control: {
-        async reportHealth(one) {
-          sent.push(one);
-          reject(one);
+        async reportHealth(service) {
+          sent.push(service);
+          reject(service);
         },
       },
     });
@@ -506,7 +506,7 @@ describe('the VPN beside the exits', () => {
   });
 
   test('of a service that lacks something nothing is asked', async () => {
-    const lacking = { ...one, service: 'vpn-l2tp', version: '1', isLacking: true } as const;
+    const lacking = { ...service, service: 'vpn-l2tp', version: '1', isLacking: true } as const;
     const { checks } = await roundOf(
       () => {},
       () => ({ services: [lacking], certificate: undefined }),

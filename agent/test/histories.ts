@@ -46,15 +46,15 @@ const good = tokens.filter((token) => {
   const { token_version, expiry = 0 } = issued.get(token) ?? {};
   return token_version === 1 && expiry > noon;
 });
-const [one = '', other = ''] = tokens;
+const [genuine = '', other = ''] = tokens;
 const forged = [
   'secret',
   '',
   signToken(foreign),
   signToken(second, [1, 'k1', 1, 1, 1, noon + 60]),
-  `${one.split('.')[0]}.${other.split('.')[1]}`,
-  one.slice(0, -1),
-  `${one}A`,
+  `${genuine.split('.')[0]}.${other.split('.')[1]}`,
+  genuine.slice(0, -1),
+  `${genuine}A`,
 ];
 
 // ---- The operator's rules, addresses and destinations --------------------------------------
@@ -262,9 +262,9 @@ export const usual: NodeRecord[] = [
         port_scheme: id === 3 ? 'high' : 'default',
       },
     },
-    ...users.map((one): NodeRecord => {
-      const value = { name: nameOf(one), active: true, proxy: true, token_version: 1 };
-      return { kind: 'user', account: id, id: one, value };
+    ...users.map((user): NodeRecord => {
+      const value = { name: nameOf(user), active: true, proxy: true, token_version: 1 };
+      return { kind: 'user', account: id, id: user, value };
     }),
     {
       kind: 'authlist',
@@ -328,16 +328,18 @@ const plain: fc.Arbitrary<ProxyRequest> = fc.record({
   credentials,
 });
 /** Now and then what the node's own checks ask for. */
-export const request: fc.Arbitrary<ProxyRequest> = fc.tuple(plain, often(3)).map(([asked, own]) =>
-  own
-    ? {
-        ...asked,
-        host: '[::ffff:198.51.100.250]',
-        destination_port: 7001,
-        credentials: { user: probeUser, password: 'of-the-probe' },
-      }
-    : asked,
-);
+export const request: fc.Arbitrary<ProxyRequest> = fc
+  .tuple(plain, often(3))
+  .map(([request, own]) =>
+    own
+      ? {
+          ...request,
+          host: '[::ffff:198.51.100.250]',
+          destination_port: 7001,
+          credentials: { user: probeUser, password: 'of-the-probe' },
+        }
+      : request,
+  );
 
 /** When a request comes, and when the control plane was last heard. */
 export const moment = fc.record({
@@ -349,16 +351,16 @@ export type Moment = typeof moment extends fc.Arbitrary<infer T> ? T : never;
 
 /** A policy and an oracle that were told the same. */
 export function tell(records: NodeRecord[]): { policy: Policy; oracle: Oracle } {
-  const told = { policy: new Policy(), oracle: new Oracle(world, rules) };
-  for (const one of records) {
-    told.policy.apply(one);
-    told.oracle.receive(one);
+  const pair = { policy: new Policy(), oracle: new Oracle(world, rules) };
+  for (const record of records) {
+    pair.policy.apply(record);
+    pair.oracle.receive(record);
   }
-  return told;
+  return pair;
 }
 
 /** Sets when the control plane was heard. */
-export function hear(told: { policy: Policy; oracle: Oracle }, { now, silence }: Moment): void {
-  told.policy.heard_at = now - silence;
-  told.oracle.heard_at = now - silence;
+export function hear(pair: { policy: Policy; oracle: Oracle }, { now, silence }: Moment): void {
+  pair.policy.heard_at = now - silence;
+  pair.oracle.heard_at = now - silence;
 }

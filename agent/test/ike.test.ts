@@ -162,7 +162,9 @@ test('no datagram makes the reader fail, and bytes of chance are no response', (
   const bytes = fc.uint8Array({ maxLength: 200 }).map((all) => Buffer.from(all));
   const headed = fc
     .record({
-      head: fc.constantFrom(...Object.values(responses)).map((one) => one.subarray(0, 28)),
+      head: fc
+        .constantFrom(...Object.values(responses))
+        .map((response) => response.subarray(0, 28)),
       body: bytes,
     })
     .map(({ head, body }) => {

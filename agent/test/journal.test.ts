@@ -78,17 +78,17 @@ class Sums {
 /** A control plane as docs/node.md says: a batch counts once by its name, whatever it holds. */
 class ControlPlane {
   readonly sums = new Sums();
-  readonly #known = new Map<string, string>();
+  readonly #contents = new Map<string, string>();
   has({ boot, seq }: { boot: string; seq: number }): boolean {
-    return this.#known.has(`${boot} ${seq}`);
+    return this.#contents.has(`${boot} ${seq}`);
   }
   take(batch: Batch): void {
     const name = `${batch.boot} ${batch.seq}`;
     const content = JSON.stringify(batch.rows);
     // One name for two contents would lose one of them.
-    expect(this.#known.get(name) ?? content).toBe(content);
-    if (!this.#known.has(name)) this.sums.add(batch.rows);
-    this.#known.set(name, content);
+    expect(this.#contents.get(name) ?? content).toBe(content);
+    if (!this.#contents.has(name)) this.sums.add(batch.rows);
+    this.#contents.set(name, content);
   }
 }
 
@@ -149,18 +149,18 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     let ticks = 0;
 
     /** Does one thing to the journal; in a crash the file keeps a part of it. Answers undefined then. */
-    const survive = async <T>(action: () => Promise<T>, kept: number | undefined) => {
+    const survive = async <T>(action: () => Promise<T>, size: number | undefined) => {
       const before = readFileSync(path);
       const result = await action();
       const after = readFileSync(path);
       const isAppended = after.subarray(0, before.length).equals(before);
       if (!isAppended) rewritten += 1;
-      if (kept === undefined) return { result };
+      if (size === undefined) return { result };
       await journal.close();
       // The lines that were there before a rewriting end with the last but one.
       const safe = isAppended ? before.length : after.lastIndexOf(10, -2) + 1;
-      truncateSync(path, safe + Math.round(((after.length - safe) * kept) / 1000));
-      if (!isAppended && kept < 300) writeFileSync(path, before);
+      truncateSync(path, safe + Math.round(((after.length - safe) * size) / 1000));
+      if (!isAppended && size < 300) writeFileSync(path, before);
       journal = await open(path);
       return undefined;
     };
@@ -178,8 +178,8 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
         // The cursor tells whether the tick is kept: an engine tells its traffic again otherwise.
         if ((journal.cursor as typeof cursor | undefined)?.tick === ticks) truth.add(step.rows);
       } else {
-        const taken = await survive(() => journal.next(), keptAt('next'));
-        const batch = taken?.result;
+        const handedOut = await survive(() => journal.next(), keptAt('next'));
+        const batch = handedOut?.result;
         if (!batch || !step.isDelivered) continue;
         control.take(batch);
         if (!step.isAnswered) continue;
@@ -201,12 +201,12 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
   );
   // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and of the rewriting.
   const before = rewritten;
-  for (const kept of [0, 299, 300, 1000]) {
+  for (const size of [0, 299, 300, 1000]) {
     for (let last = 1; last <= 8; last++) {
       await history(
         Array.from({ length: last + 1 }, (_, at) => ({
           step: { step: 'tick' as const, rows: [], fat: true },
-          crash: at === last ? { at: 'tick' as const, kept } : null,
+          crash: at === last ? { at: 'tick' as const, kept: size } : null,
         })),
       );
     }

@@ -159,10 +159,10 @@ describe('a login that pppd asks about', () => {
 
   test('waits for an agent that starts', async () => {
     l2tp.close();
-    const asked = ask(chap);
+    const answered = ask(chap);
     await systemClock.sleep(0.5);
     await l2tp.offer(exits);
-    expect(await asked).toContain('Authenticated: Yes');
+    expect(await answered).toContain('Authenticated: Yes');
   });
 
   test('the links of a daemon that died are ended before another one gives out their addresses', async () => {

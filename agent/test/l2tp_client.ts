@@ -42,7 +42,7 @@ export class L2tpClient {
       at('options'),
       [
         ...['noauth', `name ${login}`, `password "${password}"`, 'refuse-eap', 'noccp', 'noipv6'],
-        ...refused.map((one) => `refuse-${one}`),
+        ...refused.map((method) => `refuse-${method}`),
         ...[
           'mtu 1400',
           'mru 1400',

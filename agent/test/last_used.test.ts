@@ -41,28 +41,28 @@ describe('what is noted', () => {
 
   test('is bounded, whatever a helper tells: further entries are noted again once some were handed out', () => {
     const uses = new LastUsedTimes(1000);
-    const told = (from: number) =>
+    const reportFrom = (from: number) =>
       Array.from({ length: 900 }, (_, index) => ({
         account: Number.MAX_SAFE_INTEGER - (index % 7),
         entry: Number.MAX_SAFE_INTEGER - from - index,
         at: minute,
       }));
-    for (let round = 0; round < 20; round += 1) uses.add(told(900 * round));
-    const first = told(0)[0] as LastUsed;
+    for (let round = 0; round < 20; round += 1) uses.add(reportFrom(900 * round));
+    const first = reportFrom(0)[0] as LastUsed;
     uses.add([
       { ...first, at: minute + 60 },
       { ...first, entry: 2 ** 60 },
     ]);
     const texts = { account: 'x'.repeat(1000), entry: 1, at: minute } as unknown as LastUsed;
     uses.add([texts]);
-    const kept = uses.take(600);
-    expect(kept).toContainEqual({ ...first, at: minute + 60 });
+    const entries = uses.take(600);
+    expect(entries).toContainEqual({ ...first, at: minute + 60 });
     uses.note(by(1, 1), minute);
     const rest = uses.take();
     expect(rest).toHaveLength(401);
     expect(rest).toContainEqual({ account: 1, entry: 1, at: minute });
     expect(
-      new Set([...kept, ...rest].map(({ account, entry }) => `${account} ${entry}`)).size,
+      new Set([...entries, ...rest].map(({ account, entry }) => `${account} ${entry}`)).size,
     ).toBe(1001);
   });
 
@@ -90,7 +90,7 @@ describe('what is noted', () => {
 /** A reporter with an engine that notes what the test says, and a control plane that answers as it says. */
 function scene() {
   const engine = new LastUsedTimes();
-  const told: LastUsed[][] = [];
+  const reports: LastUsed[][] = [];
   const answers: Error[] = [];
   const { log, lines } = keptLog();
   const clock = new HastyClock();
@@ -100,7 +100,7 @@ function scene() {
       async reportLastUsed(uses) {
         const error = answers.shift();
         if (error) throw error;
-        told.push(uses);
+        reports.push(uses);
       },
     },
     clock,
@@ -110,46 +110,46 @@ function scene() {
     await lastUsed.collect();
     await lastUsed.send();
   };
-  return { engine, told, answers, lines, clock, lastUsed, report };
+  return { engine, reports, answers, lines, clock, lastUsed, report };
 }
 
 describe('the report', () => {
   test('is made each minute, while there is something to tell', async () => {
-    const { engine, told, clock, lastUsed } = scene();
+    const { engine, reports, clock, lastUsed } = scene();
     const stop = new AbortController();
     const begin = clock.now();
     const running = lastUsed.run(stop.signal);
-    for (let reports = 1; reports <= 3; reports += 1) {
+    for (let count = 1; count <= 3; count += 1) {
       engine.note(by(1, 1), clock.now());
-      await vi.waitFor(() => expect(told).toHaveLength(reports), { timeout: 90_000, interval: 1 });
+      await vi.waitFor(() => expect(reports).toHaveLength(count), { timeout: 90_000, interval: 1 });
     }
     stop.abort();
     await running;
-    expect(told).toHaveLength(3);
+    expect(reports).toHaveLength(3);
     expect(clock.now() - begin).toBeGreaterThanOrEqual(180);
   });
 
   test('of many is several, of 5000 at most', async () => {
-    const { engine, told, report } = scene();
+    const { engine, reports, report } = scene();
     for (let entry = 1; entry <= 12_000; entry += 1) engine.note(by(1, entry), minute);
     await report();
-    expect(told.map(({ length }) => length)).toEqual([5000, 5000, 2000]);
-    expect(new Set(told.flat().map(({ entry }) => entry)).size).toBe(12_000);
+    expect(reports.map(({ length }) => length)).toEqual([5000, 5000, 2000]);
+    expect(new Set(reports.flat().map(({ entry }) => entry)).size).toBe(12_000);
   });
 
   test.each([undefined, 401, 429, 503])(
     'that fails with status %s goes with the next, where later uses win',
     async (status) => {
-      const { engine, told, answers, lines, report } = scene();
+      const { engine, reports, answers, lines, report } = scene();
       engine.note(by(1, 1), minute);
       engine.note(by(1, 2), minute);
       answers.push(Object.assign(new Error('away'), { status }));
       await report();
-      expect(told).toEqual([]);
+      expect(reports).toEqual([]);
       expect(lines).toMatchObject([{ err: { message: 'away' } }]);
       engine.note(by(1, 2), minute + 60);
       await report();
-      expect(told).toEqual([
+      expect(reports).toEqual([
         [
           { account: 1, entry: 1, at: minute },
           { account: 1, entry: 2, at: minute + 60 },
@@ -159,13 +159,13 @@ describe('the report', () => {
   );
 
   test('that is rejected for good is not sent again', async () => {
-    const { engine, told, answers, report } = scene();
+    const { engine, reports, answers, report } = scene();
     engine.note(by(1, 1), minute);
     answers.push(Object.assign(new Error('not valid'), { status: 400 }));
     await report();
     await report();
     engine.note(by(1, 2), minute);
     await report();
-    expect(told).toEqual([[{ account: 1, entry: 2, at: minute }]]);
+    expect(reports).toEqual([[{ account: 1, entry: 2, at: minute }]]);
   });
 });

@@ -62,7 +62,7 @@ class ModelClock {
   }
   /** Wakes the first. */
   pass(): void {
-    const [first] = [...this.sleepers].sort((one, other) => one.until - other.until);
+    const [first] = [...this.sleepers].sort((a, b) => a.until - b.until);
     if (!first) return;
     this.seconds = Math.max(this.seconds, first.until);
     this.sleepers.delete(first);

@@ -149,10 +149,10 @@ describe('a node', () => {
     const { promise, resolve: open } = Promise.withResolvers<void>();
     control.ackGate = promise;
     const acks = control.acknowledged.length;
-    const asked = () => control.asked.filter((one) => one === 'POST /acks').length;
-    const before = asked();
+    const ackRequests = () => control.asked.filter((request) => request === 'POST /acks').length;
+    const before = ackRequests();
     control.change(alice(false));
-    await control.until(() => asked() > before);
+    await control.until(() => ackRequests() > before);
     for (const active of [true, false]) {
       control.change(alice(active));
       await control.until(() => (engine.connect().verdict === 'allow') === active);
@@ -205,7 +205,7 @@ describe('a node', () => {
     control.cut();
     await control.until(() => control.resumed.length === 2);
     expect(control.resumed).toEqual(['e1:1', 'e1:2']);
-    expect(control.asked.filter((asked) => asked === 'GET /snapshot')).toHaveLength(1);
+    expect(control.asked.filter((request) => request === 'GET /snapshot')).toHaveLength(1);
     control.change(alice(true));
     await control.until(() => acknowledged() === 3);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
@@ -268,7 +268,9 @@ describe('a new snapshot is taken', () => {
     const half = control.snapshot().slice(0, -20);
     control.rejections.set('GET /snapshot', { status: 200, body: half });
     cause(made);
-    await control.until(() => control.asked.filter((one) => one === 'GET /snapshot').length > 2);
+    await control.until(
+      () => control.asked.filter((request) => request === 'GET /snapshot').length > 2,
+    );
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     control.rejections.clear();
     const before = control.resumed.length;
@@ -308,7 +310,7 @@ describe('a new snapshot is taken', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     open();
     await control.until(() => control.acknowledged.at(-1)?.epoch === 'e2');
-    expect(control.asked.filter((one) => one === 'GET /snapshot')).toHaveLength(2);
+    expect(control.asked.filter((request) => request === 'GET /snapshot')).toHaveLength(2);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
   });
 
@@ -324,7 +326,9 @@ describe('a new snapshot is taken', () => {
     control.records.push(alice(false));
     control.change(alice(false));
     await control.until(() => engine.catchUps > catchUps);
-    await control.until(() => control.asked.filter((one) => one === 'GET /snapshot').length === 2);
+    await control.until(
+      () => control.asked.filter((request) => request === 'GET /snapshot').length === 2,
+    );
     await control.until(() => engine.connect().verdict === 'deny');
     expect(store.position).toEqual({ epoch: 'e1', revision: 2 });
   });
@@ -335,7 +339,7 @@ describe('a record that cannot be applied', () => {
   const useless: NodeRecord = { ...bad, value: [...bad.value] };
   const says = 'keys.value[0].public_key: expected an Ed25519 public key in base64url';
   const snapshots = (control: ScriptedControl) =>
-    control.asked.filter((one) => one === 'GET /snapshot').length;
+    control.asked.filter((request) => request === 'GET /snapshot').length;
 
   const nameless = { kind: 'authlist', account: 1, id: '1', value: null } as never;
 
@@ -376,10 +380,10 @@ describe('a record that cannot be applied', () => {
     control.records.push(alice(false));
     control.rejections.clear();
     await control.until(() => control.acknowledged.at(-1)?.revision === 2);
-    const taken = snapshots(control);
+    const count = snapshots(control);
     control.position();
     await control.until(() => link.status().state === 'following');
-    expect([snapshots(control), link.faults()]).toEqual([taken, []]);
+    expect([snapshots(control), link.faults()]).toEqual([count, []]);
     expect(engine.connect()).toMatchObject({ reason: 'inactive_user' });
   });
 
@@ -496,7 +500,8 @@ describe('a node whose token is refused', () => {
     control.rejections.set('GET /changes', { ...refusal, times });
     const before = control.asked.length;
     control.cut();
-    const changes = () => control.asked.slice(before).filter((one) => one === 'GET /changes');
+    const changes = () =>
+      control.asked.slice(before).filter((request) => request === 'GET /changes');
     await control.until(() => changes().length > times);
     expect(engine.connect()).toMatchObject({ verdict: 'allow' });
     await control.until(() => link.status().state === 'following');

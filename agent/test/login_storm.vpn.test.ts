@@ -12,7 +12,7 @@ const accounts = Array.from({ length: 60 }, (_, at) => at + 1);
 
 beforeAll(async () => {
   await world.start(1);
-  const records = accounts.flatMap((one) => [contractRecord(one), userRecord(one)]);
+  const records = accounts.flatMap((account) => [contractRecord(account), userRecord(account)]);
   await world.apply(...records);
   await world.serving();
 });
@@ -43,7 +43,7 @@ async function established(): Promise<Map<string, { ike: string; address: string
   );
   return new Map(
     sas.flatMap(([name, { state, uniqueid, 'local-vips': vips = [] }]) => {
-      const address = (vips as string[]).find((one) => one.includes('.'));
+      const address = (vips as string[]).find((vip) => vip.includes('.'));
       return state === 'ESTABLISHED' && address ? [[name, { ike: String(uniqueid), address }]] : [];
     }),
   );
@@ -61,8 +61,8 @@ test('sixty clients log in at the same moment, and again for new keys: each has 
   for (const { ike } of before.values()) await vici().command('rekey', { 'ike-id': ike });
   await until(async () => {
     const now = await established();
-    return accounts.every((one) => {
-      const name = `vpn${one}`;
+    return accounts.every((account) => {
+      const name = `vpn${account}`;
       return now.has(name) && now.get(name)?.ike !== before.get(name)?.ike;
     });
   });

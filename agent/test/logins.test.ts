@@ -43,21 +43,24 @@ const loginOf = ({ user, account, expiry }: Attempt) =>
 
 test('a login is decided as the records say, whatever came in whatever order, and holds for as long', () => {
   const seen = new Map<string, number>();
-  const asked = fc.array(fc.tuple(attempt, moment, moment), { minLength: 10, maxLength: 10 });
-  const property = fc.property(history, history, asked, (records, later, attempts) => {
-    let told = tell(records);
+  const loginsAndTimes = fc.array(fc.tuple(attempt, moment, moment), {
+    minLength: 10,
+    maxLength: 10,
+  });
+  const property = fc.property(history, history, loginsAndTimes, (records, later, attempts) => {
+    let heard = tell(records);
     for (const [attempt, at, after] of attempts) {
-      hear(told, at);
+      hear(heard, at);
       const { made } = attempt;
       const login = {
         kind: 'login' as const,
         service: attempt.service as 'vpn-ikev2',
         login: loginOf(attempt),
         exit_ip: attempt.exit_ip,
-        proves: (one: string) => made !== undefined && one === vpnPassword(vpnKey, made),
+        proves: (password: string) => made !== undefined && password === vpnPassword(vpnKey, made),
       };
-      const decision = decideLogin(told.policy, rules, login, at.now);
-      const expected = told.oracle.evaluateLogin(attempt, at.now);
+      const decision = decideLogin(heard.policy, rules, login, at.now);
+      const expected = heard.oracle.evaluateLogin(attempt, at.now);
       const reason = decision.verdict === 'allow' ? undefined : decision.reason;
       expect(reason).toBe('reason' in expected ? expected.reason : undefined);
       seen.set(reason ?? 'allowed', (seen.get(reason ?? 'allowed') ?? 0) + 1);
@@ -66,18 +69,18 @@ test('a login is decided as the records say, whatever came in whatever order, an
 
       // It may go on for as long as the same login would be allowed, but for what is asked at the door alone.
       for (const record of later) {
-        told.policy.apply(record);
-        told.oracle.receive(record);
+        heard.policy.apply(record);
+        heard.oracle.receive(record);
       }
-      const ends = revocationOf(told.policy, rules, decision.authority, after.now) !== undefined;
-      const then = told.oracle.evaluateLogin(attempt, after.now);
+      const ends = revocationOf(heard.policy, rules, decision.authority, after.now) !== undefined;
+      const then = heard.oracle.evaluateLogin(attempt, after.now);
       const isAtDoor = 'reason' in then && ['no_service', 'drained'].includes(then.reason);
       if (!isAtDoor) {
         // A contract or server that goes by another name ends nothing by itself.
         const isRenamed = 'reason' in then && then.reason === 'bad_token';
         if (!isRenamed) expect(ends).toBe('reason' in then);
       }
-      told = tell(records);
+      heard = tell(records);
     }
   });
   fc.assert(property, { numRuns: tries(4000, { atLeast: 3000 }), seed });
@@ -114,7 +117,7 @@ test('passwords of all users, servers, versions and expiries differ, and have th
     ),
   );
   expect(new Set(all).size).toBe(all.length);
-  for (const one of all) expect(one).toMatch(/^[a-z2-7]{5}(-[a-z2-7]{5}){3}$/);
+  for (const password of all) expect(password).toMatch(/^[a-z2-7]{5}(-[a-z2-7]{5}){3}$/);
   // So that profiles go on working from version to version.
   const of = { account: 1, user: 2, token_version: 3, expiry: null };
   expect(vpnPassword(keys[0] as string, of)).toMatchInlineSnapshot(`"dsh7j-eujrq-ib7a7-6y6dd"`);

@@ -159,8 +159,12 @@ describe('a running agent', () => {
     const { control, state_dir, start } = await machine();
     for (let round = 0; round < 3; round++) {
       const outcomes = await Promise.allSettled([start(), start(), start()]);
-      const running = outcomes.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      const refused = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+      const running = outcomes.flatMap((outcome) =>
+        outcome.status === 'fulfilled' ? [outcome.value] : [],
+      );
+      const refused = outcomes.flatMap((outcome) =>
+        outcome.status === 'rejected' ? [outcome.reason] : [],
+      );
       expect(running).toHaveLength(1);
       expect(refused.map(({ message }) => message)).toEqual(
         Array(2).fill(expect.stringMatching(/^Another agent runs on .* already\.$/)),
@@ -234,12 +238,12 @@ describe('a running agent', () => {
     const message = expect.stringMatching(
       /^The part usage failed: .*usage\.journal is damaged at byte 0/,
     );
-    const known = { kind: 'journal', subject: 'usage', message, since: expect.any(Number) };
-    expect(faults()).toEqual([known]);
+    const fault = { kind: 'journal', subject: 'usage', message, since: expect.any(Number) };
+    expect(faults()).toEqual([fault]);
     // The control plane is told, and that this exit is not here.
     const kinds = () => control.faults.at(-1)?.map(({ kind }) => kind);
     await control.until(() => ['journal', 'exit_address'].every((kind) => kinds()?.includes(kind)));
-    expect(control.faults.at(-1)).toContainEqual(known);
+    expect(control.faults.at(-1)).toContainEqual(fault);
   });
 
   test('says that its clock differs from that of the control plane, and by how much, until it does no more', async () => {

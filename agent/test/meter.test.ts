@@ -145,9 +145,9 @@ async function play(history: Step[]) {
       2: { up: 0, down: 0 },
     };
     for (const { account, up, down } of all) {
-      const one = sums[account] as { up: number; down: number };
-      one.up += up;
-      one.down += down;
+      const sum = sums[account] as { up: number; down: number };
+      sum.up += up;
+      sum.down += down;
     }
     return sums;
   };

@@ -105,7 +105,7 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
     .poll(async () => samples(await read(running), 'exitward_agent_traffic_bytes_total'))
     .toEqual({ 'direction=up': 100, 'direction=down': 2000 });
   const text = await read(running);
-  const one = (name: string) => Object.values(samples(text, `exitward_agent_${name}`))[0];
+  const sample = (name: string) => Object.values(samples(text, `exitward_agent_${name}`))[0];
   expect(samples(text, 'exitward_agent_policy_entries')).toEqual({
     'kind=accounts': 1,
     'kind=users': 1,
@@ -117,14 +117,16 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
     'at=stored': 1,
     'at=applied': 1,
   });
-  expect([one('following'), one('lag_revisions'), one('lag_seconds')]).toEqual([1, 0, 0]);
-  expect(Math.abs(Date.now() / 1000 - (one('heard_timestamp_seconds') as number))).toBeLessThan(60);
+  expect([sample('following'), sample('lag_revisions'), sample('lag_seconds')]).toEqual([1, 0, 0]);
+  expect(Math.abs(Date.now() / 1000 - (sample('heard_timestamp_seconds') as number))).toBeLessThan(
+    60,
+  );
   expect(samples(text, 'exitward_agent_faults')).toMatchObject({ 'kind=port': 1 });
   expect(samples(text, 'exitward_agent_connections')).toEqual({
     'service=proxy,exit_ip=198.51.100.1': 0,
   });
-  expect(one('disk_free_bytes')).toBeGreaterThan(0);
-  expect(one('disk_size_bytes')).toBeGreaterThan(one('disk_free_bytes') as number);
+  expect(sample('disk_free_bytes')).toBeGreaterThan(0);
+  expect(sample('disk_size_bytes')).toBeGreaterThan(sample('disk_free_bytes') as number);
   expect(text).toMatch(/^exitward_agent_build_info\{version="\d+\.\d+\.\d+",node_version="v\d+/m);
   expect(text).toContain('process_start_time_seconds');
 
@@ -133,10 +135,10 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
   const change = JSON.stringify([alice(false)]);
   control.write(`id: e1:4\nevent: change\ndata: ${change}\n\n`);
   const lag = async () => {
-    const told = await read(running);
+    const text = await read(running);
     return [
-      samples(told, 'exitward_agent_lag_revisions')[''],
-      (samples(told, 'exitward_agent_lag_seconds')[''] as number) > 0,
+      samples(text, 'exitward_agent_lag_revisions')[''],
+      (samples(text, 'exitward_agent_lag_seconds')[''] as number) > 0,
     ];
   };
   await expect.poll(lag).toEqual([3, true]);

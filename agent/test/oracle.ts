@@ -124,7 +124,7 @@ export class Oracle {
     if (server.drained_nodes?.includes(this.#rules.node ?? 0)) return { reason: 'drained' };
     const { made } = login;
     const user = this.#list('user').find(
-      (one) => one.account === made?.account && one.id === made.user,
+      (record) => record.account === made?.account && record.id === made.user,
     )?.value;
     const contract = made && this.#contract(made.account);
     const isTheirs = contract?.name === login.account && user?.name === login.user;
@@ -189,7 +189,7 @@ export class Oracle {
     if (!isRecent) return 'stale';
     const { account } = claim;
     const user = claim.value.user;
-    const named = this.#list('user').find((one) => one.account === account && one.id === user);
+    const named = this.#list('user').find((row) => row.account === account && row.id === user);
     return named ? { account, user, name: named.value.name, by: 'authlist' } : 'unknown_address';
   }
 
@@ -205,7 +205,7 @@ export class Oracle {
     const { account, user } = token;
     if (!(now < token.expiry)) return 'expired_token';
     if (!this.#contract(account)) return 'server_not_on_contract';
-    const named = this.#list('user').find((one) => one.account === account && one.id === user);
+    const named = this.#list('user').find((row) => row.account === account && row.id === user);
     if (!named) return 'bad_token';
     const { name, token_version } = named.value;
     if (token.token_version !== token_version) return 'old_token_version';
@@ -220,7 +220,7 @@ export class Oracle {
   ): { dial: string | undefined; override: number | undefined } | Reason {
     const ranges = method === 'CONNECT' ? this.#rules.connect_ports : this.#rules.http_ports;
     const target = this.#world.destinations.get(host);
-    if (!target || !ranges.some((one) => isBetween(one.first, destination_port, one.last))) {
+    if (!target || !ranges.some((range) => isBetween(range.first, destination_port, range.last))) {
       return 'destination_refused';
     }
     const hostname = 'hostname' in target ? target.hostname : undefined;
@@ -240,7 +240,7 @@ export class Oracle {
       isBetween(numberOf(first), number, numberOf(last)),
     );
     const exits = this.#newest('server')?.exit_ips.map((exit) => exit.ip) ?? [];
-    const isOwn = [...exits, ...(this.#rules.own ?? [])].some((one) => numberOf(one) === number);
+    const isOwn = [...exits, ...(this.#rules.own ?? [])].some((exit) => numberOf(exit) === number);
     return isAllowed || (isOnTheInternet(ip) && !isOwn);
   }
 
@@ -276,19 +276,19 @@ export class Oracle {
   }
 }
 
-function isBetween<T>(first: T, one: T, last: T): boolean {
-  return first <= one && one <= last;
+function isBetween<T>(first: T, value: T, last: T): boolean {
+  return first <= value && value <= last;
 }
 
 /** Of records that contradict each other for a moment the one that ends last; then the highest ids. */
 function lastToEnd<K extends 'authlist' | 'override'>(of: Array<Known<K>>): Known<K> | undefined {
-  const order = (one: Known<K>) => [one.value.expiry, one.account, one.id];
-  return of.toSorted((one, other) => compare(order(one), order(other))).at(-1);
+  const order = (record: Known<K>) => [record.value.expiry, record.account, record.id];
+  return of.toSorted((a, b) => compare(order(a), order(b))).at(-1);
 }
 
-function compare(one: number[], other: number[]): number {
-  const at = one.findIndex((value, index) => value !== other[index]);
-  return at < 0 ? 0 : (one[at] as number) - (other[at] as number);
+function compare(a: number[], b: number[]): number {
+  const at = a.findIndex((value, index) => value !== b[index]);
+  return at < 0 ? 0 : (a[at] as number) - (b[at] as number);
 }
 
 /** The meaning of each port of the server: base + port_base, and 500 more for the override port. */

@@ -18,11 +18,11 @@ function policyOf(records: Iterable<NodeRecord>): Policy {
 const requests = fc.array(request, { minLength: 15, maxLength: 15 });
 const same = (change: (records: NodeRecord[], cut: number) => Iterable<NodeRecord>) => {
   let allowed = 0;
-  const property = fc.property(history, fc.nat(), requests, (records, cut, asked) => {
+  const property = fc.property(history, fc.nat(), requests, (records, cut, questions) => {
     const [plain, other] = [policyOf(records), policyOf(change(records, cut))];
-    for (const one of asked) {
-      const verdict = decide(plain, rules, one, noon);
-      expect(decide(other, rules, one, noon)).toEqual(verdict);
+    for (const first of questions) {
+      const verdict = decide(plain, rules, first, noon);
+      expect(decide(other, rules, first, noon)).toEqual(verdict);
       if (verdict.verdict === 'allow') allowed++;
     }
   });
@@ -47,13 +47,13 @@ describe('the verdicts stay the same', () => {
   });
 
   test('when all that is known comes in another order', () => {
-    const known = (records: NodeRecord[]) => [...policyOf(records).records()];
+    const recordsOf = (records: NodeRecord[]) => [...policyOf(records).records()];
     same((records, cut) => {
-      const all = known(records);
+      const all = recordsOf(records);
       const by = (at: number) => ((at + 1) * ((cut % 1000) + 1) * 7919) % 10_007;
       return all
         .map((record, at) => ({ record, at: by(at) }))
-        .toSorted((one, other) => one.at - other.at)
+        .toSorted((a, b) => a.at - b.at)
         .map(({ record }) => record);
     });
   });
@@ -72,8 +72,8 @@ describe('nothing is left', () => {
       for (const account of [1, 2, 3]) policy.apply({ kind: 'account', account, value: null });
       expect(policy.accounts.size).toBe(0);
       expect(claims(policy)).toEqual(Array(6).fill(undefined));
-      const left = [...policy.records()].map(({ kind }) => kind);
-      expect(left).toEqual(['server', 'keys']);
+      const kinds = [...policy.records()].map(({ kind }) => kind);
+      expect(kinds).toEqual(['server', 'keys']);
     });
     fc.assert(property, { numRuns: tries(300, { atLeast: 200 }), seed });
   });
@@ -139,12 +139,12 @@ describe.each(orders)('two claims on one address that overlap, told %s', (_, ord
   });
 
   test('leave the one that remains, whichever goes', () => {
-    const [one, other] = [overlap(), overlap()];
-    one.apply(entry(2, 9, null));
+    const [first, other] = [overlap(), overlap()];
+    first.apply(entry(2, 9, null));
     other.apply(entry(1, 9, null));
-    expect([holder(one), holder(other)]).toEqual([1, 2]);
-    one.apply(entry(1, 9, null));
-    expect(holder(one)).toBeUndefined();
+    expect([holder(first), holder(other)]).toEqual([1, 2]);
+    first.apply(entry(1, 9, null));
+    expect(holder(first)).toBeUndefined();
   });
 
   test('leave the one that stays when the account of the other moves, is cleared or goes', () => {

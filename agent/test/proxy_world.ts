@@ -212,7 +212,7 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
     server.on('connection', (socket: Socket) => dialled.add(socket.localAddress ?? ''));
     await once(server.listen({ host, port: 0, ipv6Only: true }), 'listening');
   }
-  const [port = 0, tls_port = 0] = servers.map((one) => (one.address() as AddressInfo).port);
+  const [port = 0, tls_port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
   return {
     port,
     tls_port,
@@ -252,8 +252,8 @@ export async function startNameServer(
     }
     const type = query.readUInt16BE(at + 1);
     const find = names.get(labels.join('.').toLowerCase());
-    const found = ((await find?.()) ?? []).map((ip) => ipaddr.parse(ip));
-    const answers = found
+    const addresses = ((await find?.()) ?? []).map((ip) => ipaddr.parse(ip));
+    const answers = addresses
       .filter((ip) => type === (ip.kind() === 'ipv4' ? 1 : 28))
       .map((ip) => ip.toByteArray())
       .map((bytes) =>
@@ -347,10 +347,10 @@ export class Client {
   /** Takes what has come, when it is what is expected. Errors: the connection ended before. */
   async take<T>(read: (text: string) => { value: T; length: number } | undefined): Promise<T> {
     for (;;) {
-      const found = read(this.#text);
-      if (found) {
-        this.#text = this.#text.slice(found.length);
-        return found.value;
+      const value = read(this.#text);
+      if (value) {
+        this.#text = this.#text.slice(value.length);
+        return value.value;
       }
       if (this.isEnded || this.isClosed) throw new Error(`ended after ${this.#text.slice(0, 200)}`);
       await new Promise<void>((resolve) => {
@@ -504,12 +504,12 @@ export class Usage {
 
   /** All sums, when these are they; or what they are after five seconds. */
   async settled(expected: Record<string, { up: number; down: number }>) {
-    for (let left = 100; left > 0; left--) {
+    for (let attempts = 100; attempts > 0; attempts--) {
       await this.poll();
       const sums = Object.fromEntries(this.sums);
       const keys = new Set([...Object.keys(sums), ...Object.keys(expected)]);
       const isSame = [...keys].every(
-        (one) => sums[one]?.up === expected[one]?.up && sums[one]?.down === expected[one]?.down,
+        (key) => sums[key]?.up === expected[key]?.up && sums[key]?.down === expected[key]?.down,
       );
       if (isSame && this.open.length === 0) break;
       await sleep(50);
@@ -519,8 +519,8 @@ export class Usage {
 }
 
 /** The faults as people read them. */
-export const messagesOf = (one: { faults(): Fault[] }): string[] =>
-  one.faults().map(({ message }) => message);
+export const messagesOf = (holder: { faults(): Fault[] }): string[] =>
+  holder.faults().map(({ message }) => message);
 
 /** Halts a process, and resolves once each of its threads has stopped: on a busy machine they go on for a while. */
 export async function halt(pid: number): Promise<void> {

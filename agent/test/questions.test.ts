@@ -168,11 +168,11 @@ test.each([
   'a question with %j has a request sent through the exit of acme’s alice: %s',
   async (more, isSent) => {
     const checked = { address: '198.51.100.1', milliseconds: 41 };
-    const asked = {
+    const request = {
       explain: async (question: Question) => explained(question),
       checkExit: async () => checked,
     };
-    const answer = await answerTo({ ...question, ...more }, asked);
+    const answer = await answerTo({ ...question, ...more }, request);
     expect(answer.checked).toEqual(isSent ? checked : undefined);
   },
 );

@@ -57,11 +57,11 @@ export class RadiusClient {
     const request = requestOf(attributes, secret, this.#identifier, authenticator);
     this.#socket.send(request, port, '127.0.0.1');
     const bytes = await answered;
-    const found = new Map<number, Buffer>();
+    const values = new Map<number, Buffer>();
     for (let at = 20; at < bytes.length; at += bytes[at + 1] as number) {
-      found.set(bytes[at] as number, bytes.subarray(at + 2, at + (bytes[at + 1] as number)));
+      values.set(bytes[at] as number, bytes.subarray(at + 2, at + (bytes[at + 1] as number)));
     }
-    return { code: bytes[0], eap: found.get(79) ?? Buffer.alloc(0), state: found.get(24) };
+    return { code: bytes[0], eap: values.get(79) ?? Buffer.alloc(0), state: values.get(24) };
   }
 
   close(): void {
@@ -96,7 +96,7 @@ export async function loginByEap(
   password: string,
 ): Promise<number | undefined> {
   const named = Buffer.from(login);
-  const asked = await client.ask(login, [[79, eapOf(1, Buffer.from([1]), named)]]);
+  const challenge = await client.ask(login, [[79, eapOf(1, Buffer.from([1]), named)]]);
   const state = (from: { state: Buffer | undefined }): Attribute => [
     24,
     from.state ?? Buffer.alloc(0),
@@ -104,15 +104,15 @@ export async function loginByEap(
   const peer = randomBytes(16);
   const mixed = createHash('sha1')
     .update(peer)
-    .update(asked.eap.subarray(10, 26))
+    .update(challenge.eap.subarray(10, 26))
     .update(login)
     .digest();
   const response = desResponse(mixed.subarray(0, 8), md4(Buffer.from(password, 'utf16le')));
-  const chap = Buffer.from([26, 2, asked.eap[6] as number, 0, 0, 49]);
+  const chap = Buffer.from([26, 2, challenge.eap[6] as number, 0, 0, 49]);
   chap.writeUInt16BE(4 + 1 + 49 + named.length, 3);
   const value = [chap, peer, Buffer.alloc(8), response, Buffer.alloc(1), named];
-  const proof: Attribute = [79, eapOf(asked.eap[1] as number, ...value)];
-  const proven = await client.ask(login, [proof, state(asked)]);
+  const proof: Attribute = [79, eapOf(challenge.eap[1] as number, ...value)];
+  const proven = await client.ask(login, [proof, state(challenge)]);
   if (proven.code !== 11) return proven.code;
   const done = eapOf(proven.eap[1] as number, Buffer.from([26, 3]));
   return (await client.ask(login, [[79, done], state(proven)])).code;

@@ -7,51 +7,51 @@ import { DecisionTally } from '../src/policy/decision_tally.ts';
 
 function scene() {
   const decisions = new DecisionTally();
-  const told: Array<{ boot: string; reasons: object }> = [];
+  const reports: Array<{ boot: string; reasons: object }> = [];
   const state = { isAway: false };
   const reporter = new RejectionReporter({
     engine: { counts: () => ({ decisions: decisions.counts }) },
     control: {
       async reportRejections(boot, reasons) {
         if (state.isAway) throw new Error('away');
-        told.push({ boot, reasons });
+        reports.push({ boot, reasons });
       },
     },
     clock: systemClock,
     log: pino({ level: 'silent' }),
   });
-  return { decisions, told, state, reporter };
+  return { decisions, reports, state, reporter };
 }
 
 test('the control plane is told the totals by reason when they have changed, and of nobody let in', async () => {
-  const { decisions, told, reporter } = scene();
+  const { decisions, reports, reporter } = scene();
   await reporter.report();
   decisions.note('authlist', 9);
   await reporter.report();
-  expect(told).toEqual([]);
+  expect(reports).toEqual([]);
   decisions.note('bad_token', 2);
   await reporter.report();
   await reporter.report();
   decisions.note('unknown_address');
   decisions.note('bad_token');
   await reporter.report();
-  const [{ boot } = { boot: '' }] = told;
-  expect(told).toEqual([
+  const [{ boot } = { boot: '' }] = reports;
+  expect(reports).toEqual([
     { boot, reasons: { bad_token: 2 } },
     { boot, reasons: { bad_token: 3, unknown_address: 1 } },
   ]);
 });
 
 test('what was not taken is told with the next, and another run has another name', async () => {
-  const { decisions, told, state, reporter } = scene();
+  const { decisions, reports, state, reporter } = scene();
   decisions.note('bad_token', 2);
   state.isAway = true;
   await reporter.report();
   state.isAway = false;
   await reporter.report();
-  expect(told.map(({ reasons }) => reasons)).toEqual([{ bad_token: 2 }]);
+  expect(reports.map(({ reasons }) => reasons)).toEqual([{ bad_token: 2 }]);
   const other = scene();
   other.decisions.note('bad_token');
   await other.reporter.report();
-  expect(other.told[0]?.boot).not.toBe(told[0]?.boot);
+  expect(other.reports[0]?.boot).not.toBe(reports[0]?.boot);
 });

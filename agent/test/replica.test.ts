@@ -39,7 +39,7 @@ const entry = (account: number, id: number): NodeRecord => ({
 let dir: string;
 let store: Store;
 let replica: Replica;
-let told: Told[];
+let history: Told[];
 
 async function openStore(): Promise<void> {
   const opened = await Store.open(dir);
@@ -55,25 +55,25 @@ function createReplica(): Replica {
 
 async function replace(records = usual, position = { epoch, revision: 10 }): Promise<void> {
   await store.replace(inPieces(snapshotText(position, records)), noon);
-  told.push({ replaced: position, heard_at: noon, records });
+  history.push({ replaced: position, heard_at: noon, records });
 }
 
 function append(records: NodeRecord[]): void {
-  const change = { revision: 10 + told.length, heard_at: noon + told.length, records };
+  const change = { revision: 10 + history.length, heard_at: noon + history.length, records };
   store.append(change.revision, change.heard_at, change.records);
-  told.push(change);
+  history.push(change);
 }
 
-function expectAll(one = replica): void {
-  expect(one.position).toEqual(store.position);
-  expect(stateOf(one.policy)).toEqual(stateAfter(told));
+function expectAll(of = replica): void {
+  expect(of.position).toEqual(store.position);
+  expect(stateOf(of.policy)).toEqual(stateAfter(history));
 }
 
 beforeEach(async () => {
   const folder = createFolder();
   onTestFinished(folder.remove);
   dir = folder.dir;
-  told = [];
+  history = [];
   await openStore();
   replica = createReplica();
 });
@@ -196,11 +196,11 @@ test('with much to apply others get their turn, between revisions', async () => 
   while (!done) {
     await setImmediate();
     seen.add(replica.position?.revision);
-    const upTo = told.findIndex(
-      (one) => 'revision' in one && one.revision === replica.position?.revision,
+    const upTo = history.findIndex(
+      (change) => 'revision' in change && change.revision === replica.position?.revision,
     );
     if (upTo > 0 && seen.size < 4) {
-      expect(stateOf(replica.policy)).toEqual(stateAfter(told.slice(0, upTo + 1)));
+      expect(stateOf(replica.policy)).toEqual(stateAfter(history.slice(0, upTo + 1)));
     }
   }
   expect(seen.size).toBeGreaterThan(2);
@@ -301,7 +301,7 @@ test('nothing behind a damaged line is trusted, until the store has put it away'
 
   await store.close();
   await openStore();
-  told = told.slice(0, 2);
+  history = history.slice(0, 2);
   expect(store.position).toEqual({ epoch, revision: 11 });
   append([entry(2, 20)]);
   append([entry(2, 21)]);
@@ -387,7 +387,7 @@ test('a change that cannot be applied is never passed over, and nothing of it is
   for (const _ of [1, 2]) {
     expect(await replica.catchUp()).toEqual(new Set());
     expect(replica.position).toEqual(position);
-    expect(stateOf(replica.policy)).toEqual(stateAfter(told.slice(0, 1)));
+    expect(stateOf(replica.policy)).toEqual(stateAfter(history.slice(0, 1)));
   }
   await replace();
   expect(await replica.catchUp()).toBe('all');

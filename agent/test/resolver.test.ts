@@ -17,13 +17,13 @@ const clock: Clock = {
       signal?.addEventListener('abort', () => resolve());
     }),
 };
-let asked = 0;
+let queries = 0;
 const names: Names = new Map<string, () => string[] | Promise<string[]>>([
   [
     'www.example',
     () => {
-      asked += 1;
-      return asked === 1 ? ['192.0.2.1', '192.0.2.2'] : ['192.0.2.3'];
+      queries += 1;
+      return queries === 1 ? ['192.0.2.1', '192.0.2.2'] : ['192.0.2.3'];
     },
   ],
 ]);
@@ -37,14 +37,14 @@ afterAll(() => {
 });
 beforeEach(() => {
   steady = 1000;
-  asked = 0;
+  queries = 0;
 });
 
 describe('a name', () => {
   test('has all its addresses of one family, in any spelling, and no others', async () => {
     const resolver = new Resolver([brief.address], clock);
     expect(await resolver.resolve('WWW.Example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
-    expect(asked).toBe(1);
+    expect(queries).toBe(1);
     // Not the same as a name that is not there: this one has others.
     expect(await resolver.resolve('www.example', 6)).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('a name', () => {
     expect(await resolver.resolve('www.EXAMPLE', 4)).toEqual(first);
     steady += 1;
     expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.3']);
-    expect(asked).toBe(2);
+    expect(queries).toBe(2);
   });
 
   test('that is not there is none, until it is', async () => {
@@ -73,9 +73,9 @@ describe('a name', () => {
     let isSilent = true;
     names.set('slow.example', () => (isSilent ? new Promise(() => {}) : ['192.0.2.8']));
     const resolver = new Resolver([brief.address, long.address], clock);
-    const asked = resolver.resolve('slow.example', 4);
+    const resolving = resolver.resolve('slow.example', 4);
     losePatience();
-    expect(await asked).toBeUndefined();
+    expect(await resolving).toBeUndefined();
     isSilent = false;
     expect(await resolver.resolve('slow.example', 4)).toEqual(['192.0.2.8']);
   });

@@ -108,25 +108,25 @@ export class ScriptedControl {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
+    const line = `${request.method} ${request.url?.replace(/^\/node/, '')}`;
     const text = await readText(request);
-    this.asked.push(asked);
+    this.asked.push(line);
     const time = new Date(Date.now() + this.ahead_seconds * 1000);
     response.setHeader('date', time.toUTCString());
-    const rejection = this.rejections.get(asked);
+    const rejection = this.rejections.get(line);
     if (rejection?.times !== undefined) rejection.times -= 1;
     if (rejection && (rejection.times ?? 0) >= 0) {
       const { status, body = { message: `${status}` }, headers = {} } = rejection;
       response.writeHead(status, headers);
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
-    } else if (asked === 'GET /healthz') response.end('{"status":"ok"}');
-    else if (asked === 'GET /echo') {
+    } else if (line === 'GET /healthz') response.end('{"status":"ok"}');
+    else if (line === 'GET /echo') {
       response.end(JSON.stringify({ address: this.seen_as ?? request.socket.remoteAddress }));
-    } else if (asked === 'GET /snapshot') response.end(this.snapshot());
-    else if (asked === 'GET /changes') this.#open(request, response);
+    } else if (line === 'GET /snapshot') response.end(this.snapshot());
+    else if (line === 'GET /changes') this.#open(request, response);
     else {
-      if (asked === 'POST /acks') this.connections = request.headers['exitward-connections'];
-      await this.#take(asked, JSON.parse(text || '{}'), response);
+      if (line === 'POST /acks') this.connections = request.headers['exitward-connections'];
+      await this.#take(line, JSON.parse(text || '{}'), response);
     }
   }
 
@@ -146,32 +146,32 @@ export class ScriptedControl {
     this.position();
   }
 
-  async #take(asked: string, body: object, response: ServerResponse): Promise<void> {
+  async #take(line: string, body: object, response: ServerResponse): Promise<void> {
     const send = (status: number, value?: unknown) => {
       response.writeHead(status);
       response.end(value === undefined ? undefined : JSON.stringify(value));
     };
-    if (asked === 'POST /acks') {
+    if (line === 'POST /acks') {
       this.acknowledged.push(body as Position);
       await this.ackGate;
       send(204);
-    } else if (asked === 'POST /answers') {
+    } else if (line === 'POST /answers') {
       this.answers.push(body as Answered);
       send(204);
-    } else if (asked === 'POST /usage') {
+    } else if (line === 'POST /usage') {
       this.usage.push(body);
       send(200, { counted: true, held: false, left_out: [], limits: [] });
-    } else if (asked === 'POST /last-used') {
+    } else if (line === 'POST /last-used') {
       this.lastUsed.push(body);
       send(204);
-    } else if (asked === 'POST /health') {
+    } else if (line === 'POST /health') {
       this.health.push(body);
       send(200, { known: 1 });
-    } else if (asked === 'POST /faults') {
+    } else if (line === 'POST /faults') {
       this.faults.push((body as { faults: [] }).faults);
       send(204);
-    } else if (asked === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
-    else send(404, { message: `There is no ${asked}.` });
+    } else if (line === 'POST /join') send(201, { node: 7, server: 'fra1', token: 'ewn_secret' });
+    else send(404, { message: `There is no ${line}.` });
   }
 }
 

@@ -56,12 +56,12 @@ class ScriptedControl {
 let journal: Journal;
 let control: ScriptedControl;
 let stop: AbortController;
-let kept: ReturnType<typeof keptLog>;
+let log: ReturnType<typeof keptLog>;
 /** How long it waited, each time. */
 let slept: number[];
 let clock: Clock;
-const newSender = () => new Sender({ journal, control, clock, log: kept.log, report_seconds: 3 });
-const messages = () => kept.lines.map(({ msg }) => msg);
+const newSender = () => new Sender({ journal, control, clock, log: log.log, report_seconds: 3 });
+const messages = () => log.lines.map(({ msg }) => msg);
 const add = (rows: UsageRow[]) =>
   journal.append({ rows, cursor: undefined, counted: [], settled: [], carry: [] });
 const untilSent = () =>
@@ -75,8 +75,8 @@ async function runUntilSent(sender = newSender()): Promise<void> {
 }
 
 beforeEach(async () => {
-  kept = keptLog();
-  journal = await Journal.open(join(folder, `${++files}.journal`), { log: kept.log });
+  log = keptLog();
+  journal = await Journal.open(join(folder, `${++files}.journal`), { log: log.log });
   control = new ScriptedControl();
   stop = new AbortController();
   slept = [];
@@ -155,7 +155,7 @@ test('numbers rise in a journal, also past what was too old and over a restart',
   const path = join(folder, 'numbers.journal');
   const numbers: Array<[string, number]> = [];
   for (const at of [noon, noon - 41 * day, noon]) {
-    journal = await Journal.open(path, { log: kept.log });
+    journal = await Journal.open(path, { log: log.log });
     await add([rowOf(1, 10, at)]);
     if (at < noon) control.script.push(tooOld());
     await newSender().send();
@@ -193,9 +193,9 @@ test.each([
     );
     expect(control.sent[10]).toMatchObject({ seq: 2, rows: [rowOf(1, 9)] });
     for (const [index, seconds] of slept.entries()) {
-      const most = [2, 4, 8, 16, 32, 60, 60, 60, 60][index] ?? 0;
-      expect(seconds).toBeGreaterThanOrEqual(most / 2);
-      expect(seconds).toBeLessThanOrEqual(most);
+      const max = [2, 4, 8, 16, 32, 60, 60, 60, 60][index] ?? 0;
+      expect(seconds).toBeGreaterThanOrEqual(max / 2);
+      expect(seconds).toBeLessThanOrEqual(max);
     }
     expect(new Set(slept.slice(5)).size).toBeGreaterThan(1);
   },
@@ -207,7 +207,7 @@ test('rows that are too old are dropped with a cry, and the rest is sent', async
   control.script.push(tooOld());
   await runUntilSent();
   expect(control.sent[1]).toEqual({ boot: journal.boot, seq: 1, rows: [rowOf(2, 20)] });
-  expect(kept.lines).toMatchObject([{ level: 50, rows: 2, bytes: 40, first: old }]);
+  expect(log.lines).toMatchObject([{ level: 50, rows: 2, bytes: 40, first: old }]);
   expect(slept).toEqual([3]);
 });
 
@@ -224,7 +224,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
     const days = 100.5;
     const sendFrom = async (rows: UsageRow[], rejections: number) => {
       await add(rows);
-      for (let left = rejections; left > 0; left--) {
+      for (let remaining = rejections; remaining > 0; remaining--) {
         control.script.push(tooOld({ answered_at: noon + days * day }));
       }
       await sender.send();
@@ -240,7 +240,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
     ]);
     await sendFrom([rowOf(1, 30)], 1);
     expect(sender.faults()).toHaveLength(1);
-    expect(kept.lines).toHaveLength(1);
+    expect(log.lines).toHaveLength(1);
     await sendFrom([rowOf(1, 40)], 0);
     expect(sender.faults()).toEqual([]);
     expect(messages()).not.toContainEqual(expect.stringMatching(/^usage is lost/));
@@ -252,7 +252,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
     control.script.push(rejected, rejected);
     await newSender().send();
     expect(control.sent.at(-1)?.rows).toEqual([rowOf(2, 20, noon + 50 * day)]);
-    expect(kept.lines).toMatchObject([{ rows: 1, bytes: 10 }, { level: 50 }]);
+    expect(log.lines).toMatchObject([{ rows: 1, bytes: 10 }, { level: 50 }]);
   });
 
   test.each([{}, { answered_at: noon + 5 }])(
@@ -271,7 +271,7 @@ test('rows that the control plane left out are told', async () => {
   await add([rowOf(1, 10), rowOf(2, 20)]);
   control.script.push(answerOf([1]));
   await runUntilSent();
-  expect(kept.lines).toMatchObject([{ level: 40, rows: 1, bytes: 20, first: [rowOf(2, 20)] }]);
+  expect(log.lines).toMatchObject([{ level: 40, rows: 1, bytes: 20, first: [rowOf(2, 20)] }]);
 });
 
 test('a batch that is held is as done, and told; one that finds no room is kept, and sent again until it does', async () => {
@@ -297,7 +297,7 @@ test('a batch that is held is as done, and told; one that finds no room is kept,
       throw rejection(response.status, body.message, body);
     },
   };
-  const sender = new Sender({ journal, control: real, clock, log: kept.log, report_seconds: 3 });
+  const sender = new Sender({ journal, control: real, clock, log: log.log, report_seconds: 3 });
   for (let number = 1; number <= 100; number += 1) {
     await add([rowOf(account.id, 10 ** 6 + number, t.now())]);
     await sender.send();
@@ -340,7 +340,7 @@ test('the control plane itself: old rows are refused as the sender expects, the 
     rowOf(999, 300, t.now()),
   ]);
   await runUntilSent(
-    new Sender({ journal, control: real, clock, log: kept.log, report_seconds: 3 }),
+    new Sender({ journal, control: real, clock, log: log.log, report_seconds: 3 }),
   );
   expect(messages()).toEqual([
     expect.stringMatching(/^usage is lost, never to be billed: rows\.0\.at: older than 40 days/),

@@ -11,44 +11,50 @@ import { hear, history, moment, noon, request, rules, seed, tell, usual } from '
 test('an open connection holds while a new one with the same proof would be let in as the same user', () => {
   const seen = new Map<string, number>();
   const requests = fc.array(request, { minLength: 20, maxLength: 20 });
-  const property = fc.property(history, requests, history, moment, (before, asked, after, at) => {
-    const told = tell([...usual, ...before]);
-    hear(told, { now: noon - 3, silence: 0 });
-    const sessions = new Sessions();
-    const opened = new Map<string, ProxyRequest>();
-    for (const [index, one] of asked.entries()) {
-      const verdict = decide(told.policy, rules, one, noon - 3);
-      if (verdict.verdict !== 'allow') continue;
-      sessions.open(`c${index}`, verdict.authority);
-      opened.set(`c${index}`, one);
-    }
-    for (const record of after) {
-      told.policy.apply(record);
-      told.oracle.receive(record);
-    }
-    hear(told, at);
+  const property = fc.property(
+    history,
+    requests,
+    history,
+    moment,
+    (before, questions, after, at) => {
+      const heard = tell([...usual, ...before]);
+      hear(heard, { now: noon - 3, silence: 0 });
+      const sessions = new Sessions();
+      const opened = new Map<string, ProxyRequest>();
+      for (const [index, request] of questions.entries()) {
+        const verdict = decide(heard.policy, rules, request, noon - 3);
+        if (verdict.verdict !== 'allow') continue;
+        sessions.open(`c${index}`, verdict.authority);
+        opened.set(`c${index}`, request);
+      }
+      for (const record of after) {
+        heard.policy.apply(record);
+        heard.oracle.receive(record);
+      }
+      hear(heard, at);
 
-    const expected = [...opened].flatMap(([connection, one]) => {
-      const authority = sessions.find(connection);
-      if (!authority || authority.by === 'probe') return [];
-      const { account, user } = authority;
-      const reason = told.oracle.faultOf(one, account, user, at.now);
-      seen.set(reason ?? 'holds', (seen.get(reason ?? 'holds') ?? 0) + 1);
-      return reason ? [{ connection, reason }] : [];
-    });
-    const byName = (one: { connection: string }, other: { connection: string }) =>
-      one.connection < other.connection ? -1 : 1;
-    const revoked = [...sessions.revoked(told.policy, rules, at.now)];
-    expect(revoked.toSorted(byName)).toEqual(expected.toSorted(byName));
+      const expected = [...opened].flatMap(([connection, session]) => {
+        const authority = sessions.find(connection);
+        if (!authority || authority.by === 'probe') return [];
+        const { account, user } = authority;
+        const reason = heard.oracle.faultOf(session, account, user, at.now);
+        seen.set(reason ?? 'holds', (seen.get(reason ?? 'holds') ?? 0) + 1);
+        return reason ? [{ connection, reason }] : [];
+      });
+      const byName = (a: { connection: string }, b: { connection: string }) =>
+        a.connection < b.connection ? -1 : 1;
+      const revoked = [...sessions.revoked(heard.policy, rules, at.now)];
+      expect(revoked.toSorted(byName)).toEqual(expected.toSorted(byName));
 
-    const accountOf = (connection: string) => {
-      const authority = sessions.find(connection);
-      return authority && authority.by !== 'probe' ? authority.account : 0;
-    };
-    const ofSome = [...sessions.revoked(told.policy, rules, at.now, [3, 1, 99])];
-    const some = revoked.filter(({ connection }) => [3, 1].includes(accountOf(connection)));
-    expect(ofSome.toSorted(byName)).toEqual(some.toSorted(byName));
-  });
+      const accountOf = (connection: string) => {
+        const authority = sessions.find(connection);
+        return authority && authority.by !== 'probe' ? authority.account : 0;
+      };
+      const ofSome = [...sessions.revoked(heard.policy, rules, at.now, [3, 1, 99])];
+      const selected = revoked.filter(({ connection }) => [3, 1].includes(accountOf(connection)));
+      expect(ofSome.toSorted(byName)).toEqual(selected.toSorted(byName));
+    },
+  );
   fc.assert(property, { numRuns: tries(1000, { atLeast: 700 }), seed });
 
   const reasons: Array<Reason | 'holds'> = [

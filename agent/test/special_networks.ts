@@ -16,10 +16,10 @@ export function numberOf(text: string): bigint | undefined {
   }
   const halves = text.split('::');
   if (!/^[0-9a-f:]+$/i.test(text) || halves.length > 2) return undefined;
-  const [left = [], right] = halves.map((half) => (half === '' ? [] : half.split(':')));
-  const zeros = 8 - left.length - (right ?? []).length;
+  const [head = [], right] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = 8 - head.length - (right ?? []).length;
   if (right ? zeros < 1 : zeros !== 0) return undefined;
-  const groups = [...left, ...Array<string>(zeros).fill('0'), ...(right ?? [])];
+  const groups = [...head, ...Array<string>(zeros).fill('0'), ...(right ?? [])];
   if (!groups.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return undefined;
   return groups.reduce((sum, group) => sum * 65536n + BigInt(`0x${group}`), 0n);
 }

@@ -87,7 +87,10 @@ test('what must not be dialled is what mayDial refuses, less what is allowed', (
       ...['8.8.8.8', '2600::1', '1fff::', '4000::', '::1', '127.0.0.1', '127.0.0.2'],
     ];
     for (const ip of probes)
-      expect([ip, isRefused(ip)]).toEqual([ip, !mayDial(ip, allowed, (one) => own.has(one))]);
+      expect([ip, isRefused(ip)]).toEqual([
+        ip,
+        !mayDial(ip, allowed, (address) => own.has(address)),
+      ]);
   }
 });
 
@@ -126,7 +129,7 @@ test('a word is what the client wrote, however Squid escapes it, and nothing tha
   const escaped = (text: string) =>
     text.replace(
       unsafe,
-      (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+      (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
     );
   const byte = fc.nat(255).map((code) => String.fromCharCode(code));
   const word = fc.array(fc.oneof(byte, fc.constantFrom('%', '%77', '%5B', '%25', '[', ']', 'w')));
@@ -136,9 +139,9 @@ test('a word is what the client wrote, however Squid escapes it, and nothing tha
     }),
     { numRuns: tries(1000), seed },
   );
-  const asked = confOf().find((line) => line.startsWith('external_acl_type')) ?? '';
+  const acl = confOf().find((line) => line.startsWith('external_acl_type')) ?? '';
   // By this modifier the percent sign is escaped, too.
-  expect(asked).toContain(' %#DST %PORT %#>ha{Proxy-Authorization} ');
+  expect(acl).toContain(' %#DST %PORT %#>ha{Proxy-Authorization} ');
 });
 
 test('every reason has a rule and a page', () => {

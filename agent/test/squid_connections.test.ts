@@ -85,8 +85,8 @@ describe('the log', () => {
   test('a request that reached no origin has no owner', () => {
     const reached = line(4000, { account: 7, user: 3 }, 10, 20).trim();
     for (const none of ['-', '0']) {
-      const one = parseMeterLine(reached.replace('origin:40001', `origin:${none}`));
-      expect(one).toMatchObject({ up: 10, owner: undefined });
+      const line = parseMeterLine(reached.replace('origin:40001', `origin:${none}`));
+      expect(line).toMatchObject({ up: 10, owner: undefined });
     }
   });
 
@@ -336,33 +336,33 @@ class Model {
     writeFileSync(path, '');
   }
   #begin(at: number, user: number): void {
-    const one = this.open.get(at) ?? {
+    const connection = this.open.get(at) ?? {
       cookie: `c${++this.#cookies}`,
       up: 0,
       down: 0,
       request: undefined,
       owner: 0,
     };
-    if (one.request) return;
-    one.request = { up: 0, down: 0, user };
-    one.owner = user || one.owner;
-    this.open.set(at, one);
+    if (connection.request) return;
+    connection.request = { up: 0, down: 0, user };
+    connection.owner = user || connection.owner;
+    this.open.set(at, connection);
   }
   #transfer(at: number, up: number, down: number): void {
-    const one = this.open.get(at);
-    if (!one?.request) return;
-    one.up += up;
-    one.down += down;
-    one.request.up += up;
-    one.request.down += down;
-    this.truth[one.request.user] = (this.truth[one.request.user] ?? 0) + up + down;
+    const connection = this.open.get(at);
+    if (!connection?.request) return;
+    connection.up += up;
+    connection.down += down;
+    connection.request.up += up;
+    connection.request.down += down;
+    this.truth[connection.request.user] = (this.truth[connection.request.user] ?? 0) + up + down;
   }
   #finish(at: number, close: boolean): void {
-    const one = this.open.get(at);
-    if (one?.request) {
-      const { up, down, user } = one.request;
+    const connection = this.open.get(at);
+    if (connection?.request) {
+      const { up, down, user } = connection.request;
       appendFileSync(path, line(at, user ? { account: 1, user } : undefined, up, down));
-      one.request = undefined;
+      connection.request = undefined;
     }
     if (close) this.open.delete(at);
   }
@@ -403,7 +403,10 @@ class Model {
   /** Bytes of refused requests that are under way: the agent does not know yet that they are. */
   refused(): number {
     const requests = Array.from(this.open.values(), ({ request }) => request);
-    return requests.reduce((sum, one) => sum + (one?.user === 0 ? one.up + one.down : 0), 0);
+    return requests.reduce(
+      (sum, request) => sum + (request?.user === 0 ? request.up + request.down : 0),
+      0,
+    );
   }
   /** The Squid dies with all its connections; the kernel tells their last bytes. */
   async die(): Promise<void> {
@@ -421,12 +424,12 @@ describe('usage', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const model = new Model();
-        for (const one of all) {
-          await model.take(one);
-          if (one.do !== 'poll') continue;
+        for (const life of all) {
+          await model.take(life);
+          if (life.do !== 'poll') continue;
           for (const user of [1, 2] as const) {
-            const most = model.truth[user] + model.refused();
-            expect(model.billed[user]).toBeLessThanOrEqual(most);
+            const max = model.truth[user] + model.refused();
+            expect(model.billed[user]).toBeLessThanOrEqual(max);
           }
         }
         for (const at of [1, 2]) await model.take({ do: 'finish', key: at, close: true });
@@ -441,10 +444,10 @@ describe('usage', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const model = new Model();
-        for (const one of all) {
+        for (const life of all) {
           // A name that is used again between two polls is counted a little late, and then lost here.
-          if (one.do === 'begin' && !model.open.has(one.key)) await model.poll();
-          await model.take(one);
+          if (life.do === 'begin' && !model.open.has(life.key)) await model.poll();
+          await model.take(life);
         }
         const refused = model.refused();
         await model.die();
@@ -539,10 +542,10 @@ describe('the states of a connection in the agent', () => {
   let cursor: unknown;
   let now: number;
   /** The owner that the decider knows; without a decider there is no response to a list. */
-  let told: Owner | undefined;
+  let knownOwner: Owner | undefined;
   let hasDecider: boolean;
   beforeEach(() => {
-    [closed, sockets, cursor, told, hasDecider] = [[], [], undefined, undefined, true];
+    [closed, sockets, cursor, knownOwner, hasDecider] = [[], [], undefined, undefined, true];
     now = 1;
     writeFileSync(path, '');
     connections = new Connections({
@@ -556,7 +559,7 @@ describe('the states of a connection in the agent', () => {
   });
   const poll = async (...listed: Socket[]) => {
     sockets = listed;
-    const squid = trackedSquid(() => told);
+    const squid = trackedSquid(() => knownOwner);
     const sendList: TrackedSquid['sendList'] = async (...list) =>
       hasDecider && squid.sendList(...list);
     const answer = await connections.poll(cursor, [{ ...squid, sendList }], now);
@@ -569,7 +572,7 @@ describe('the states of a connection in the agent', () => {
     expect(state()).toBeUndefined();
     await poll(socket());
     expect(state()).toBe('unowned');
-    told = owner;
+    knownOwner = owner;
     const { open } = await poll(socket());
     expect([state(), open]).toEqual([
       'open',
@@ -584,7 +587,7 @@ describe('the states of a connection in the agent', () => {
   });
 
   test('what was counted ahead of a request that reached no origin is taken back by its line', async () => {
-    told = owner;
+    knownOwner = owner;
     expect((await poll(socket())).open).toMatchObject([{ connection: idOf('c1'), up: 10 }]);
     appendFileSync(path, line(1, owner, 12, 13).replace('origin:40001', 'origin:0'));
     const { finished, open } = await poll(socket('c1', 13));
@@ -594,7 +597,7 @@ describe('the states of a connection in the agent', () => {
   });
 
   test('an ended one whose line never comes counts as it was last told, after ten minutes', async () => {
-    told = owner;
+    knownOwner = owner;
     await poll(socket());
     for (const seconds of [1, 300, 600]) {
       now = seconds;
@@ -650,17 +653,17 @@ describe('the states of a connection in the agent', () => {
     connections.search(0);
     await poll(socket());
     expect(state()).toBe('suspect');
-    told = owner;
+    knownOwner = owner;
     await poll(socket());
     expect(state()).toBe('open');
-    told = undefined;
+    knownOwner = undefined;
     await poll();
     for (let lists = 0; lists < 5; lists += 1) await poll(socket('c2'));
     expect([state(), closed]).toEqual(['unowned', []]);
   });
 
   test('revoked it is closing while the kernel lists it, and that is new once', async () => {
-    told = owner;
+    knownOwner = owner;
     expect(connections.revoke(name)).toBe(true);
     await poll(socket());
     expect([connections.revoke(name), state()]).toEqual([true, 'closing']);
@@ -673,13 +676,13 @@ describe('the states of a connection in the agent', () => {
 
   test('of a Squid whose ports are not known yet, nothing is told, and what is stored stays', async () => {
     appendFileSync(path, line(1, owner, 4, 4));
-    told = owner;
+    knownOwner = owner;
     await poll(socket());
     appendFileSync(path, line(1, owner, 3, 3));
     const before = (await poll(socket())).cursor;
     connections = new Connections({ listSockets: async () => sockets, closeSuspects: () => {} });
     let lists = 0;
-    const squid = { ...trackedSquid(() => told), ports: undefined };
+    const squid = { ...trackedSquid(() => knownOwner), ports: undefined };
     const sendList = async () => {
       lists += 1;
       return true;
@@ -736,7 +739,7 @@ describe('the connections that a decider let in', () => {
     const sessions = new Sessions();
     const letIn = new LetIn(sessions);
     const authority = authorityOf({ account: 1, user: 1 });
-    for (const one of ['here', 'gone']) letIn.inherit(one, authority);
+    for (const connection of ['here', 'gone']) letIn.inherit(connection, authority);
     letIn.takeWhole(['here', 'gone']);
     letIn.takeWhole(['here']);
     expect([...sessions.all()]).toEqual([['here', authority]]);

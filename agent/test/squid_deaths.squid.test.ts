@@ -58,7 +58,7 @@ class Counter {
   }
   /** Ticks until so much is billed; or tells what is. */
   async until({ up, down }: { up: number; down: number }): Promise<void> {
-    for (let left = 200; left > 0; left -= 1) {
+    for (let remaining = 200; remaining > 0; remaining -= 1) {
       await this.tick();
       if (this.billed.up >= up && this.billed.down >= down) break;
       await new Promise((resolve) => setTimeout(resolve, 50));

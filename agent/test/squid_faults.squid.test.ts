@@ -48,14 +48,14 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
     origin.dialled.clear();
     const script = childOf(squid, 'dial.sed') ?? 0;
     await t.halt(script);
-    const asked = t.ask(
+    const answering = t.ask(
       { port: t.overridePort },
       method,
       method === 'GET' ? `http://${target}/` : target,
     );
     await sleep(300);
     process.kill(script, 'SIGKILL');
-    const { status, headers } = await asked;
+    const { status, headers } = await answering;
     expect([method, status, headers['x-exitward-reason']]).toEqual([method, 503, 'not_ready']);
     expect([...origin.dialled]).toEqual([]);
     await t.until(() => ![undefined, script].includes(childOf(squid, 'dial.sed')));
@@ -71,10 +71,10 @@ test('a request that its decider dies with is told that the node is not ready', 
     expect((await t.ask(normal, method, target)).status).toBe(200);
     const decider = deciderOf(squid) as number;
     await t.halt(decider);
-    const asked = t.ask(normal, method, target);
+    const answering = t.ask(normal, method, target);
     await sleep(300);
     process.kill(decider, 'SIGKILL');
-    const { status, headers, body } = await asked;
+    const { status, headers, body } = await answering;
     const reason = headers['x-exitward-reason'];
     expect([method, status, reason, body]).toEqual([method, 503, 'not_ready', bodyOf('not_ready')]);
     await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
@@ -84,9 +84,9 @@ test('a request that its decider dies with is told that the node is not ready', 
 });
 
 test('a name whose servers are silent is given up in less time than people wait', async () => {
-  const asked = t.ask(normal, 'GET', `http://silent.example:${origin.port}/`);
+  const answering = t.ask(normal, 'GET', `http://silent.example:${origin.port}/`);
   // Five seconds, if the machine has nothing else to do.
-  const outcome = await Promise.race([asked, sleep(8000)]);
+  const outcome = await Promise.race([answering, sleep(8000)]);
   expect(outcome?.headers['x-exitward-reason']).toBe('unresolved');
 });
 
@@ -154,7 +154,7 @@ test('with the disk full the log loses lines, and no connection ends', async () 
   const decider = deciderOf(squid);
   process.kill(squid, 'SIGUSR1');
   await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
-  for (let left = 5; left > 0; left--) {
+  for (let remaining = 5; remaining > 0; remaining--) {
     expect((await t.ask(normal, 'GET', url)).status).toBe(200);
     await sleep(300);
   }

@@ -29,7 +29,7 @@ const inactive = t.userRecord(2, { active: false });
 
 /** Polls as the agent does, so many times. */
 async function poll({ engine }: SquidNode, times: number): Promise<void> {
-  for (let cursor: unknown, left = times; left > 0; left--) {
+  for (let cursor: unknown, remaining = times; remaining > 0; remaining--) {
     ({ cursor } = await engine.poll(cursor));
     await sleep(100);
   }
@@ -42,12 +42,12 @@ async function untilReplaced({ squids, engine }: SquidNode, old: number | undefi
 }
 
 test('a tunnel of a moment before Squid reads its configuration again is revoked afterwards', async () => {
-  const one = await share(oneExit());
-  const { apply, squids, engine } = one;
+  const node = await share(oneExit());
+  const { apply, squids, engine } = node;
   const tunnel = await t.openTunnel(byToken, to);
   const old = deciderOf(squids()[0]);
   await apply(t.serverRecord());
-  await untilReplaced(one, old);
+  await untilReplaced(node, old);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   expect((await engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
   await apply(inactive);
@@ -55,76 +55,76 @@ test('a tunnel of a moment before Squid reads its configuration again is revoked
 });
 
 test('a tunnel of a moment before Squid begins its logs anew is revoked afterwards', async () => {
-  const one = await share();
-  const { apply, squids } = one;
+  const node = await share();
+  const { apply, squids } = node;
   const tunnel = await t.openTunnel(byToken, to);
   const [pid = 0] = squids();
   const old = deciderOf(pid);
   process.kill(pid, 'SIGUSR1');
-  await untilReplaced(one, old);
+  await untilReplaced(node, old);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   await apply(inactive);
   await tunnel.ended();
 });
 
 test('a tunnel of before an agent that finds no file of listeners lives on, and is revoked by it', async () => {
-  const one = await share();
+  const node = await share();
   const tunnel = await t.openTunnel(byToken, to);
-  await poll(one, 3);
-  const old = deciderOf(one.squids()[0]);
-  await one.engine.stop({ leave_running: true });
-  rmSync(join(one.dir, 'squid/0/listeners.json'));
-  await one.restart();
-  await poll(one, 3);
-  await one.engine.catchUp();
-  await untilReplaced(one, old);
-  await poll(one, 6);
-  expect(one.engine.faults()).toEqual([]);
+  await poll(node, 3);
+  const old = deciderOf(node.squids()[0]);
+  await node.engine.stop({ leave_running: true });
+  rmSync(join(node.dir, 'squid/0/listeners.json'));
+  await node.restart();
+  await poll(node, 3);
+  await node.engine.catchUp();
+  await untilReplaced(node, old);
+  await poll(node, 6);
+  expect(node.engine.faults()).toEqual([]);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
-  expect((await one.engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
-  await one.apply(inactive);
+  expect((await node.engine.poll(undefined)).open).toMatchObject([{ account: 2, user: 1 }]);
+  await node.apply(inactive);
   await tunnel.ended();
-  await one.apply(oneExit());
+  await node.apply(oneExit());
   await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('what a killed decider had let in and not told is closed, and nothing else', async () => {
-  const one = await share();
-  const told = await t.openTunnel(byToken, to);
-  await poll(one, 1);
+  const node = await share();
+  const noted = await t.openTunnel(byToken, to);
+  await poll(node, 1);
   const untold = await t.openTunnel(byToken, to);
-  const old = deciderOf(one.squids()[0]);
+  const old = deciderOf(node.squids()[0]);
   process.kill(old as number, 'SIGKILL');
-  await untilReplaced(one, old);
+  await untilReplaced(node, old);
   const later = await t.openTunnel(byToken, to);
-  await poll(one, 6);
+  await poll(node, 6);
   await untold.ended();
-  expect((await told.ask(requestInside)).status).toBe(200);
+  expect((await noted.ask(requestInside)).status).toBe(200);
   expect((await later.ask(requestInside)).status).toBe(200);
-  told.socket.destroy();
+  noted.socket.destroy();
   later.socket.destroy();
 });
 
 test('what a decider let in that was killed while no agent was there is closed by the next one', async () => {
-  const one = await share();
-  const { engine, squids, restart } = one;
+  const node = await share();
+  const { engine, squids, restart } = node;
   const tunnel = await t.openTunnel(byToken, to);
   await engine.stop({ leave_running: true });
   const old = deciderOf(squids()[0]);
   process.kill(old as number, 'SIGKILL');
   await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
   await restart();
-  await one.engine.catchUp();
-  await poll(one, 6);
+  await node.engine.catchUp();
+  await poll(node, 6);
   await tunnel.ended();
 });
 
 test('a connection that could not be closed is closed when that is possible again', async () => {
-  const one = await share();
+  const node = await share();
   const tunnel = await t.openTunnel(byToken, to);
-  await poll(one, 1);
-  const bin = join(one.dir, 'bin');
-  const forbidden = join(one.dir, 'forbidden');
+  await poll(node, 1);
+  const bin = join(node.dir, 'bin');
+  const forbidden = join(node.dir, 'forbidden');
   mkdirSync(bin);
   const says = `echo 'Operation not permitted' >&2; exit 0`;
   writeFileSync(
@@ -137,13 +137,13 @@ test('a connection that could not be closed is closed when that is possible agai
   const path = process.env.PATH;
   process.env.PATH = `${bin}:${path}`;
   try {
-    await one.apply(inactive);
-    await t.until(() => t.messagesOf(one.engine).some((said) => said.includes('not permitted')));
+    await node.apply(inactive);
+    await t.until(() => t.messagesOf(node.engine).some((said) => said.includes('not permitted')));
     expect((await tunnel.ask(requestInside)).status).toBe(200);
-    await poll(one, 3);
+    await poll(node, 3);
     rmSync(forbidden);
     await tunnel.ended();
-    await t.until(() => one.engine.faults().length === 0);
+    await t.until(() => node.engine.faults().length === 0);
   } finally {
     process.env.PATH = path;
   }
@@ -159,7 +159,7 @@ test('without an exit no Squid is started at changes, and what would happen is e
     ...{ source: t.sources[0], port: normal.port, method: 'GET', host: t.originIp },
     ...{ destination_port: 80, credentials: undefined },
   };
-  for (let left = 3; left > 0; left--) await apply(inactive);
+  for (let remaining = 3; remaining > 0; remaining--) await apply(inactive);
   expect(said()).toBe(before);
   expect(squids()).toEqual([]);
   const { decision, position } = await engine.explain(request);
@@ -170,14 +170,14 @@ test('without an exit no Squid is started at changes, and what would happen is e
 });
 
 test('an agent that took a Squid over starts none at changes either, once there is no exit', async () => {
-  const one = await share();
-  await one.restart();
-  await one.apply({ kind: 'server', value: null });
-  const said = () => readFileSync(join(one.dir, 'squid/0/logs/cache.log'), 'utf8');
+  const node = await share();
+  await node.restart();
+  await node.apply({ kind: 'server', value: null });
+  const said = () => readFileSync(join(node.dir, 'squid/0/logs/cache.log'), 'utf8');
   const before = said();
-  await one.apply(inactive);
+  await node.apply(inactive);
   expect(said()).toBe(before);
-  expect(one.squids()).toEqual([]);
+  expect(node.squids()).toEqual([]);
 });
 
 test('who says nonsense to the agent in a decider\u2019s place is cut off, and nothing else happens', async () => {
@@ -202,23 +202,23 @@ test('who says nonsense to the agent in a decider\u2019s place is cut off, and n
 });
 
 test('a tunnel of before an agent with other settings is revoked by it', async () => {
-  const one = await share();
-  const { apply, restart, squids } = one;
+  const node = await share();
+  const { apply, restart, squids } = node;
   const tunnel = await t.openTunnel(byToken, to);
   const old = deciderOf(squids()[0]);
   await restart({ EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24,10.9.0.0/16' });
-  await one.engine.catchUp();
-  await untilReplaced(one, old);
+  await node.engine.catchUp();
+  await untilReplaced(node, old);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   await apply(inactive);
   await tunnel.ended();
 });
 
 test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
-  const one = await share();
-  const { engine, restart, store } = one;
+  const node = await share();
+  const { engine, restart, store } = node;
   const moved = await t.openTunnel(normal, to);
-  const kept = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
+  const unchanged = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
   await engine.stop({ leave_running: true });
   store.append(2, t.now(), [
     t.serverRecord({
@@ -229,22 +229,22 @@ test('a port that means something else when the agent comes back takes its tunne
     }),
   ]);
   await restart();
-  await one.engine.catchUp();
+  await node.engine.catchUp();
   await moved.ended();
-  expect((await kept.ask(requestInside)).status).toBe(200);
+  expect((await unchanged.ask(requestInside)).status).toBe(200);
   await restart({ EXITWARD_AGENT_PORT_SHIFT: '5' });
-  await one.engine.catchUp();
-  await kept.ended();
+  await node.engine.catchUp();
+  await unchanged.ended();
 });
 
 test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
-  const one = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
+  const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
   const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, to);
-  await poll(one, 1);
-  await one.apply(t.serverRecord());
-  expect(one.squids()).toHaveLength(2);
-  await poll(one, 3);
+  await poll(node, 1);
+  await node.apply(t.serverRecord());
+  expect(node.squids()).toHaveLength(2);
+  await poll(node, 3);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
-  await one.apply(inactive);
+  await node.apply(inactive);
   await tunnel.ended();
 });

@@ -107,10 +107,10 @@ test('a tunnel that an earlier agent saw opened is closed by the next one when i
 test('what authlist entries let in is not forgotten when a decider is replaced, nor without an agent', async () => {
   const node = await share();
   const { apply, squids, restart } = node;
-  let told: unknown[] = [];
+  let messages: unknown[] = [];
   const areTold = async () => {
-    told = await node.engine.takeLastUsed();
-    return told.length > 0;
+    messages = await node.engine.takeLastUsed();
+    return messages.length > 0;
   };
   const ofAlice = [{ account: 1, entry: 1, at: expect.any(Number) }];
   expect(await reasonFor(normal)).toBe('let in');
@@ -118,13 +118,13 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
   await apply(oneExit());
   await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
   await t.until(areTold);
-  expect(told).toEqual(ofAlice);
+  expect(messages).toEqual(ofAlice);
   expect(await areTold()).toBe(false);
   await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   await restart();
   await t.until(areTold);
-  expect(told).toEqual(ofAlice);
+  expect(messages).toEqual(ofAlice);
 });
 
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
@@ -291,7 +291,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
 test('ports that need a certificate are told when there is none, and the others serve', async () => {
   const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
   expect(t.messagesOf(engine)).toEqual([
-    `No certificate for the ports ${[1, 501, 2, 502].map((one) => t.tlsBase + one).join(', ')}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
+    `No certificate for the ports ${[1, 501, 2, 502].map((port) => t.tlsBase + port).join(', ')}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
   ]);
   expect(await reasonFor(normal)).toBe('let in');
 });
@@ -339,9 +339,9 @@ test('of two nodes with the same ports on two addresses, what one does is none o
       settings: { EXITWARD_AGENT_LISTEN_HOST: host },
       ...(name_server === undefined ? {} : { name_server }),
     });
-  const [one, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
+  const [first, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
   try {
-    const kept = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, to);
+    const tunnel = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, to);
     const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, to);
     await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
     // Those without an owner are searched for in the next lists, and closed after some more.
@@ -353,14 +353,14 @@ test('of two nodes with the same ports on two addresses, what one does is none o
       lists += 1;
       return lists > 8 && poll.open.length === 1;
     });
-    expect((await kept.ask(requestInside)).status).toBe(200);
+    expect((await tunnel.ask(requestInside)).status).toBe(200);
     await other.apply(t.userRecord(2, { active: false }));
     await own.ended();
     await other.apply(t.serverRecord({ exit_ips: [] }));
-    expect((await kept.ask(requestInside)).status).toBe(200);
-    await one.apply(t.userRecord(2, { active: false }));
-    await kept.ended();
+    expect((await tunnel.ask(requestInside)).status).toBe(200);
+    await first.apply(t.userRecord(2, { active: false }));
+    await tunnel.ended();
   } finally {
-    await Promise.all([one.stop(), other.stop()]);
+    await Promise.all([first.stop(), other.stop()]);
   }
 });

@@ -8,7 +8,7 @@ import { findSquidUser } from '../src/squid/agent/unix_user.ts';
 import * as t from './proxy_world.ts';
 import { deciderOf, nodesOfFile } from './squid_node.ts';
 
-const most = 5;
+const maxBytes = 5;
 let origin: t.Origin;
 beforeAll(async () => {
   origin = await t.startOrigin();
@@ -20,10 +20,10 @@ test('connections that were let in are not taken for waiting ones until a decide
   const node = await start();
   const to = `${t.originIp}:${origin.port}`;
   const open = () => t.openTunnel({ port: t.normalPort }, to);
-  const tunnels = await Promise.all(Array.from({ length: 2 * most }, open));
+  const tunnels = await Promise.all(Array.from({ length: 2 * maxBytes }, open));
   const decider = deciderOf(node.squids()[0]) ?? 0;
   await t.halt(decider);
-  await node.restart({ EXITWARD_AGENT_MAX_CONNECTIONS: String(most) });
+  await node.restart({ EXITWARD_AGENT_MAX_CONNECTIONS: String(maxBytes) });
   const poll = async () => {
     for (let n = 0; n < 3; n++) await node.engine.poll(undefined);
   };

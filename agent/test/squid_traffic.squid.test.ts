@@ -34,7 +34,11 @@ const tracked = (): TrackedSquid => ({
   ports: [port],
   tls_ports: new Set<number>(),
   async sendList(listed, take) {
-    take(listed.filter((one) => isOurs(one)).map((one) => [one, authority]));
+    take(
+      listed
+        .filter((connection) => isOurs(connection))
+        .map((connection) => [connection, authority]),
+    );
     return true;
   },
 });
@@ -61,14 +65,14 @@ async function startSquid(): Promise<void> {
     ].join('\n'),
   );
   squid = spawn('/usr/sbin/squid', ['-N', '-f', conf], { stdio: 'ignore' });
-  for (let left = 100; ; left--) {
+  for (let attempts = 100; ; attempts--) {
     const client = connect(port, '127.0.0.1');
     const outcome = await new Promise((resolve) => {
       client.on('connect', () => resolve('open')).on('error', () => resolve('refused'));
     });
     client.destroy();
     if (outcome === 'open') return;
-    if (left === 0) throw new Error('Squid does not listen');
+    if (attempts === 0) throw new Error('Squid does not listen');
     await sleep(50);
   }
 }
@@ -82,10 +86,10 @@ function answer(socket: Connection): void {
     for (;;) {
       const http = /^GET \/(\d+) HTTP\/1\.1\r\n[\s\S]*?\r\n\r\n/.exec(text);
       const plain = http ? undefined : /^b*\n?(\d+)\n/.exec(text);
-      const found = http ?? plain;
-      if (!found) return;
-      text = text.slice(found[0].length);
-      const bytes = Number(found[1]);
+      const match = http ?? plain;
+      if (!match) return;
+      text = text.slice(match[0].length);
+      const bytes = Number(match[1]);
       if (http) socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n`);
       socket.write(Buffer.alloc(bytes, 97));
     }
@@ -110,8 +114,8 @@ class Client {
     return this.socket.bytesWritten;
   }
   async until(bytes: number): Promise<void> {
-    for (let left = 500; this.received < bytes; left--) {
-      if (left === 0) throw new Error(`received ${this.received} of ${bytes}`);
+    for (let attempts = 500; this.received < bytes; attempts--) {
+      if (attempts === 0) throw new Error(`received ${this.received} of ${bytes}`);
       await sleep(10);
     }
   }

@@ -57,14 +57,14 @@ test('what was stored is there when it is opened again', async () => {
   const again = await openStore(dir);
   expect(again.position).toEqual({ epoch, revision: 15 });
   again.append(16, noon + 3, [entry(9)]);
-  const told: Told[] = [
+  const changes: Told[] = [
     first,
     { revision: 12, heard_at: noon + 1, records: [entry(7), entry(8)] },
     { revision: 16, heard_at: noon + 3, records: [entry(9)] },
   ];
   expect(await readStored(dir)).toEqual({
     position: { epoch, revision: 16 },
-    state: stateAfter(told),
+    state: stateAfter(changes),
   });
 });
 
@@ -117,10 +117,10 @@ test('questions are kept in no file, because they may hold tokens', async () => 
   store.append(11, noon, [question(3), entry(7)]);
   store.append(12, noon, [question(4)]);
   expect(bytesIn(dir).filter((bytes) => bytes.includes('canary'))).toEqual([]);
-  const told: Told[] = [first, { revision: 12, heard_at: noon, records: [entry(7)] }];
+  const changes: Told[] = [first, { revision: 12, heard_at: noon, records: [entry(7)] }];
   expect(await readStored(dir)).toEqual({
     position: { epoch, revision: 12 },
-    state: stateAfter(told),
+    state: stateAfter(changes),
   });
 });
 
@@ -176,10 +176,13 @@ test.each<[string, string, string]>([
   await expect(store.replace(inPieces(text, 65_536), noon + 9)).rejects.toThrow(message);
   expect(readdirSync(dir)).toEqual(before);
   store.append(12, noon + 2, [entry(8)]);
-  const told: Told[] = [first, { revision: 12, heard_at: noon + 2, records: [entry(7), entry(8)] }];
+  const changes: Told[] = [
+    first,
+    { revision: 12, heard_at: noon + 2, records: [entry(7), entry(8)] },
+  ];
   expect(await readStored(dir)).toEqual({
     position: { epoch, revision: 12 },
-    state: stateAfter(told),
+    state: stateAfter(changes),
   });
 });
 
@@ -204,14 +207,14 @@ test('a snapshot replaces everything, with changes that came while it was read',
   await store.replace(slow(), noon + 2);
   expect(store.position).toEqual({ epoch: 'another', revision: 3 });
   store.append(4, noon + 3, [entry(8)]);
-  const told: Told[] = [
+  const changes: Told[] = [
     first,
     { replaced: { epoch: 'another', revision: 3 }, heard_at: noon + 2, records: usual },
     { revision: 4, heard_at: noon + 3, records: [entry(8)] },
   ];
   expect(await readStored(dir)).toEqual({
     position: { epoch: 'another', revision: 4 },
-    state: stateAfter(told),
+    state: stateAfter(changes),
   });
   expect(readdirSync(dir)).toHaveLength(2);
 });
@@ -235,24 +238,24 @@ test('two snapshots at a time do not mix', async () => {
 
 test('many changes become a new snapshot by themselves, and the old files go', async () => {
   const { dir, store } = await filled({ compact_bytes: 10_000 });
-  const told: Told[] = [first];
+  const changes: Told[] = [first];
   const snapshots = () => readdirSync(dir).filter((name) => name.endsWith('.snapshot'));
   const before = snapshots();
   const grow = () => {
-    const at = told.length;
+    const at = changes.length;
     const change = { revision: 10 + at, heard_at: noon + at, records: [entry(at % 200)] };
     store.append(change.revision, change.heard_at, change.records);
-    told.push(change);
+    changes.push(change);
   };
-  while (told.length < 50) grow();
+  while (changes.length < 50) grow();
   expect(snapshots()).toEqual(before);
-  while (told.length < 150) grow();
+  while (changes.length < 150) grow();
   await vi.waitFor(
     () => expect([readdirSync(dir).length, snapshots()[0] !== before[0]]).toEqual([2, true]),
     { timeout: 90_000, interval: 5 },
   );
   // Changes that were appended while the snapshot was made are in the file after it.
-  expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(told) });
+  expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(changes) });
 });
 
 test('a compaction that fails is told, leaves everything, and is tried again after as much again', async () => {
@@ -285,8 +288,8 @@ test('replacing and closing give up a compaction', async () => {
   await store.replace(inPieces(whole), noon);
   given.push(store.compact());
   await store.close();
-  for (const one of given)
-    await expect(one).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
+  for (const entry of given)
+    await expect(entry).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   expect(readdirSync(dir).filter((name) => name.endsWith('.partial'))).toEqual([]);
   expect((await readStored(dir)).position).toEqual({ epoch: 'another', revision: 3 });
 });
@@ -302,8 +305,8 @@ test('a compaction that is given up while it writes leaves nothing behind', asyn
   await store.close();
   await expect(given).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
   expect(partials()).toEqual([]);
-  const told: Told[] = [first, { revision: 11, heard_at: noon, records: many }];
-  expect((await readStored(dir)).state).toEqual(stateAfter(told));
+  const changes: Told[] = [first, { revision: 11, heard_at: noon, records: many }];
+  expect((await readStored(dir)).state).toEqual(stateAfter(changes));
 });
 
 // ---- Who may read it ----------------------------------------------------------------------

@@ -24,10 +24,10 @@ import {
   type Told,
 } from './stored.ts';
 
-const told = toldIn(story);
-const positionAfter = (told: readonly Told[]) => {
-  const last = told.findLast((one) => 'replaced' in one)?.replaced;
-  const end = told.at(-1);
+const written = toldIn(story);
+const positionAfter = (changes: readonly Told[]) => {
+  const last = changes.findLast((change) => 'replaced' in change)?.replaced;
+  const end = changes.at(-1);
   return last && end && 'revision' in end ? { epoch: last.epoch, revision: end.revision } : last;
 };
 
@@ -56,14 +56,14 @@ function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; ca
 
 /** Expects on disk all that was told up to some call, not before the last one acknowledged. */
 async function expectPrefix(dir: string, acknowledged: number, death: string): Promise<number> {
-  const found = await readStored(dir);
-  const length = [...told.keys(), told.length].findLast(
+  const stored = await readStored(dir);
+  const length = [...written.keys(), written.length].findLast(
     (length) =>
-      JSON.stringify(positionAfter(told.slice(0, length))) === JSON.stringify(found.position),
+      JSON.stringify(positionAfter(written.slice(0, length))) === JSON.stringify(stored.position),
   );
   expect(length, death).toBeGreaterThanOrEqual(acknowledged);
   expect(length, death).toBeLessThanOrEqual(acknowledged + 1);
-  expect(found.state, death).toEqual(stateAfter(told.slice(0, length)));
+  expect(stored.state, death).toEqual(stateAfter(written.slice(0, length)));
   return length as number;
 }
 
@@ -71,7 +71,7 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
   const deaths: string[] = [];
   for (const thread of ['main', 'compaction']) {
     const { calls, acknowledged } = await liveAndDie(folder(), `${thread}:never`);
-    expect(acknowledged).toBe(told.length);
+    expect(acknowledged).toBe(written.length);
     expect(calls.length).toBeGreaterThan(3);
     for (const [at, call] of [...calls].entries()) {
       // A sync matters to a loss of power; after a kill the system's memory still holds the bytes.
@@ -90,13 +90,13 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
       reached.add(await expectPrefix(dir, acknowledged, death));
       const store = await Store.open(dir);
       const length = await expectPrefix(dir, acknowledged, death);
-      expect(store.position, death).toEqual(positionAfter(told.slice(0, length)));
+      expect(store.position, death).toEqual(positionAfter(written.slice(0, length)));
       const next: Told = { revision: 99, heard_at: noon, records: usual.slice(-3) };
       if (length > 0) store.append(next.revision, next.heard_at, next.records);
       await store.close();
       const { state } = await readStored(dir);
       expect(state, death).toEqual(
-        stateAfter([...told.slice(0, length), ...(length > 0 ? [next] : [])]),
+        stateAfter([...written.slice(0, length), ...(length > 0 ? [next] : [])]),
       );
       // Nothing is left that nobody needs.
       const names = readdirSync(dir);
@@ -112,8 +112,8 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
   };
   await Promise.all([dieAll(), dieAll()]);
   // Each of them was the last to be told at some death; after the whole story there is none to die of.
-  if (every === 1) expect(reached.size).toBe(told.length);
-  expect(reached.size).toBeGreaterThan(told.length / 2);
+  if (every === 1) expect(reached.size).toBe(written.length);
+  expect(reached.size).toBeGreaterThan(written.length / 2);
 }, 1_800_000);
 
 test('a snapshot is on the disk before its name is, and the name before old files go', async () => {
@@ -130,14 +130,14 @@ test('a snapshot is on the disk before its name is, and the name before old file
 test('wherever the changes are cut off or damaged, what stands before is the policy', async () => {
   const dir = folder();
   const store = await Store.open(dir);
-  for (const one of told.slice(0, 3)) {
-    if ('replaced' in one) {
-      await store.replace(inPieces(snapshotText(one.replaced, one.records)), one.heard_at);
-    } else store.append(one.revision, one.heard_at, one.records);
+  for (const change of written.slice(0, 3)) {
+    if ('replaced' in change) {
+      await store.replace(inPieces(snapshotText(change.replaced, change.records)), change.heard_at);
+    } else store.append(change.revision, change.heard_at, change.records);
   }
   store.append(13, noon, []);
   await store.close();
-  const all: Told[] = [...told.slice(0, 3), { revision: 13, heard_at: noon, records: [] }];
+  const all: Told[] = [...written.slice(0, 3), { revision: 13, heard_at: noon, records: [] }];
   const name = readdirSync(dir).find((name) => name.endsWith('.changes')) as string;
   const bytes = readFileSync(join(dir, name));
   const ends = [...bytes.keys()].filter((at) => bytes[at] === 0x0a);

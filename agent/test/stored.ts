@@ -30,11 +30,11 @@ export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uin
 }
 
 /** The policy as it must be, by the simplest means: everything told since the last snapshot, in memory. */
-export function stateAfter(told: readonly Told[]): unknown {
+export function stateAfter(changes: readonly Told[]): unknown {
   const policy = new Policy();
-  for (const one of told.slice(told.findLastIndex((one) => 'replaced' in one))) {
-    policy.heard_at = one.heard_at;
-    for (const record of one.records) policy.apply(record);
+  for (const change of changes.slice(changes.findLastIndex((change) => 'replaced' in change))) {
+    policy.heard_at = change.heard_at;
+    for (const record of change.records) policy.apply(record);
   }
   return stateOf(policy);
 }
@@ -66,9 +66,9 @@ export async function readStored(
 ): Promise<{ position: Position | undefined; state: unknown }> {
   const replica = new Replica(dir);
   await replica.load();
-  const found = { position: replica.position, state: stateOf(replica.policy) };
+  const stored = { position: replica.position, state: stateOf(replica.policy) };
   replica.close();
-  return found;
+  return stored;
 }
 
 /** A folder to keep a policy in, and how to be rid of it. */

@@ -15,7 +15,7 @@ const [payload = '', signature = ''] = genuine.slice('ewt_'.length).split('.');
 
 function readerOf(...keys: SigningKey[]): TokenReader {
   const reader = new TokenReader();
-  reader.replaceKeys(keys.map((one) => one.public));
+  reader.replaceKeys(keys.map((key) => key.public));
   return reader;
 }
 const encode = (text: string) => Buffer.from(text).toString('base64url');
@@ -70,10 +70,10 @@ describe('a token', () => {
     const changed = fc.oneof(
       fc
         .tuple(place, characters)
-        .map(([at, one]) => genuine.slice(0, at) + one + genuine.slice(at)),
+        .map(([at, character]) => genuine.slice(0, at) + character + genuine.slice(at)),
       fc
         .tuple(place, characters)
-        .map(([at, one]) => genuine.slice(0, at) + one + genuine.slice(at + 1)),
+        .map(([at, character]) => genuine.slice(0, at) + character + genuine.slice(at + 1)),
       fc.tuple(place, place).map(([from, to]) => genuine.slice(0, from) + genuine.slice(to)),
     );
     const property = fc.property(changed, (token) => {
@@ -94,8 +94,8 @@ describe('a token', () => {
       `${signature.slice(0, 40)} ${signature.slice(40)}`,
     ];
     const reader = readerOf(key);
-    for (const one of spellings.filter((text) => text !== signature)) {
-      expect(reader.read(`ewt_${payload}.${one}`), one).toBeUndefined();
+    for (const spelling of spellings.filter((text) => text !== signature)) {
+      expect(reader.read(`ewt_${payload}.${spelling}`), spelling).toBeUndefined();
     }
     expect(reader.read(`ewt_${payload}.${signature}`)).toEqual(claims);
   });
@@ -155,7 +155,7 @@ describe('the result of checking a signature', () => {
     const reader = readerOf(key);
     const first = reader.read(genuine);
     for (let at = 0; at < 30_000; at++) reader.read(`ewt_${encode(`[1,"k9",${at}]`)}.${signature}`);
-    for (const one of otherSpellings) reader.read(`ewt_${payload}.${one}`);
+    for (const spelling of otherSpellings) reader.read(`ewt_${payload}.${spelling}`);
     expect(reader.read(genuine)).toBe(first);
   });
 

@@ -93,7 +93,7 @@ test('an exit that charon does not serve is crit, and the others are not, until 
     health = await checked;
     return health.faults.length > 0;
   });
-  expect(statuses(health).filter((one) => !one.endsWith('ok'))).toEqual([
+  expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
     `vpn-ikev2 ${exits[1]} crit`,
   ]);
   expect(sentences(health)).toEqual([
@@ -106,7 +106,9 @@ test('an exit that the machine does not have is crit, and nothing is sent elsewh
   const exit_ips = [...exits, '9.9.9.9'].map((ip, index) => ({ ip, port_base: index }));
   await world.apply(vpnServer({ exit_ips, services: ['vpn-ikev2'] }));
   const health = await check();
-  expect(statuses(health).filter((one) => !one.endsWith('ok'))).toEqual(['vpn-ikev2 9.9.9.9 crit']);
+  expect(statuses(health).filter((statuse) => !statuse.endsWith('ok'))).toEqual([
+    'vpn-ikev2 9.9.9.9 crit',
+  ]);
   expect(sentences(health)).toEqual([
     'The service vpn-ikev2 at 9.9.9.9 fails: the address is not on this machine.',
   ]);

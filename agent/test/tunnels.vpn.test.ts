@@ -135,11 +135,11 @@ test.each(denied)('%s is denied, with its reason in the log and by explain', asy
   expect(reasonOfLast()).toBe(reason);
   expect(JSON.stringify(agentLog())).not.toContain(login.password ?? passwordOf(1));
   if (!['bad_token', 'old_token_version'].includes(reason)) {
-    const asked = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
+    const attempt = { login: login.login ?? 'alice@contract1', exit_ip: exits[0] };
     const said = await world.node.ask<{ decision: { reason: string } }>({
       do: 'explain',
       service: 'vpn-ikev2',
-      ...asked,
+      ...attempt,
     });
     expect(said.decision.reason).toBe(reason);
   }

@@ -62,8 +62,8 @@ function brokenServer(record: NodeRecord & { kind: 'server' }, how: number): Bro
       const at = next % value.port_schemes.length;
       const bases = [{ base: pick([0, 64_537, '1'], next), service: 'proxy' }];
       const port_schemes = value.port_schemes.with(at, { name: 'odd', bases } as never);
-      const left = of({ port_schemes: without(value.port_schemes, at) });
-      return { received: of({ port_schemes }), left };
+      const remaining = of({ port_schemes: without(value.port_schemes, at) });
+      return { received: of({ port_schemes }), left: remaining };
     }
   }
 }
@@ -72,19 +72,25 @@ function broken(record: NodeRecord, how: number): Broken {
   if (record.kind === 'server') return brokenServer(record, how);
   if (record.kind === 'keys') {
     const bad = { kid: 'k1', public_key: 'short' };
-    const left: NodeRecord = { ...record, value: how % 2 === 0 ? [] : record.value };
+    const remaining: NodeRecord = { ...record, value: how % 2 === 0 ? [] : record.value };
     return {
       received: { kind: 'keys', value: how % 2 === 0 ? null : [bad, ...record.value] },
-      left,
+      left: remaining,
     };
   }
   const { value } = record;
-  const left = { ...record, value: null } as NodeRecord;
+  const remaining = { ...record, value: null } as NodeRecord;
   if (value === null || how % 3 === 0) {
-    return { received: { ...record, value: pick([7, 'x', [], false, undefined], how) }, left };
+    return {
+      received: { ...record, value: pick([7, 'x', [], false, undefined], how) },
+      left: remaining,
+    };
   }
   const field = pick(Object.keys(value), how);
-  return { received: { ...record, value: { ...value, [field]: pick([{}, null], how) } }, left };
+  return {
+    received: { ...record, value: { ...value, [field]: pick([{}, null], how) } },
+    left: remaining,
+  };
 }
 
 function policyOf(records: Iterable<NodeRecord>): Policy {
@@ -97,29 +103,29 @@ function policyOf(records: Iterable<NodeRecord>): Policy {
 /** Which records of a list are broken, and how. */
 const breaks = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 10_000 })), { maxLength: 8 });
 
-function breakSome(records: readonly NodeRecord[], some: ReadonlyArray<[number, number]>) {
+function breakSome(records: readonly NodeRecord[], breaks: ReadonlyArray<[number, number]>) {
   const received: unknown[] = [...records];
-  const left: NodeRecord[] = [...records];
-  for (const [at, how] of some) {
+  const remaining: NodeRecord[] = [...records];
+  for (const [at, how] of breaks) {
     const index = at % records.length;
-    const one = broken(records[index] as NodeRecord, how);
-    [received[index], left[index]] = [one.received, one.left];
+    const record = broken(records[index] as NodeRecord, how);
+    [received[index], remaining[index]] = [record.received, record.left];
   }
-  return { received, left };
+  return { received, remaining };
 }
 
 const requests = fc.array(request, { minLength: 15, maxLength: 15 });
-const verdicts = (policy: Policy, asked: readonly Parameters<typeof decide>[2][]) =>
-  asked.map((one) => decide(policy, rules, one, noon));
+const verdicts = (policy: Policy, questions: readonly Parameters<typeof decide>[2][]) =>
+  questions.map((question) => decide(policy, rules, question, noon));
 
 test('a history decides as one in which what cannot be read is gone, whatever it granted before', () => {
   let [allowed, unreadable] = [0, 0];
-  const property = fc.property(history, breaks, requests, (records, some, asked) => {
+  const property = fc.property(history, breaks, requests, (records, breaks, questions) => {
     fc.pre(records.length > 0);
-    const { received, left } = breakSome(records, some);
+    const { received, remaining } = breakSome(records, breaks);
     const policy = policyOf(received.flatMap(readRecord));
-    const expected = verdicts(policyOf(left), asked);
-    expect(verdicts(policy, asked)).toEqual(expected);
+    const expected = verdicts(policyOf(remaining), questions);
+    expect(verdicts(policy, questions)).toEqual(expected);
     allowed += expected.filter(({ verdict }) => verdict === 'allow').length;
     unreadable += policy.unreadable.size;
   });
@@ -132,14 +138,14 @@ test('a broken record is one that cannot be applied, and what is left of it can'
     for (let how = 0; how < 60; how += 1) {
       const { received } = broken(record, how);
       expect(() => checkRecord(received), JSON.stringify(received)).toThrow(BadRecord);
-      for (const one of readRecord(received)) expect(checkRecord(one)).toBe(one);
+      for (const record of readRecord(received)) expect(checkRecord(record)).toBe(record);
     }
   }
 });
 
 const snapshotOf = async function* (records: readonly unknown[]) {
   const lines = [{ kind: 'snapshot', epoch: 'e1', revision: 1 }, ...records];
-  yield `${[...lines, { kind: 'end', records: records.length }].map((one) => JSON.stringify(one)).join('\n')}\n`;
+  yield `${[...lines, { kind: 'end', records: records.length }].map((line) => JSON.stringify(line)).join('\n')}\n`;
 };
 
 test('on disk as in memory: after a snapshot and changes, a restart, and when they are folded', async () => {
@@ -148,16 +154,16 @@ test('on disk as in memory: after a snapshot and changes, a restart, and when th
     breaks,
     breaks,
     requests,
-    async (changes, one, two, asked) => {
+    async (changes, early, late, questions) => {
       fc.pre(changes.length > 0);
       const dir = mkdtempSync(join(tmpdir(), 'exitward-unreadable-'));
       try {
-        const first = breakSome(usual, one);
-        const then = breakSome(changes, two);
+        const first = breakSome(usual, early);
+        const then = breakSome(changes, late);
         // A member without a value is none in JSON.
         const received = JSON.parse(JSON.stringify(then.received)) as unknown[];
-        const wanted = policyOf([...first.left, ...then.left]);
-        const expected = verdicts(wanted, asked);
+        const wanted = policyOf([...first.remaining, ...then.remaining]);
+        const expected = verdicts(wanted, questions);
         let store = await Store.open(dir);
         await store.replace(snapshotOf(first.received), noon);
         for (const [at, record] of received.entries()) {
@@ -167,7 +173,7 @@ test('on disk as in memory: after a snapshot and changes, a restart, and when th
         const check = async () => {
           const replica = new Replica(dir);
           await replica.load();
-          expect(verdicts(replica.policy, asked)).toEqual(expected);
+          expect(verdicts(replica.policy, questions)).toEqual(expected);
           expect(store.unreadable.faults().toSorted(bySubject)).toEqual(faults.toSorted(bySubject));
           replica.close();
         };
@@ -192,8 +198,8 @@ test('on disk as in memory: after a snapshot and changes, a restart, and when th
   await fc.assert(property, { numRuns: tries(25), seed });
 });
 
-const bySubject = (one: { subject?: string }, other: { subject?: string }) =>
-  (one.subject ?? '') < (other.subject ?? '') ? -1 : 1;
+const bySubject = (a: { subject?: string }, b: { subject?: string }) =>
+  (a.subject ?? '') < (b.subject ?? '') ? -1 : 1;
 
 test('a record that does not say which one it is grants nothing in a snapshot, and stops a change', async () => {
   const nameless = [
@@ -214,7 +220,7 @@ test('a record that does not say which one it is grants nothing in a snapshot, a
 test('a fault names the record and what is wrong, and ends with the next state of the record', () => {
   const policy = policyOf(usual);
   const take = (record: unknown) => {
-    for (const one of readRecord(record)) policy.apply(one);
+    for (const item of readRecord(record)) policy.apply(item);
     return policy.unreadable.faults().map(({ subject }) => subject);
   };
   const user = { kind: 'user', account: 1, id: 1, value: { name: 7 } };

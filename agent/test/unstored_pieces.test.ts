@@ -185,7 +185,7 @@ test('what one agent held, and another one was told after it, ends as it is on t
       // The decider was cut off from its agent for a moment.
       const held = unstored.following({ epoch, revision: 10 });
       unstored.clear();
-      for (const one of held) unstored.add({ ...one });
+      for (const piece of held) unstored.add({ ...piece });
       await replica.catchUp();
     }
     unstored.clear();

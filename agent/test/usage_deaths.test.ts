@@ -39,17 +39,17 @@ async function live(start: number): Promise<void> {
   const random = randomOf(start);
   const dir = mkdtempSync(join(tmpdir(), 'exitward-deaths-'));
   const world = new World(dir, random);
-  const told = () => `EXITWARD_TEST_SEED=${start} replays it:\n${world.trace.join('\n')}`;
+  const replay = () => `EXITWARD_TEST_SEED=${start} replays it:\n${world.trace.join('\n')}`;
   const expectNoneTwice = () => {
     for (const user of users) {
       const [billed, truth] = [world.billed(user), world.truth[user]];
-      expect(billed.up, told()).toBeLessThanOrEqual(truth.up);
-      expect(billed.down, told()).toBeLessThanOrEqual(truth.down);
+      expect(billed.up, replay()).toBeLessThanOrEqual(truth.up);
+      expect(billed.down, replay()).toBeLessThanOrEqual(truth.down);
     }
   };
   try {
     await world.startAgent();
-    for (let left = steps; left > 0; left -= 1) {
+    for (let remaining = steps; remaining > 0; remaining -= 1) {
       const { name, act } = drawn[random(drawn.length)] as (typeof drawn)[number];
       world.trace.push(name);
       await act(world, random);
@@ -58,11 +58,11 @@ async function live(start: number): Promise<void> {
     }
     await world.end();
     expectNoneTwice();
-    expect(world.faults(), told()).toEqual([]);
+    expect(world.faults(), replay()).toEqual([]);
     for (const user of users) {
       const [billed, due] = [world.billed(user), world.due[user]];
-      if (world.slack === 0) expect(billed, told()).toEqual(due);
-      expect(billed.up + billed.down + world.slack, told()).toBeGreaterThanOrEqual(
+      if (world.slack === 0) expect(billed, replay()).toEqual(due);
+      expect(billed.up + billed.down + world.slack, replay()).toBeGreaterThanOrEqual(
         due.up + due.down,
       );
     }

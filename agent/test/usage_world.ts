@@ -119,9 +119,9 @@ export class World {
   transfer(key: number, up: number, down: number): void {
     const client = this.#open.get(key);
     if (!client?.request) return;
-    for (const one of [client, client.request, this.truth[client.request.user]]) {
-      one.up += up;
-      one.down += down;
+    for (const sum of [client, client.request, this.truth[client.request.user]]) {
+      sum.up += up;
+      sum.down += down;
     }
     this.carried += up + down;
   }
@@ -154,8 +154,8 @@ export class World {
   async tick({ cut = false } = {}): Promise<void> {
     const { agent } = this;
     if (!agent) return;
-    for (const [key, left] of this.#used) {
-      if (left > 1) this.#used.set(key, left - 1);
+    for (const [key, bytes] of this.#used) {
+      if (bytes > 1) this.#used.set(key, bytes - 1);
       else this.#used.delete(key);
     }
     const before = sizeOf(this.#journal);
@@ -169,10 +169,10 @@ export class World {
     }
     const written = sizeOf(this.#journal) - before;
     if (cut && written > 0) {
-      const left = this.#random(written + 1);
-      if (left < written) {
+      const length = this.#random(written + 1);
+      if (length < written) {
         await this.killAgent();
-        truncateSync(this.#journal, before + left);
+        truncateSync(this.#journal, before + length);
         return;
       }
     }
@@ -208,7 +208,7 @@ export class World {
     });
     const journal = await Journal.open(this.#journal, { log });
     const clock = { now: () => this.#now(), steady: () => this.#seconds, sleep: async () => {} };
-    const engine: Pick<Engine, 'poll'> = { poll: (cursor, kept) => this.#poll(cursor, kept) };
+    const engine: Pick<Engine, 'poll'> = { poll: (cursor, stored) => this.#poll(cursor, stored) };
     const meter = new Meter({ engine, journal, clock, log, poll_seconds: 1 });
     const destroyed = new Map();
     this.agent = {
@@ -287,13 +287,13 @@ export class World {
       const { ino, size } = statSync(path, { throwIfNoEntry: false }) ?? {};
       if (ino === undefined || size === undefined) continue;
       const synced = this.#synced.get(ino) ?? 0;
-      let left = synced + this.#random(size - synced + 1);
+      let length = synced + this.#random(size - synced + 1);
       // Of a line that lacks a part of its last word nothing is missing.
-      for (const { end } of this.#unread) if (left < end && left > end - 9) left = end;
-      truncateSync(path, left);
-      const lost = this.#unread.filter(({ inode, end }) => inode === ino && end > left);
+      for (const { end } of this.#unread) if (length < end && length > end - 9) length = end;
+      truncateSync(path, length);
+      const lost = this.#unread.filter(({ inode, end }) => inode === ino && end > length);
       for (const { request } of lost) this.#owe(request, request.seen);
-      this.#unread = this.#unread.filter((one) => !lost.includes(one));
+      this.#unread = this.#unread.filter((line) => !lost.includes(line));
     }
   }
 
@@ -354,8 +354,8 @@ export class World {
   /** All bytes of all rows, whoever is to pay them. */
   billedInAll(): number {
     const { journal } = this.agent as Agent;
-    const sum = (some: Iterable<Bytes>) =>
-      [...some].reduce((all, { up, down }) => all + up + down, 0);
+    const sum = (selected: Iterable<Bytes>) =>
+      [...selected].reduce((all, { up, down }) => all + up + down, 0);
     return sum(journal.pending()) - sum(journal.carry.values());
   }
 
@@ -373,18 +373,20 @@ export class World {
   faults(): string[] {
     const { meterLog, connections } = this.agent ?? {};
     const isForged = meterLog?.isForged || connections?.isImplausible;
-    return [meterLog?.fault, isForged ? 'forged' : undefined].filter((one) => one !== undefined);
+    return [meterLog?.fault, isForged ? 'forged' : undefined].filter(
+      (fault) => fault !== undefined,
+    );
   }
 
   // ---- The engine -------------------------------------------------------------------------
 
-  async #poll(cursor: unknown, kept?: Stored) {
+  async #poll(cursor: unknown, stored?: Stored) {
     const { agent } = this;
     if (!agent) throw new Error('there is no agent');
     const squid = this.#tracked(agent);
     const isDead = !this.isSquidUp;
     this.#isPolled = true;
-    const poll = await agent.connections.poll(cursor, [squid], this.#now(), kept);
+    const poll = await agent.connections.poll(cursor, [squid], this.#now(), stored);
     if (isDead) poll.finished.push(...agent.connections.died(squid, agent.destroyed, this.#now()));
     return poll;
   }

@@ -252,7 +252,7 @@ export class Forgeries {
         ? []
         : [`${address} is billed ${up - due.up} up and ${down - due.down} down for others`];
     });
-    const escaped = arrivals.filter((one) => !before.has(one) && !controls.test(one));
+    const escaped = arrivals.filter((arrival) => !before.has(arrival) && !controls.test(arrival));
     return [...escaped, ...missing, ...billed.flat()];
   }
 
@@ -278,8 +278,8 @@ export class Forgeries {
       const arrivals = this.#witnesses.arrivals(place === 'node' ? [] : [place]);
       return named.find(([name]) => !arrivals.has(`${name} at ${place}`));
     };
-    for (let tries = 0, one = missing(); one; one = missing(), tries += 1) {
-      if (tries > 100) throw new Error(`${one[0]} does not turn up at ${place}`);
+    for (let tries = 0, packet = missing(); packet; packet = missing(), tries += 1) {
+      if (tries > 100) throw new Error(`${packet[0]} does not turn up at ${place}`);
       await systemClock.sleep(0.1);
     }
     return sizes.reduce((sum, size) => sum + size, 0);

@@ -36,7 +36,7 @@ const start = () => {
 };
 const look = (...clients: Array<TunnelClient | undefined>) =>
   sessions.noteTunnels(
-    new Map(clients.map((one) => [session.address, { ike: '1', client: one }] as const)),
+    new Map(clients.map((client) => [session.address, { ike: '1', client: client }] as const)),
   );
 
 beforeEach(async () => {

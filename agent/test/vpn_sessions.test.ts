@@ -71,7 +71,7 @@ class Life {
   #changes = 0;
   readonly #tunnels = new Map<string, Tunnel>();
   /** The journal on disk. */
-  #kept: { cursor: unknown; counted: Map<string, Traffic> } = { cursor: [], counted: new Map() };
+  #stored: { cursor: unknown; counted: Map<string, Traffic> } = { cursor: [], counted: new Map() };
   /** Told by polls, and not on disk yet. */
   #unkept: { cursor: unknown; finished: Traffic[] } | undefined;
   #isPolling = false;
@@ -147,7 +147,7 @@ class Life {
         exit_ip: exitIp,
       },
       kind: 'login' as const,
-      proves: (one: string) => one === password,
+      proves: (secret: string) => secret === password,
     };
     const decision = decideLogin(this.#policy, rules, login, this.#now);
     if (decision.verdict !== 'allow') return;
@@ -244,8 +244,8 @@ class Life {
     if (this.#isPolling) return;
     this.#isPolling = true;
     this.#do(async (isAlive) => {
-      const unkept = this.#unkept ?? { cursor: this.#kept.cursor, finished: [] };
-      const poll = this.#sessions.poll(unkept.cursor, this.#kept).finally(() => {
+      const unkept = this.#unkept ?? { cursor: this.#stored.cursor, finished: [] };
+      const poll = this.#sessions.poll(unkept.cursor, this.#stored).finally(() => {
         if (isAlive()) this.#isPolling = false;
       });
       const { finished, open, cursor } = await poll;
@@ -256,10 +256,10 @@ class Life {
         expect(this.#billed.has(connection), `${connection} is told again`).toBe(false);
         this.#billed.set(connection, { up, down });
       }
-      const counted = new Map(this.#kept.counted);
-      for (const one of open) counted.set(one.connection, one);
+      const counted = new Map(this.#stored.counted);
+      for (const session of open) counted.set(session.connection, session);
       for (const { connection } of this.#unkept.finished) counted.delete(connection);
-      this.#kept = { cursor, counted };
+      this.#stored = { cursor, counted };
       this.#unkept = undefined;
     });
   }
@@ -305,7 +305,7 @@ class Life {
   #lose(): void {
     for (const address of this.#kernel.kept.keys()) {
       const connection = this.#nameAt(address);
-      this.#lost.set(connection, this.#kept.counted.get(connection) ?? { up: 0, down: 0 });
+      this.#lost.set(connection, this.#stored.counted.get(connection) ?? { up: 0, down: 0 });
     }
     this.#kernel.lose();
     this.#isLost = true;
@@ -387,12 +387,12 @@ const drawn = acts.flatMap(([times, name, act]) =>
 test(`whatever happens in whatever order, no session is open that may not be, and each byte is told once: ${lives} lives`, async () => {
   const { seed } = Random.printed('sessions of the VPN');
   for (let life = 0; life < lives; life += 1) {
-    const one = new Life(new Random(seed + life));
+    const machine = new Life(new Random(seed + life));
     try {
-      for (let left = steps; left > 0; left -= 1) await one.step();
-      await one.end();
+      for (let remaining = steps; remaining > 0; remaining -= 1) await machine.step();
+      await machine.end();
     } catch (error) {
-      const said = `EXITWARD_TEST_SEED=${seed + life} replays it:\n${one.trace.join('\n')}`;
+      const said = `EXITWARD_TEST_SEED=${seed + life} replays it:\n${machine.trace.join('\n')}`;
       throw new Error(`${(error as Error).message}\n${said}`, { cause: error });
     }
   }
@@ -438,11 +438,11 @@ test('an address of PPP that is given out anew is free once its bytes are told, 
     false,
   ]);
   sessions.noteReuse(given);
-  const told: string[] = [];
+  const reported: string[] = [];
   for (let polls = 0; polls < 3; polls += 1) {
     ({ finished, cursor } = await sessions.poll(cursor));
-    told.push(...finished.map(({ connection }) => connection));
+    reported.push(...finished.map(({ connection }) => connection));
   }
-  expect([told, sessions.isFree(given)]).toEqual([[first.connection], true]);
+  expect([reported, sessions.isFree(given)]).toEqual([[first.connection], true]);
   expect(await login()).toMatchObject({ address: given, is_open: true });
 });

@@ -123,7 +123,7 @@ export class VpnWorld {
         (devices) => `${devices}.disable_ipv6=${Number(!isOn)}`,
       );
       if (name === 'node') settings.push(`all.forwarding=${Number(forwards)}`);
-      this.run(name, 'sysctl', '-qw', ...settings.map((one) => `net.ipv6.conf.${one}`));
+      this.run(name, 'sysctl', '-qw', ...settings.map((setting) => `net.ipv6.conf.${setting}`));
     }
     if (on && route) this.run('node', 'ip', '-6', 'route', 'add', 'default', 'dev', 'to-beyond');
   }
@@ -203,17 +203,17 @@ export class VpnWorld {
   }
 
   /** A cable between two, each with its addresses; the routes go to what the other has. */
-  #link(one: string, other: string, here: string[], there: string[]): void {
-    const [left, right] = [`to-${other}`, `to-${one}`];
+  #link(near: string, far: string, here: string[], there: string[]): void {
+    const [nearDevice, farDevice] = [`to-${far}`, `to-${near}`];
     const end = (link: string, own: string[], beyond: string[]) => [
       // One packet each, as on a wire: merged ones share the bytes of one header (docs/vpn.md).
       `link set ${link} gso_max_segs 1 gro_max_size 1 up`,
       ...own.map((ip) => `address add ${ip}/32 dev ${link}`),
       ...beyond.map((ip) => `route add ${ip} dev ${link}`),
     ];
-    const cable = `link add ${left} type veth peer name ${right} netns ${this.nameOf(other)}`;
-    this.ip(one, cable, ...end(left, here, there));
-    this.ip(other, ...end(right, there, here));
+    const cable = `link add ${nearDevice} type veth peer name ${farDevice} netns ${this.nameOf(far)}`;
+    this.ip(near, cable, ...end(nearDevice, here, there));
+    this.ip(far, ...end(farDevice, there, here));
   }
 }
 
@@ -230,7 +230,7 @@ export class NodeProcess {
   }
 
   ask<T = unknown>(question: Question): Promise<T> {
-    const asked = this.#last.then(async () => {
+    const outcome = this.#last.then(async () => {
       this.#child.stdin?.write(`${JSON.stringify(question)}\n`);
       const { value, done } = await this.#lines.next();
       if (done) throw new Error('the node has ended');
@@ -238,8 +238,8 @@ export class NodeProcess {
       if (answer?.error) throw new Error(answer.error);
       return answer;
     });
-    this.#last = asked.catch(() => undefined);
-    return asked;
+    this.#last = outcome.catch(() => undefined);
+    return outcome;
   }
 
   async kill(): Promise<void> {

@@ -66,9 +66,9 @@ async function shown(): Promise<PeerCertificate> {
 async function untilIssued(): Promise<CertificateStatus> {
   return vi.waitFor(
     async () => {
-      const found = await status();
-      expect(found).toMatchObject({ source: 'acme', last_error: null });
-      return found;
+      const challenges = await status();
+      expect(challenges).toMatchObject({ source: 'acme', last_error: null });
+      return challenges;
     },
     { timeout: 90_000, interval: 100 },
   );
@@ -77,9 +77,12 @@ async function untilIssued(): Promise<CertificateStatus> {
 async function untilFailed(code: string): Promise<CertificateStatus> {
   return vi.waitFor(
     async () => {
-      const found = await status();
-      expect([found.last_error_code, found.last_error]).toEqual([code, expect.any(String)]);
-      return found;
+      const challenges = await status();
+      expect([challenges.last_error_code, challenges.last_error]).toEqual([
+        code,
+        expect.any(String),
+      ]);
+      return challenges;
     },
     { timeout: 90_000, interval: 100 },
   );
@@ -185,9 +188,9 @@ describe('a certificate by ACME', () => {
     const account = JSON.parse(readFileSync(join(folder, 'tls/acme.json'), 'utf8'));
     const { key } = account.accounts[authority.directory_url] as { key: string };
     const written = JSON.stringify([lines, (await t.operator.get('/status')).body]);
-    for (const one of [secret, key.split('\n')[1]]) {
-      expect(one).toMatch(/\w/);
-      expect(written).not.toContain(one);
+    for (const secretText of [secret, key.split('\n')[1]]) {
+      expect(secretText).toMatch(/\w/);
+      expect(written).not.toContain(secretText);
     }
   });
 
@@ -311,13 +314,13 @@ describe('a failure is one sentence in the status and the log, and the next try 
     const error = problem(type, 403).body;
     const challenges = [{ type: 'tls-alpn-01', url: authority.directory_url, token: 'x', error }];
     const identifier = { value: name };
-    let asked = 0;
+    let attempts = 0;
     authority.refuse = (path) => {
-      if (path === '/dir' && asked > 0) return { status: 200, body: {} };
+      if (path === '/dir' && attempts > 0) return { status: 200, body: {} };
       if (!path.startsWith('/authZ/')) return undefined;
-      asked += 1;
-      const found = asked === 1 ? 'pending' : 'invalid';
-      return { status: 200, body: { status: found, identifier, challenges } };
+      attempts += 1;
+      const status = attempts === 1 ? 'pending' : 'invalid';
+      return { status: 200, body: { status: status, identifier, challenges } };
     };
     await start();
     expect((await untilFailed(code)).last_error).toContain(sentence);

@@ -12,7 +12,7 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0, max: 0xffff }));
-const bytesOf = (groups: number[]) => groups.flatMap((one) => [one >> 8, one & 255]);
+const bytesOf = (groups: number[]) => groups.flatMap((group) => [group >> 8, group & 255]);
 const addresses = {
   4: fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 255 })), {
     minLength: 4,
@@ -94,10 +94,10 @@ eachDatabase((database) => {
     const exit = { ip: '203.0.113.77', port_base: 499 };
     const added = await t.operator.put(`/servers/fra1/exits/${exit.ip}`, { port_base: 499 });
     expect(added.status, added.text).toBeLessThan(300);
-    const found = await find('203.0.113.0/24');
-    const ips = found.authlist.map(({ ip }: { ip: string }) => ip);
+    const matches = await find('203.0.113.0/24');
+    const ips = matches.authlist.map(({ ip }: { ip: string }) => ip);
     expect(ips).toEqual(['203.0.113.3', '203.0.113.20']);
-    expect(found).toMatchObject({
+    expect(matches).toMatchObject({
       network: '203.0.113.0/24',
       overrides: [{ ...override, account: 'acme', id }],
       exits: [{ ...exit, server: 'fra1' }],

@@ -603,7 +603,7 @@ eachDatabase((database) => {
       shown.push(joined.token);
       expect((await join()).status).toBe(401);
       const nodeOf = async (id: number) =>
-        (await t.operator.get('/nodes')).body.find((one: { id: number }) => one.id === id);
+        (await t.operator.get('/nodes')).body.find((row: { id: number }) => row.id === id);
       expect(await nodeOf(joined.node)).toMatchObject({
         server: 'lon1',
         name: 'machine',

@@ -327,12 +327,12 @@ eachDatabase((database) => {
 
     test('nodes of the servers that changed are told, others are not', async () => {
       await importJson([server('one', { exit_ips: exits('192.0.2.1') }), server('two')]);
-      const [one, two] = [await t.node('one', 'a'), await t.node('two', 'b')];
-      await Promise.all([one.start(), two.start()]);
+      const [first, two] = [await t.node('one', 'a'), await t.node('two', 'b')];
+      await Promise.all([first.start(), two.start()]);
       await importJson([server('one', { title: 'New' }), server('two')]);
-      await one.until((node) => node.heard('server').length === 1);
+      await first.until((node) => node.heard('server').length === 1);
       expect(two.heard('server')).toEqual([]);
-      one.stop();
+      first.stop();
       two.stop();
     });
   });

@@ -61,8 +61,8 @@ const operatorActs: Act[] = [
   ],
   ['POST /tokens/remove', () => ({ ids: [2, 3, 99] }), [404, 'not_found', 'ids.2']],
 ];
-const below = (path: string, some: Act[]) =>
-  some.map(([operation, ...act]): Act => [operation.replace(' ', ` ${path}`), ...act]);
+const below = (path: string, acts: Act[]) =>
+  acts.map(([operation, ...act]): Act => [operation.replace(' ', ` ${path}`), ...act]);
 const all = [
   ...below('/console', acts),
   ...below('/admin/accounts/acme', acts),

@@ -39,12 +39,12 @@ eachDatabase((database) => {
         ])
       ).map(({ id }) => id);
     let walks = 0;
-    const one: Reader['one'] = (sql, values) => {
+    const readOne: Reader['one'] = (sql, values) => {
       if (sql.includes('order by id desc')) walks += 1;
       return db.one(sql, values);
     };
     const bound = new AuditBound(4500);
-    const look = () => bound.look({ one, all: db.all.bind(db), write: db.write.bind(db) });
+    const look = () => bound.look({ one: readOne, all: db.all.bind(db), write: db.write.bind(db) });
 
     await add(null, 5000);
     await add(1, 3000);

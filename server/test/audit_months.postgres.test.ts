@@ -73,7 +73,7 @@ eachDatabase((database) => {
   });
 
   test('at any time, all records that are to be kept are there in their order, and old months are gone', async () => {
-    const kept = 100 * day;
+    const expected = 100 * day;
     const step = fc.tuple(
       fc.integer({ min: 0, max: 50 }),
       fc.array(fc.integer({ min: -3, max: 3 })),
@@ -89,14 +89,17 @@ eachDatabase((database) => {
           const at = times.map((off) => now + off * day);
           for (const [index, id] of (await add(db, at)).entries()) all.set(id, at[index] as number);
           await makeAuditMonths(db, now);
-          await dropAuditMonths(db, now - kept);
+          await dropAuditMonths(db, now - expected);
           const there = new Set(await idsOf(db));
           for (const [id, time] of all) {
-            if (time >= now - kept) expect(there.has(id)).toBe(true);
-            if (!there.has(id)) expect(time).toBeLessThan(now - kept);
+            if (time >= now - expected) expect(there.has(id)).toBe(true);
+            if (!there.has(id)) expect(time).toBeLessThan(now - expected);
           }
           expect((await idsOf(db)).every((id) => all.has(id))).toBe(true);
-          const oldest = new Date((now - kept) * 1000).toISOString().slice(0, 7).replace('-', '_');
+          const oldest = new Date((now - expected) * 1000)
+            .toISOString()
+            .slice(0, 7)
+            .replace('-', '_');
           for (const name of await months(db)) expect(name >= `audit_${oldest}`).toBe(true);
         }
         await open.pop()?.close();
@@ -107,11 +110,11 @@ eachDatabase((database) => {
 
   test('two processes at once make each month once', async () => {
     const url = await database.url();
-    const [one, other] = [await connect(url), await connect(url)];
-    const made = await Promise.all([makeAuditMonths(one, noon), makeAuditMonths(other, noon)]);
+    const [first, other] = [await connect(url), await connect(url)];
+    const made = await Promise.all([makeAuditMonths(first, noon), makeAuditMonths(other, noon)]);
     expect(made.reduce((sum, count) => sum + count, 0)).toBe(3);
     const gone = await Promise.all(
-      [one, other].map((db) => dropAuditMonths(db, noon + 9999 * day)),
+      [first, other].map((db) => dropAuditMonths(db, noon + 9999 * day)),
     );
     expect(gone.reduce((sum, count) => sum + count, 0)).toBe(3);
   });

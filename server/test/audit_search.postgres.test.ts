@@ -100,12 +100,12 @@ const eachByItself: Filter[] = byItself({
 });
 
 /** Values of all fields; each filter has one or two of them, so that it finds some. */
-const fields = mapValues({ ...choices, since: times, until: times }, (some) =>
-  fc.constantFrom(...some),
+const fields = mapValues({ ...choices, since: times, until: times }, (values) =>
+  fc.constantFrom(...values),
 );
 const arbitraryFilter: fc.Arbitrary<Filter> = fc
   .tuple(fc.subarray(Object.keys(fields), { minLength: 1, maxLength: 2 }), fc.record(fields))
-  .map(([some, all]) => Object.fromEntries(some.map((name) => [name, all[name]])));
+  .map(([names, all]) => Object.fromEntries(names.map((name) => [name, all[name]])));
 
 const small = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
@@ -179,7 +179,7 @@ eachDatabase((database) => {
     }));
 
   /** All pages; `between` runs ahead of each but the first. */
-  async function found(
+  async function matches(
     client: Pick<TestClient, 'get'>,
     filter: Filter,
     limit: number,
@@ -209,13 +209,13 @@ eachDatabase((database) => {
         const entries = made(drawn);
         const all = await add(entries);
         for (const filter of filters) {
-          const known = [...all];
-          const wanted = known.filter((one) => isFound(one, filter, false)).reverse();
+          const records = [...all];
+          const wanted = records.filter((record) => isFound(record, filter, false)).reverse();
           const later = entries
             .slice(0, 2)
-            .map((one, index) => ({ ...one, at: start + (all.length + index) * hour }));
+            .map((entry, index) => ({ ...entry, at: start + (all.length + index) * hour }));
           const more = async () => all.push(...(await add(later.splice(0))));
-          expect(await found(t.operator, filter, limit, more)).toEqual(wanted);
+          expect(await matches(t.operator, filter, limit, more)).toEqual(wanted);
         }
       },
     );
@@ -232,8 +232,10 @@ eachDatabase((database) => {
         await clear();
         const all = await add(made(drawn));
         for (const { account: _, ...filter } of filters) {
-          const wanted = all.filter((one) => isFound(one, { ...filter, account: 'acme' }, true));
-          const shown = await found(alice, filter, 7);
+          const wanted = all.filter((record) =>
+            isFound(record, { ...filter, account: 'acme' }, true),
+          );
+          const shown = await matches(alice, filter, 7);
           expect(shown.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id).reverse());
           for (const { actor_kind, address } of shown)
             if (!['account', 'user'].includes(actor_kind)) expect(address).toBe('');
@@ -261,7 +263,7 @@ eachDatabase((database) => {
     ]);
     for (const search of ['198.51.100.77', '198.', '7']) {
       const actors = async (client: Pick<TestClient, 'get'>) =>
-        (await found(client, { search }, 10)).map(({ actor }) => actor);
+        (await matches(client, { search }, 10)).map(({ actor }) => actor);
       expect(await actors(t.operator)).toEqual(['acme/alice', 'first']);
       expect(await actors(alice)).toEqual(['acme/alice']);
     }
@@ -276,17 +278,17 @@ eachDatabase((database) => {
     for (const client of [t.operator, alice]) {
       let requests = 1;
       const count = async () => (requests += 1);
-      const [only, ...others] = await found(client, { search: 'OLDEST' }, 100, count);
+      const [only, ...others] = await matches(client, { search: 'OLDEST' }, 100, count);
       expect([only?.target, others.length, requests]).toEqual(['the oldest', 0, 2]);
       requests = 1;
-      expect(await found(client, { search: 'nowhere' }, 100, count)).toEqual([]);
+      expect(await matches(client, { search: 'nowhere' }, 100, count)).toEqual([]);
       expect(requests).toBe(2);
       // Records of another time are not walked over.
       requests = 1;
       const late = { since: String(start + 2 * hour) };
-      expect(await found(client, { search: 'bob', ...late }, 100, count)).toEqual([]);
+      expect(await matches(client, { search: 'bob', ...late }, 100, count)).toEqual([]);
       const early = { until: String(start - 2 * hour) };
-      expect(await found(client, { search: 'bob', ...early }, 100, count)).toEqual([]);
+      expect(await matches(client, { search: 'bob', ...early }, 100, count)).toEqual([]);
       expect(requests).toBe(1);
     }
   });

@@ -37,7 +37,7 @@ eachDatabase((database) => {
         headers,
       );
     const ids = async (query = '') =>
-      (await client.get(`${list}${query}`)).body.map((one: { id: number }) => one.id);
+      (await client.get(`${list}${query}`)).body.map((entry: { id: number }) => entry.id);
     return { account, client, create, ids };
   }
 
@@ -111,54 +111,54 @@ eachDatabase((database) => {
     ])('GET /v0/contract/ip-authlist%s', async (query, expected) => {
       expect(await client.ids(query)).toEqual(expected);
       const earlier = await t.as(client.account, 'earlier').get(`/contract/whitelist${query}`);
-      expect(earlier.body.map((one: { id: number }) => one.id)).toEqual(expected);
+      expect(earlier.body.map((entry: { id: number }) => entry.id)).toEqual(expected);
     });
   });
 
   describe('whose is an address?', () => {
     const claim = async (
-      one: Awaited<ReturnType<typeof scene>>,
+      awaited: Awaited<ReturnType<typeof scene>>,
       ip: string,
       expiry = t.now() + 100,
-    ) => (await one.create({ ip, expiry })).status;
+    ) => (await awaited.create({ ip, expiry })).status;
 
     it('one live claim for each address and port scheme in the whole network: first come', async () => {
-      const [one, other, elsewhere] = [
+      const [first, other, elsewhere] = [
         await scene(),
         await scene(),
         await scene({ port_scheme: 'second' }),
       ];
       const ip = freshIp();
-      expect(await claim(one, ip)).toBe(201);
+      expect(await claim(first, ip)).toBe(201);
       expect(await claim(other, ip)).toBe(409);
       expect(await claim(elsewhere, ip)).toBe(201);
       expect(await claim(await scene({ port_scheme: 'second' }), ip)).toBe(409);
     });
 
     it('the second gets the same answer, whether the claim is its own or a foreign one', async () => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const ip = freshIp();
-      await one.create({ ip });
-      const [own, foreign] = [await one.create({ ip }), await other.create({ ip })];
+      await first.create({ ip });
+      const [own, foreign] = [await first.create({ ip }), await other.create({ ip })];
       expect([foreign.status, foreign.text]).toEqual([own.status, own.text]);
       const id = (await other.create()).body.id;
-      const mine = (await one.create()).body.id;
+      const mine = (await first.create()).body.id;
       const patched = await other.client.patch(`${list}/${id}`, { ip });
-      const patchedOwn = await one.client.patch(`${list}/${mine}`, { ip });
+      const patchedOwn = await first.client.patch(`${list}/${mine}`, { ip });
       expect([patched.status, patched.text]).toEqual([409, patchedOwn.text]);
     });
 
     it('the claim ends with the expiry, in that second, swept or not', async () => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const ip = freshIp();
-      await one.create({ ip });
+      await first.create({ ip });
       t.clock.advance(99);
       expect(await claim(other, ip)).toBe(409);
       t.clock.advance(1);
       expect(await claim(other, ip)).toBe(201);
-      expect(await claim(one, ip)).toBe(409);
+      expect(await claim(first, ip)).toBe(409);
       const third = freshIp();
-      await one.create({ ip: third });
+      await first.create({ ip: third });
       await t.pass(100);
       const { id } = (await other.create()).body;
       expect((await other.client.patch(`${list}/${id}`, { ip: third })).status).toBe(200);
@@ -173,10 +173,10 @@ eachDatabase((database) => {
           client.patch(`${list}/${id}`, { ip: freshIp() }),
       ],
     ])('the claim ends with %s', async (_, end) => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const ip = freshIp();
-      const { id } = (await one.create({ ip })).body;
-      await end(one.client, id);
+      const { id } = (await first.create({ ip })).body;
+      await end(first.client, id);
       expect(await claim(other, ip)).toBe(201);
     });
 
@@ -184,7 +184,7 @@ eachDatabase((database) => {
       const scenes = await Promise.all(Array.from({ length: 6 }, () => scene()));
       for (let round = 0; round < 5; round++) {
         const ip = freshIp();
-        const statuses = await Promise.all(scenes.map((one) => claim(one, ip)));
+        const statuses = await Promise.all(scenes.map((scene) => claim(scene, ip)));
         expect(statuses.sort()).toEqual([201, 409, 409, 409, 409, 409]);
       }
     });
@@ -192,33 +192,36 @@ eachDatabase((database) => {
     it('a claim that was freed and one that was taken anew show to the nodes in order', async () => {
       const server = `srv${++names}`;
       await t.server(server);
-      const [one, other] = [await scene({ servers: [server] }), await scene({ servers: [server] })];
+      const [first, other] = [
+        await scene({ servers: [server] }),
+        await scene({ servers: [server] }),
+      ];
       const node = await t.node(server);
       await node.start();
       const ip = freshIp();
-      await one.create({ ip });
+      await first.create({ ip });
       t.clock.advance(100);
       await other.create({ ip });
       await node.until((it) => it.heard('authlist').length >= 3);
       const held = new Map(
         node.heard('authlist').map(({ account, id, value }) => [`${account} ${id}`, value]),
       );
-      expect(held.get(`${one.account.account.id} 1`)).toBe(null);
+      expect(held.get(`${first.account.account.id} 1`)).toBe(null);
       expect(held.get(`${other.account.account.id} 1`)).toMatchObject({ ip });
       node.stop();
     });
 
     it('only so many 409s per hour: lists of others cannot be probed', async () => {
       const app = await startTestApp(await database.url(), { EXITWARD_CONFLICTS_PER_HOUR: '3' });
-      const [one, prober] = [await scene({}, app), await scene({}, app)];
+      const [first, prober] = [await scene({}, app), await scene({}, app)];
       const ip = freshIp();
-      await one.create({ ip });
+      await first.create({ ip });
       for (let at = 0; at < 3; at++) expect((await prober.create({ ip })).status).toBe(409);
-      const [taken, free] = [await prober.create({ ip }), await prober.create()];
-      expect(taken.status).toBe(429);
-      expect(taken.text).toBe(free.text);
-      expect(Number(taken.headers.get('retry-after'))).toBeGreaterThan(0);
-      expect((await one.create()).status).toBe(201);
+      const [held, free] = [await prober.create({ ip }), await prober.create()];
+      expect(held.status).toBe(429);
+      expect(held.text).toBe(free.text);
+      expect(Number(held.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect((await first.create()).status).toBe(201);
       app.clock.advance(3600);
       expect((await prober.create()).status).toBe(201);
       await app.stop();
@@ -270,8 +273,8 @@ eachDatabase((database) => {
     });
 
     it("another account's id answers byte for byte as an absent one", async () => {
-      const [one, other] = [await scene(), await scene()];
-      await one.create();
+      const [first, other] = [await scene(), await scene()];
+      await first.create();
       for (const send of [
         (id: number) => other.client.get(`${list}/${id}`),
         (id: number) => other.client.patch(`${list}/${id}`, { expiry: t.now() + 5 }),
@@ -284,7 +287,7 @@ eachDatabase((database) => {
         expect(comparable(there.headers)).toEqual(comparable(absent.headers));
       }
       await other.client.delete(list);
-      expect(await one.ids()).toEqual([1]);
+      expect(await first.ids()).toEqual([1]);
     });
 
     it('user_active follows the user: active and proxy', async () => {
@@ -332,75 +335,75 @@ eachDatabase((database) => {
     };
 
     it('puts back what still holds and whose address is free, under the old ids', async () => {
-      const [one, other] = [await scene(), await scene()];
-      const kept = (await one.create()).body;
-      const taken = (await one.create()).body;
-      await one.create({ expiry: t.now() + 10 });
-      await one.client.delete(list);
-      expect(await one.ids()).toEqual([]);
-      await other.create({ ip: taken.ip });
-      const anew = (await one.create()).body;
+      const [first, other] = [await scene(), await scene()];
+      const remaining = (await first.create()).body;
+      const removed = (await first.create()).body;
+      await first.create({ expiry: t.now() + 10 });
+      await first.client.delete(list);
+      expect(await first.ids()).toEqual([]);
+      await other.create({ ip: removed.ip });
+      const anew = (await first.create()).body;
       t.clock.advance(10);
-      expect(await undo(one.account)).toEqual({ restored: 1, left_out: 2 });
-      expect((await one.client.get(list)).body).toEqual([kept, anew]);
-      expect((await other.create({ ip: kept.ip })).status).toBe(409);
-      await expect(undo(one.account)).rejects.toThrow(/no such authlist removal/);
+      expect(await undo(first.account)).toEqual({ restored: 1, left_out: 2 });
+      expect((await first.client.get(list)).body).toEqual([remaining, anew]);
+      expect((await other.create({ ip: remaining.ip })).status).toBe(409);
+      await expect(undo(first.account)).rejects.toThrow(/no such authlist removal/);
     });
 
     it('the newest removal is listed first, and each is undone by its number', async () => {
-      const one = await scene();
+      const holder = await scene();
       for (let at = 0; at < 2; at++) {
-        await one.create({ expiry: t.now() + 100 });
-        await one.client.delete(list);
+        await holder.create({ expiry: t.now() + 100 });
+        await holder.client.delete(list);
       }
       const { db } = t.running.ctx;
-      const removals = await listRemovals(db, one.account.account.id, t.now());
+      const removals = await listRemovals(db, holder.account.account.id, t.now());
       expect(removals.map(({ removal_id, entries }) => [removal_id, entries])).toEqual([
         [2, 1],
         [1, 1],
       ]);
-      await t.write((tx) => restoreEntries(tx, one.account.account, 1, t.running.ctx.config));
-      expect(await one.ids()).toEqual([1]);
+      await t.write((tx) => restoreEntries(tx, holder.account.account, 1, t.running.ctx.config));
+      expect(await holder.ids()).toEqual([1]);
     });
 
     it('for seven days, and never for another account', async () => {
-      const [one, other] = [await scene(), await scene()];
-      await one.create({ expiry: t.now() + 100 * day });
-      await one.client.delete(list);
+      const [first, other] = [await scene(), await scene()];
+      await first.create({ expiry: t.now() + 100 * day });
+      await first.client.delete(list);
       await expect(
         t.write((tx) => restoreEntries(tx, other.account.account, 1, t.running.ctx.config)),
       ).rejects.toThrow();
       t.clock.advance(7 * day);
       await expect(
-        t.write((tx) => restoreEntries(tx, one.account.account, 1, t.running.ctx.config)),
+        t.write((tx) => restoreEntries(tx, first.account.account, 1, t.running.ctx.config)),
       ).rejects.toThrow();
       await t.pass(0);
       const rows = await t.running.ctx.db.all(
         'select 1 as yes from removed_entries where account_id = $1',
-        [one.account.account.id],
+        [first.account.account.id],
       );
       expect(rows).toEqual([]);
     });
 
     it('is in the audit log with the count', async () => {
-      const one = await scene();
-      for (let at = 0; at < 3; at++) await one.create();
-      await one.client.delete(list);
+      const holder = await scene();
+      for (let at = 0; at < 3; at++) await holder.create();
+      await holder.client.delete(list);
       const row = await t.running.ctx.db.one<{ before: string; actor: string; address: string }>(
         "select before, actor, address from audit where account_id = $1 and action = 'authlist.remove_all'",
-        [one.account.account.id],
+        [holder.account.account.id],
       );
       expect(JSON.parse(row?.before ?? '{}')).toEqual({ entries: 3, removal_id: 1 });
       expect([row?.actor, row?.address]).toEqual([
-        `${one.account.account.name}/default`,
+        `${holder.account.account.name}/default`,
         '127.0.0.1',
       ]);
     });
 
     it('of an empty list is 204 and leaves nothing to undo', async () => {
-      const one = await scene();
-      expect((await one.client.delete(list)).status).toBe(204);
-      expect(await listRemovals(t.running.ctx.db, one.account.account.id, t.now())).toEqual([]);
+      const holder = await scene();
+      expect((await holder.client.delete(list)).status).toBe(204);
+      expect(await listRemovals(t.running.ctx.db, holder.account.account.id, t.now())).toEqual([]);
     });
   });
 
@@ -490,16 +493,16 @@ eachDatabase((database) => {
     let rows = 0;
     const counting: Reader = {
       all: async (sql, values) => {
-        const found = await db.all<never>(sql, values);
-        rows += found.length;
-        return found;
+        const result = await db.all<never>(sql, values);
+        rows += result.length;
+        return result;
       },
       one: (sql, values) => db.one(sql, values),
     };
     const read = async (filter: Parameters<typeof listEntries>[2]) => {
       rows = 0;
-      const found = await listEntries(counting, account.account.id, filter, t.now());
-      return [found.map(({ id }) => id), rows];
+      const entries = await listEntries(counting, account.account.id, filter, t.now());
+      return [entries.map(({ id }) => id), rows];
     };
     expect(await read({})).toEqual([[1, 2, 3], 3]);
     expect(await read({ ip: '198.51.7.1' })).toEqual([[1], 1]);
@@ -524,7 +527,7 @@ eachDatabase((database) => {
       done = true;
     });
     for (const node of nodes) {
-      await node.until((one) => one.heard('authlist').length === 1);
+      await node.until((follower) => follower.heard('authlist').length === 1);
       expect(done).toBe(false);
       await node.ack();
     }

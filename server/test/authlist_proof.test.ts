@@ -37,7 +37,7 @@ eachDatabase((database) => {
     const add = (ip?: string, caller = '192.0.2.1') =>
       client.post(list, { ip, user: 'alice', expiry: t.now() + 1000 }, from(caller));
     const proofs = async () =>
-      (await t.operator.get(of)).body.map((one: { proof: string }) => one.proof);
+      (await t.operator.get(of)).body.map((entry: { proof: string }) => entry.proof);
     const byOperator = (body: object) =>
       t.operator.post(of, { user: 'alice', expiry: t.now() + 1000, ...body });
     const own_account = account.account.id;
@@ -47,8 +47,8 @@ eachDatabase((database) => {
   describe('an entry is proven', () => {
     it('when its address asks for it, with or without naming itself', async () => {
       const { add, proofs } = await scene();
-      const [one, other] = [freshIp(), freshIp()];
-      expect((await add(undefined, one)).body.ip).toBe(one);
+      const [first, other] = [freshIp(), freshIp()];
+      expect((await add(undefined, first)).body.ip).toBe(first);
       await add(`::ffff:${other}`, other);
       await add(freshIp());
       expect(await proofs()).toEqual(['proven', 'proven', 'unproven']);
@@ -81,12 +81,12 @@ eachDatabase((database) => {
     });
 
     it('not when another account calls from there', async () => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const ip = freshIp();
-      await one.add(ip);
+      await first.add(ip);
       expect((await other.add(freshIp(), ip)).status).toBe(201);
-      await one.t.pass(0);
-      expect(await one.proofs()).toEqual(['unproven']);
+      await first.t.pass(0);
+      expect(await first.proofs()).toEqual(['unproven']);
     });
 
     it('when an operator says so, and not when they say otherwise', async () => {
@@ -127,15 +127,15 @@ eachDatabase((database) => {
 
   describe('a proven claim', () => {
     it.each([
-      ['by a new entry', (one: Scene, ip: string) => one.add(undefined, ip)],
+      ['by a new entry', (scene: Scene, ip: string) => scene.add(undefined, ip)],
       [
         'by a change to it',
-        async (one: Scene, ip: string) => {
-          const { id } = (await one.add(freshIp())).body;
-          return one.client.patch(`${list}/${id}`, { ip }, from(ip));
+        async (scene: Scene, ip: string) => {
+          const { id } = (await scene.add(freshIp())).body;
+          return scene.client.patch(`${list}/${id}`, { ip }, from(ip));
         },
       ],
-      ["by an operator's entry", (one: Scene, ip: string) => one.byOperator({ ip })],
+      ["by an operator's entry", (scene: Scene, ip: string) => scene.byOperator({ ip })],
     ])('takes the address from an unproven one of another account, %s', async (_, take) => {
       const [holder, taker] = [await scene(), await scene()];
       const ip = freshIp();
@@ -148,9 +148,9 @@ eachDatabase((database) => {
     });
 
     it('yields to nobody: of those that ask for themselves the first comes first', async () => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const ip = freshIp();
-      await one.add(undefined, ip);
+      await first.add(undefined, ip);
       expect((await other.add(undefined, ip)).status).toBe(409);
       expect((await other.byOperator({ ip })).status).toBe(409);
     });
@@ -174,11 +174,11 @@ eachDatabase((database) => {
 
   describe('EXITWARD_AUTHLIST_PROOF', () => {
     it('off: the first comes first, whoever asks, and no entry is called unproven', async () => {
-      const [one, other] = [await scene('off'), await scene('off')];
+      const [first, other] = [await scene('off'), await scene('off')];
       const ip = freshIp();
-      await one.add(ip);
+      await first.add(ip);
       expect((await other.add(undefined, ip)).status).toBe(409);
-      expect(await one.proofs()).toEqual([null]);
+      expect(await first.proofs()).toEqual([null]);
     });
 
     it('require: an entry is shown, and no node hears of it until it is proven', async () => {
@@ -194,8 +194,10 @@ eachDatabase((database) => {
       await node.follow();
       await add(freshIp(), ip);
       await t.pass(0);
-      await node.until((one) =>
-        one.heard('authlist').some(({ value }) => (value as { ip?: string } | null)?.ip === ip),
+      await node.until((follower) =>
+        follower
+          .heard('authlist')
+          .some(({ value }) => (value as { ip?: string } | null)?.ip === ip),
       );
       expect(await proofs()).toEqual(['proven', 'proven', 'waits']);
       expect(JSON.stringify(node.heard('authlist').map(({ value }) => value))).toBe(
@@ -230,7 +232,7 @@ eachDatabase((database) => {
     const { t } = await scene();
     const looked: Array<{ account_id: number; ip: string }> = [];
     const callers = new Callers({
-      canProve: async (_, some) => looked.push(...some) === 0,
+      canProve: async (_, addresses) => looked.push(...addresses) === 0,
       proveEntries: async () => {},
     });
     for (let at = 0; at < 10_000; at++) callers.note(1, `2001:db8::${at.toString(16)}`);

@@ -105,8 +105,8 @@ test('a backup that does not verify is told, is no good one, and the good one be
   const at = t.now();
   // Other keys: what is sealed in the backup cannot be opened by them.
   const { keys_file } = t.running.ctx.config;
-  const kept = readFileSync(keys_file);
-  const other = JSON.parse(kept.toString());
+  const keysBefore = readFileSync(keys_file);
+  const other = JSON.parse(keysBefore.toString());
   other.seal = Buffer.alloc(32, 1).toString('base64url');
   writeFileSync(keys_file, JSON.stringify(other));
   t.clock.advance(3600);
@@ -118,7 +118,7 @@ test('a backup that does not verify is told, is no good one, and the good one be
     late: false,
   });
   expect(backupsIn(folder)).toHaveLength(2);
-  writeFileSync(keys_file, kept);
+  writeFileSync(keys_file, keysBefore);
   t.clock.advance(3600);
   await look();
   expect(await status()).toMatchObject({ fault: null, last_verified: { at: at + 7200 } });
@@ -184,8 +184,8 @@ describe('with real processes', () => {
       const isBegun = () => readdirSync(folder).some((name) => name.startsWith('exitward-'));
       await until(isBegun, patienceSeconds);
       await first.end('SIGKILL');
-      const left = join(folder, 'exitward-20260101T000000Z.db.0123456789ab.unfinished');
-      writeFileSync(left, 'half');
+      const unfinished = join(folder, 'exitward-20260101T000000Z.db.0123456789ab.unfinished');
+      writeFileSync(unfinished, 'half');
       mkdirSync(join(folder, '.verifying-abc'));
       for (const name of backupsIn(folder)) rmSync(join(folder, name));
       const second = await ServerProcess.start(settings);
@@ -194,7 +194,7 @@ describe('with real processes', () => {
         return body.backups.last_verified !== null && body;
       }, patienceSeconds);
       expect(backups).toMatchObject({ fault: null, late: false });
-      expect(existsSync(left)).toBe(false);
+      expect(existsSync(unfinished)).toBe(false);
       expect(readdirSync(folder).filter((name) => name.startsWith('.verifying'))).toEqual([]);
       await second.end('SIGTERM');
       expect((await second.ended).code).toBe(0);
@@ -248,12 +248,12 @@ describe('exitward backup verify', () => {
     expect(await verify(copy)).toMatch(/is good/);
 
     const keys = join(cli.data_dir, 'keys.json');
-    const kept = readFileSync(keys);
-    const other = JSON.parse(kept.toString());
+    const keysBefore = readFileSync(keys);
+    const other = JSON.parse(keysBefore.toString());
     other.hash = Buffer.alloc(32, 1).toString('base64url');
     writeFileSync(keys, JSON.stringify(other));
     expect(await verify(copy)).toMatch(/lives with other keys/);
-    writeFileSync(keys, kept);
+    writeFileSync(keys, keysBefore);
   });
 
   test('without a file the newest of the schedule is taken', async () => {

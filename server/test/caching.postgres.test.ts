@@ -60,7 +60,7 @@ function settled({ headerLines }: RawAnswer): string[] {
 
 const headerOf = (answer: RawAnswer, name: string) =>
   answer.headerLines[
-    answer.headerLines.findIndex((one, at) => at % 2 === 0 && one.toLowerCase() === name) + 1
+    answer.headerLines.findIndex((line, at) => at % 2 === 0 && line.toLowerCase() === name) + 1
   ];
 
 eachDatabase((database) => {
@@ -270,9 +270,9 @@ eachDatabase((database) => {
     const health = inTurn('crit', 'warn');
     const nodeOf = (via: TestApp) => new TestNode(via.running.node_url, node.id, node.token);
     const acknowledge = async (via: TestApp) => {
-      const one = nodeOf(via);
-      await one.snapshot();
-      expect(await one.ack()).toBe(204);
+      const entry = nodeOf(via);
+      await entry.snapshot();
+      expect(await entry.ack()).toBe(204);
     };
     let seq = 0;
     const report = (via: TestApp) =>
@@ -364,8 +364,8 @@ eachDatabase((database) => {
         shownIn: ['/contract/servers?detail=geostatus', '/contract/servers/fra1?detail=geostatus'],
         make: (via) =>
           via.write(async (tx) => {
-            const found = { status: geo(), status_time: tx.now, country: 'DE', distance_km: null };
-            await setGeoStatuses(tx, [{ ip: '198.51.100.1', provider: 'maxmind', ...found }]);
+            const status = { status: geo(), status_time: tx.now, country: 'DE', distance_km: null };
+            await setGeoStatuses(tx, [{ ip: '198.51.100.1', provider: 'maxmind', ...status }]);
             await bumpVersion(tx, 0);
           }),
       },
@@ -455,8 +455,8 @@ eachDatabase((database) => {
         change: 'an override expires, and is gone 30 days later, before any sweep',
         shownIn: [`${overrides}?ip=192.0.2.123`],
         make: async (via) => {
-          const [one] = (await via.as(acme).get(`${overrides}?ip=192.0.2.123`)).body;
-          if (one) return later(one.status === 'pending' ? 50 : 30 * day);
+          const [entry] = (await via.as(acme).get(`${overrides}?ip=192.0.2.123`)).body;
+          if (entry) return later(entry.status === 'pending' ? 50 : 30 * day);
           return via
             .as(acme)
             .post(overrides, override({ ip: '192.0.2.123', expiry: a.now() + 50 }));
@@ -478,9 +478,9 @@ eachDatabase((database) => {
         for (const app of [a, b]) {
           for (const path of shownIn) {
             await raw(app, path);
-            const kept = await hits(app);
+            const cached = await hits(app);
             before.set(path, (await raw(app, path)).text);
-            expect(await hits(app)).toBe(kept + 1);
+            expect(await hits(app)).toBe(cached + 1);
           }
         }
         await make(via);
@@ -582,7 +582,7 @@ eachDatabase((database) => {
           const { status, body } = await a.as(acme).post(overrides, override());
           expect(status).toBe(201);
           const listed = await (at % 2 ? a : b).as(acme).get(overrides);
-          expect(listed.body.map((one: { id: number }) => one.id)).toContain(body.id);
+          expect(listed.body.map((server: { id: number }) => server.id)).toContain(body.id);
         }),
       );
     });

@@ -74,9 +74,9 @@ test('a server whose notifications do not arrive is refused', async () => {
   );
   await set('search_path = no_notify, pg_catalog, public');
   const clients = [1, 2].map(() => newClient(connectionSettings(url)));
-  const [one, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  const [first, other] = clients as [(typeof clients)[0], (typeof clients)[0]];
   await Promise.all(clients.map((client) => client.connect()));
-  await expect(checkServer(one, other, { notify_seconds: 0.2 })).rejects.toThrow(
+  await expect(checkServer(first, other, { notify_seconds: 0.2 })).rejects.toThrow(
     /^A notification of the PostgreSQL server did not arrive within 0\.2 s; .*a pooler of sessions, not of transactions\.$/,
   );
   await set('search_path = public');

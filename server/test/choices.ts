@@ -8,8 +8,8 @@ type Chosen<C extends Choices> = { [Name in keyof C]?: C[Name][number] };
 
 /** Each choice of each table by itself. */
 export const byItself = <C extends Choices>(choices: C): Chosen<C>[] =>
-  Object.entries(choices).flatMap(([name, some]) =>
-    some.map((one) => ({ [name]: one }) as Chosen<C>),
+  Object.entries(choices).flatMap(([name, values]) =>
+    values.map((value) => ({ [name]: value }) as Chosen<C>),
   );
 
 /** Each sort key, up and down. */
@@ -24,7 +24,7 @@ export async function assertForChoices<C extends Choices>(
 ): Promise<void> {
   const examples = byItself(choices).map((chosen): [Chosen<C>] => [chosen]);
   const drawn = fc.record(
-    mapValues(choices, (some) => fc.constantFrom(...some)),
+    mapValues(choices, (values) => fc.constantFrom(...values)),
     { requiredKeys: [] },
   );
   await fc.assert(fc.asyncProperty(drawn as fc.Arbitrary<Chosen<C>>, holds), {

@@ -210,8 +210,8 @@ describe('against a running server', () => {
       expect(await json(noun, 'remove', 'acme', '1', '--yes')).toEqual({ removed: '1' });
       if (noun === 'authlist') {
         expect(await json(noun, 'find', '192.0.2.1')).toMatchObject({ authlist: [], more: [] });
-        const found = { network: '192.0.2.0/24', authlist: [{ account: 'acme', id: 2 }] };
-        expect(await json(noun, 'find', '192.0.2.0/24')).toMatchObject(found);
+        const holders = { network: '192.0.2.0/24', authlist: [{ account: 'acme', id: 2 }] };
+        expect(await json(noun, 'find', '192.0.2.0/24')).toMatchObject(holders);
         expect(await json(noun, 'prove', 'acme', '2')).toMatchObject({ id: 2, proof: 'proven' });
         expect(await json(noun, 'unprove', 'acme', '2')).toMatchObject({ proof: 'unproven' });
         const added = ['acme', '192.0.2.9', 'carol', '--expiry', '+1y'];
@@ -435,7 +435,7 @@ describe('against a running server', () => {
     await cli.run('account', 'create', 'flags', ...terms);
     const all = ['proxy', 'billing', 'admin'];
     for (const name of all) {
-      const flags = all.map((one) => (one === name ? one : `no-${one}`)).join(',');
+      const flags = all.map((flag) => (flag === name ? flag : `no-${flag}`)).join(',');
       await cli.run('user', 'add', 'flags', name, '--flags', flags);
     }
     const { stdout } = await cli.run('user', 'list', 'flags');

@@ -39,8 +39,8 @@ test('without a server the values of all are printed, with one those of that, an
   expect(all.stdout).toMatch(/^login\tbob@acme\nexpiry\t\nserver\tams1\n/);
   expect(all.stdout).toContain('server\tfra1\nservices\tvpn-ikev2\nhostname\tfra1.example.net\n');
   expect(all.stdout).toContain('exit ip\t198.18.0.1\nexit ips\t198.18.0.1,198.18.0.3\n');
-  const one = await profile('fra1', '--exit', '198.18.0.3', '--lifetime', '30d', '--json');
-  expect(JSON.parse(one.stdout)).toMatchObject({
+  const profileRun = await profile('fra1', '--exit', '198.18.0.3', '--lifetime', '30d', '--json');
+  expect(JSON.parse(profileRun.stdout)).toMatchObject({
     login: expect.stringMatching(/^bob@acme~/),
     servers: [{ server: 'fra1', exit_ip: '198.18.0.3' }],
   });

@@ -16,8 +16,8 @@ interface Bytes {
 const list = '/v0/contract/ip-authlist';
 
 test('equal bytes are compressed once; when too much waits already, a response goes out as it is', async () => {
-  const [one, other] = [Buffer.alloc(40 * 1024 * 1024), Buffer.alloc(40 * 1024 * 1024)];
-  const [first, second] = [compressed(one, 'gzip', 'a'), compressed(one, 'gzip', 'b')];
+  const [plain, other] = [Buffer.alloc(40 * 1024 * 1024), Buffer.alloc(40 * 1024 * 1024)];
+  const [first, second] = [compressed(plain, 'gzip', 'a'), compressed(plain, 'gzip', 'b')];
   expect(await compressed(other, 'gzip', 'b')).toBeUndefined();
   expect(await first).toBe(await second);
   expect(await compressed(other, 'gzip', 'b')).toEqual(await first);

@@ -53,11 +53,11 @@ describe('etagMatches', () => {
         tag,
         (list, other) => {
           const header = list.flat().join('');
-          const tags = list.map(([one]) => one);
+          const tags = list.map(([tag]) => tag);
           for (const etag of [...tags, other]) {
             const bare = etag.replace(/^W\//, '');
             expect(etagMatches(header, etag, 'strong')).toBe(tags.includes(etag) && etag === bare);
-            const weak = tags.some((one) => one.replace(/^W\//, '') === bare);
+            const weak = tags.some((tag) => tag.replace(/^W\//, '') === bare);
             expect(etagMatches(header, etag, 'weak')).toBe(weak);
           }
         },

@@ -52,10 +52,10 @@ describe('readConfig', () => {
     expect(at({})).toBe('http://127.0.0.1:8080');
     expect(at({ EXITWARD_LISTEN: '[::1]:1' })).toBe('http://[::1]:1');
     expect(at({ EXITWARD_TLS_TERMINATED: 'yes' })).toBe('https://127.0.0.1:8080');
-    const told = (EXITWARD_PUBLIC_URL: string) => at({ EXITWARD_PUBLIC_URL });
-    expect(told('https://Proxies.example/')).toBe('https://proxies.example');
-    expect(told('https://proxies.example:8443')).toBe('https://proxies.example:8443');
-    expect(told('http://[::1]:8080')).toBe('http://[::1]:8080');
+    const reading = (EXITWARD_PUBLIC_URL: string) => at({ EXITWARD_PUBLIC_URL });
+    expect(reading('https://Proxies.example/')).toBe('https://proxies.example');
+    expect(reading('https://proxies.example:8443')).toBe('https://proxies.example:8443');
+    expect(reading('http://[::1]:8080')).toBe('http://[::1]:8080');
     for (const value of [
       'proxies.example',
       'http://proxies.example',

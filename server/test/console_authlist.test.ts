@@ -175,14 +175,14 @@ eachDatabase((database) => {
     const others = await add(bob, 'bob');
     const own = await add(all, 'all');
     const { db } = app.running.ctx;
-    const { one } = db;
+    const { one: entry } = db;
     // Both lists are begun before one of them is made.
     db.one = async (sql, values) => {
       if (sql.startsWith('select id from authlist')) await setTimeout(500);
-      return one.call(db, sql, values) as never;
+      return entry.call(db, sql, values) as never;
     };
     const lists = await Promise.all([idsOf(alice), idsOf(all)]).finally(() => {
-      db.one = one;
+      db.one = entry;
     });
     expect(lists).toEqual([[others.id, own.id], [own.id]]);
   });

@@ -198,7 +198,7 @@ eachDatabase((database) => {
     expect(body.every((entry: { account: string }) => entry.account === 'acme')).toBe(true);
     expect(body[0]).toMatchObject({ action: 'account.change', actor_kind: 'operator' });
     const ids = body.map((entry: { id: number }) => entry.id);
-    expect(ids).toEqual(ids.toSorted((one: number, next: number) => next - one));
+    expect(ids).toEqual(ids.toSorted((id: number, next: number) => next - id));
     const page = await alice.get(`/audit?limit=2&before=${ids[1]}`);
     expect(page.body.map((entry: { id: number }) => entry.id)).toEqual(ids.slice(2, 4));
     expect(page.headers.get('link')).toBe(`</console/audit?limit=2&before=${ids[3]}>; rel="next"`);

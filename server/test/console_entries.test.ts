@@ -25,7 +25,7 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  const found = async (client: { get: TestApp['operator']['get'] }, search: string, at = '') => {
+  const matches = async (client: { get: TestApp['operator']['get'] }, search: string, at = '') => {
     const { body } = await client.get(`${at}/entries?${new URLSearchParams({ search })}`);
     return body.map(({ name }: { name: string }) => name);
   };
@@ -36,12 +36,12 @@ eachDatabase((database) => {
       [alice, ''],
       [t.operator, '/accounts/acme'],
     ] as const) {
-      expect(await found(client, '203', at)).toHaveLength(11);
-      expect(await found(client, '113.12', at)).toEqual(['203.0.113.12']);
-      expect(await found(client, 'SHOP', at)).toEqual(['shop.example.com']);
-      expect(await found(client, '2001:DB8:0::7', at)).toEqual(['2001:db8::7']);
-      expect(await found(client, '113.99', at)).toEqual([]);
-      expect(await found(client, '%', at)).toEqual([]);
+      expect(await matches(client, '203', at)).toHaveLength(11);
+      expect(await matches(client, '113.12', at)).toEqual(['203.0.113.12']);
+      expect(await matches(client, 'SHOP', at)).toEqual(['shop.example.com']);
+      expect(await matches(client, '2001:DB8:0::7', at)).toEqual(['2001:db8::7']);
+      expect(await matches(client, '113.99', at)).toEqual([]);
+      expect(await matches(client, '%', at)).toEqual([]);
     }
     const { body } = await alice.get('/entries?search=shop');
     expect(body).toEqual([
@@ -57,9 +57,9 @@ eachDatabase((database) => {
 
   test('a person without the admin flag finds own authlist entries alone; one without the proxy flag nothing', async () => {
     const bob = await t.signIn('acme', 'bob');
-    expect(await found(bob, '203')).toEqual([]);
-    expect(await found(bob, 'shop')).toEqual([]);
-    expect(await found(bob, 'db8')).toEqual(['2001:db8::7']);
+    expect(await matches(bob, '203')).toEqual([]);
+    expect(await matches(bob, 'shop')).toEqual([]);
+    expect(await matches(bob, 'db8')).toEqual(['2001:db8::7']);
     const carol = await t.signIn('acme', 'carol');
     expect((await carol.get('/entries?search=203')).body).toMatchObject({ code: 'flag_needed' });
     expect((await bob.get('/entries?search=')).body).toMatchObject({ field: 'search' });

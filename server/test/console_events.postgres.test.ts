@@ -87,10 +87,10 @@ eachDatabase((database) => {
   });
 
   /** The names of the numbers that have risen from one event to a later one, but for those of anything. */
-  const risen = (one: Record<string, number> = {}, other: Record<string, number> = {}) =>
-    Object.keys(other)
+  const risen = (a: Record<string, number> = {}, b: Record<string, number> = {}) =>
+    Object.keys(b)
       .filter((name) => !['account', 'revision'].includes(name))
-      .filter((name) => (other[name] ?? 0) > (one[name] ?? 0));
+      .filter((name) => (b[name] ?? 0) > (a[name] ?? 0));
 
   test('an event names what has changed, on every server of the database; what is read later is as new', async () => {
     const second = await startTestApp(url, { EXITWARD_DATA_DIR: t.data_dir });
@@ -131,7 +131,7 @@ eachDatabase((database) => {
     await stream.next(() => t.as(acme).post('/contract/overrides', body));
     const status = async () => {
       const { body: all } = await alice.get('/overrides');
-      return all.find((one: { hostname: string }) => one.hostname === body.hostname).status;
+      return all.find((row: { hostname: string }) => row.hostname === body.hostname).status;
     };
     expect(await status()).toBe('pending');
     await node.until(({ heard }) => heard.call(node, 'override').length > 0);

@@ -42,14 +42,14 @@ eachDatabase((database) => {
       ['explain', 'explain_token']
         .flatMap((kind) => node.heard(kind))
         .filter(({ value }) => value)
-        .sort((one, other) => Number(one.id) - Number(other.id));
+        .sort((a, b) => Number(a.id) - Number(b.id));
     const before = questions().length;
-    const asked = browser.post('/servers/fra1/explain', { ...connection, ...sent });
+    const asking = browser.post('/servers/fra1/explain', { ...connection, ...sent });
     const heard = node.until(() => questions().length > before).then(() => questions().at(-1));
-    const first = await Promise.race([asked, heard]);
+    const first = await Promise.race([asking, heard]);
     if (first && 'status' in first) return { response: first, question: undefined };
     await node.send('POST', '/answers', { id: (await heard)?.id, answer });
-    const response = await asked;
+    const response = await asking;
     expect(questions().length).toBe(before + 1);
     return { response, question: questions().at(-1)?.value };
   }

@@ -171,7 +171,9 @@ eachDatabase((database) => {
       () => t.operator.delete(`/tokens/${id}`),
     );
     expect(answer.status).toBe(401);
-    const names = (await t.operator.get('/tokens')).body.map((one: { name: string }) => one.name);
+    const names = (await t.operator.get('/tokens')).body.map(
+      (token: { name: string }) => token.name,
+    );
     expect(names).not.toContain('late');
   });
 

@@ -60,11 +60,11 @@ eachDatabase((database) => {
   });
 
   test('each node is shown with whether it has applied the last change', async () => {
-    const [one, two, gone] = [await node('one'), await node('two'), await node('gone')];
+    const [first, two, gone] = [await node('one'), await node('two'), await node('gone')];
     const { id } = (await alice.post('/overrides', entry())).body;
     await app.operator.delete(`/nodes/${gone.id}`);
-    await one.snapshot();
-    await one.ack();
+    await first.snapshot();
+    await first.ack();
     expect(await only()).toMatchObject({
       status: 'pending',
       nodes: [
@@ -82,24 +82,24 @@ eachDatabase((database) => {
       status: 'pending',
       nodes: [{ applied: false }, { applied: false }],
     });
-    await one.ack();
+    await first.ack();
     await app.pass(61);
     expect((await only()).nodes.map(({ live }: { live: boolean }) => live)).toEqual([false, false]);
   });
 
   test('an entry that ends shows the nodes that still hold it, an expired one none', async () => {
-    const one = await node('one');
+    const first = await node('one');
     await alice.post('/overrides', entry());
-    await one.snapshot();
-    await one.ack();
+    await first.snapshot();
+    await first.ack();
     expect(await only()).toMatchObject({ status: 'active', nodes: [] });
     await app.pass(3600);
     expect(await only()).toMatchObject({
       status: 'expiring',
       nodes: [{ name: 'one', applied: false }],
     });
-    await one.snapshot();
-    await one.ack();
+    await first.snapshot();
+    await first.ack();
     expect(await only()).toMatchObject({ status: 'expired', nodes: [] });
   });
 
@@ -107,10 +107,10 @@ eachDatabase((database) => {
     await node('one');
     for (const at of Array(20).keys()) await alice.post('/overrides', entry(`h${at}.example`));
     const { db } = app.running.ctx;
-    const asked: string[] = [];
+    const statements: string[] = [];
     const { all } = db;
     db.all = (sql, values) => {
-      asked.push(sql);
+      statements.push(sql);
       return all.call(db, sql, values) as never;
     };
     try {
@@ -118,7 +118,7 @@ eachDatabase((database) => {
     } finally {
       db.all = all;
     }
-    expect(asked.filter((sql) => /\bnodes\b/.test(sql))).toHaveLength(1);
+    expect(statements.filter((sql) => /\bnodes\b/.test(sql))).toHaveLength(1);
   });
 
   test('an entry on a server that has left the contract says so', async () => {

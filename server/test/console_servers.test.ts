@@ -29,9 +29,9 @@ eachDatabase((database) => {
     const node = await t.node('fra1');
     const lost = await t.node('fra1', 'lost');
     const revoked = await t.node('fra1', 'revoked');
-    for (const one of [node, lost, revoked]) {
-      await one.snapshot();
-      await one.ack();
+    for (const follower of [node, lost, revoked]) {
+      await follower.snapshot();
+      await follower.ack();
     }
     await t.operator.delete(`/nodes/${revoked.id}`);
     t.clock.advance(50);
@@ -84,11 +84,11 @@ eachDatabase((database) => {
 
   test('the network says which servers are on the contract, and which can be added', async () => {
     const { body } = await alice.get('/network');
-    const flags = body.map((one: Record<string, unknown>) => [
-      one.server,
-      one.ip_count,
-      one.on_contract,
-      one.can_add,
+    const flags = body.map((record: Record<string, unknown>) => [
+      record.server,
+      record.ip_count,
+      record.on_contract,
+      record.can_add,
     ]);
     expect(flags).toEqual([
       ['ams1', 1, false, true],
@@ -108,7 +108,7 @@ eachDatabase((database) => {
     expect([added.status, added.body.server]).toEqual([201, 'ams1']);
     expect(added.headers.get('location')).toBe('/console/servers/ams1');
     const names = async () =>
-      (await t.as(acme).get('/contract/servers')).body.map((one: { server: string }) => one.server);
+      (await t.as(acme).get('/contract/servers')).body.map((row: { server: string }) => row.server);
     expect(await names()).toEqual(['ams1', 'fra1']);
     await t.operator.put('/accounts/acme/servers/ams1', { limit_bytes: 5 });
     // A person sets no limits, whatever the body says.
@@ -138,7 +138,7 @@ eachDatabase((database) => {
     expect((await admin.put('/servers/ams1', undefined)).status).toBe(403);
     expect((await admin.delete('/servers/fra1')).status).toBe(403);
     const { body } = await admin.get('/network');
-    expect(body.map((one: { can_add: boolean }) => one.can_add)).toEqual([false, false]);
+    expect(body.map((row: { can_add: boolean }) => row.can_add)).toEqual([false, false]);
     await own.stop();
   });
 });

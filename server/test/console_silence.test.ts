@@ -91,8 +91,10 @@ eachDatabase((database) => {
           path,
           isRead ? undefined : body,
         );
-        const told = [...headers].filter(([header]) => !/^(date|.*request-id)$/.test(header));
-        return { status, text, told };
+        const shownHeaders = [...headers].filter(
+          ([header]) => !/^(date|.*request-id)$/.test(header),
+        );
+        return { status, text, told: shownHeaders };
       }
 
       test('hears the same of each record that a path can name', async () => {
@@ -102,18 +104,19 @@ eachDatabase((database) => {
           const named = (names: Names) =>
             path.slice('/console'.length).replace(/\{(\w+)\}/, (_, field) => `${names[field]}`);
           for (const method of methods) {
-            const known = await answerTo(method, named(there[noun] ?? {}), {});
+            const present = await answerTo(method, named(there[noun] ?? {}), {});
             // They see the list of servers, too.
-            if (path === '/console/servers/{server}' && known.status === 200) continue;
+            if (path === '/console/servers/{server}' && present.status === 200) continue;
             const unknown = await answerTo(method, named(madeUp), {});
-            expect([method, path, unknown]).toEqual([method, path, known]);
+            expect([method, path, unknown]).toEqual([method, path, present]);
             const route = naming.find(
-              (one) => one.path === path && one.method.toUpperCase() === method && !one.hidden,
+              (route) =>
+                route.path === path && route.method.toUpperCase() === method && !route.hidden,
             );
             const may = route?.console && 'may' in route.console ? route.console.may : undefined;
-            if (!route) expect([404, 405], `${method} ${path}`).toContain(known.status);
+            if (!route) expect([404, 405], `${method} ${path}`).toContain(present.status);
             else if (!hasFlag(may ?? [], flags)) {
-              expect([method, path, known.status]).toEqual([method, path, 403]);
+              expect([method, path, present.status]).toEqual([method, path, 403]);
             }
           }
         }
@@ -123,15 +126,15 @@ eachDatabase((database) => {
         for (const { method, path, body } of bodies) {
           const target = path.replace('OWN', `${own}`);
           const expiry = t.now() + 3600;
-          const known = await answerTo(
+          const present = await answerTo(
             method,
             target,
             body({ user: 'alice', server: 'fra1', id: 1 }, expiry),
           );
           const unknown = await answerTo(method, target, body(madeUp, expiry));
-          expect([method, path, unknown]).toEqual([method, path, known]);
+          expect([method, path, unknown]).toEqual([method, path, present]);
           // 409: a removal of somebody else is gone like one that never was.
-          const isRejected = [403, 404, 409].includes(known.status);
+          const isRejected = [403, 404, 409].includes(present.status);
           expect([method, path, isRejected]).toEqual([method, path, true]);
         }
       });

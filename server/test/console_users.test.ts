@@ -150,7 +150,7 @@ eachDatabase((database) => {
     const names = ['alice', 'bea', 'cid', 'dan'];
     const people = await Promise.all(names.map((name) => t.signIn('leaving', name)));
     const outcomes = await Promise.all(
-      people.map((one, at) => one.patch(`/users/${names[at]}`, { flags: { admin: false } })),
+      people.map((person, at) => person.patch(`/users/${names[at]}`, { flags: { admin: false } })),
     );
     expect(outcomes.map(({ status }) => status).sort()).toEqual([200, 200, 200, 409]);
   });

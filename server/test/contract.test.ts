@@ -63,14 +63,14 @@ eachDatabase((database) => {
   const contract = async (of: BuiltAccount) => (await t.as(of).get('/contract')).body;
   const usage = async (of: BuiltAccount) => {
     const servers = (await t.as(of).get('/contract/servers?detail=usage')).body;
-    for (const one of servers) {
-      const alone = await t.as(of).get(`/contract/servers/${one.server}?detail=usage`);
-      expect(alone.body.usage).toEqual(one.usage);
+    for (const server of servers) {
+      const alone = await t.as(of).get(`/contract/servers/${server.server}?detail=usage`);
+      expect(alone.body.usage).toEqual(server.usage);
     }
     return Object.fromEntries(
-      servers.map((one: { server: string; usage: Record<string, number> }) => [
-        one.server,
-        [one.usage.current, one.usage.last_30_days],
+      servers.map((server: { server: string; usage: Record<string, number> }) => [
+        server.server,
+        [server.usage.current, server.usage.last_30_days],
       ]),
     );
   };
@@ -205,8 +205,11 @@ eachDatabase((database) => {
           all.push(...sent);
           const sum = (counted: (at: number) => boolean, server?: string) =>
             all
-              .filter((one) => (server === undefined || one.server === server) && counted(one.at))
-              .reduce((bytes, one) => bytes + one.bytes, 0);
+              .filter(
+                (report) =>
+                  (server === undefined || report.server === server) && counted(report.at),
+              )
+              .reduce((bytes, report) => bytes + report.bytes, 0);
           const period = periodAt(of.account.start, now);
           const inPeriod = (at: number) => periodAt(of.account.start, at).start === period.start;
           // The window moves by full hours.

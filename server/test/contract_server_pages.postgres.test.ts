@@ -39,7 +39,7 @@ function stateOf({ nodes, ips }: Own): string {
   if (nodes.all === 0) return 'no_node';
   if (nodes.live === 0) return 'not_connected';
   return (
-    ['crit', 'warn', 'unknown'].find((one) => ips.some(({ status }) => status === one)) ??
+    ['crit', 'warn', 'unknown'].find((state) => ips.some(({ status }) => status === state)) ??
     (ips.length > 0 ? 'ok' : 'unknown')
   );
 }
@@ -49,7 +49,7 @@ const standsSo = ({ is }: Row, state: string) =>
     ? is.over_limit
     : state === 'misplaced'
       ? is.ips.some(({ geostatus }) =>
-          Object.values(geostatus).some((one) => one.status === 'crit'),
+          Object.values(geostatus).some((status) => status.status === 'crit'),
         )
       : stateOf(is) === state ||
         (['crit', 'warn', 'unknown'].includes(state) &&
@@ -72,8 +72,7 @@ const views: Record<string, (row: Row) => boolean> = {
   can_add: ({ can_add }) => can_add,
   all: () => true,
 };
-const order = (one: string | number, other: string | number) =>
-  one < other ? -1 : one > other ? 1 : 0;
+const order = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
 const countryNames: Record<string, string> = { DE: 'germany', US: 'united states', BR: 'brazil' };
 const places = [
   ['Frankfurt am Main', 'DE', 50.11, 8.68],
@@ -171,7 +170,7 @@ eachDatabase((database) => {
   /** The whole network by ids, from the lists without a limit. */
   async function network(): Promise<Row[]> {
     const of = new Map(
-      ((await alice.get('/servers')).body as Own[]).map((one) => [one.server, one]),
+      ((await alice.get('/servers')).body as Own[]).map((server) => [server.server, server]),
     );
     const all = (await alice.get('/network')).body as Any[];
     return names.map((name, at) => ({
@@ -190,7 +189,8 @@ eachDatabase((database) => {
       (filter.country ?? country) === country &&
       (filter.service === undefined ||
         row.services.some(
-          (one) => one === filter.service || (filter.service === 'vpn' && one.startsWith('vpn')),
+          (service) =>
+            service === filter.service || (filter.service === 'vpn' && service.startsWith('vpn')),
         )) &&
       (filter.state === undefined || standsSo(row, filter.state)) &&
       (filter.places === undefined || filter.places.split('|').includes(`${country} ${city}`))
@@ -214,26 +214,26 @@ eachDatabase((database) => {
       choices,
       tries(60),
       async ({ by = { sort: 'name', order: 'asc' }, view = 'all', limit = 1000, ...filter }) => {
-        const asked = { ...filter, ...by, limit };
+        const request = { ...filter, ...by, limit };
         const inView = all.filter((row) => views[view]?.(row));
         const keyOf = keys[by.sort] as (row: Row) => string | number;
         const direction = by.order === 'desc' ? -1 : 1;
-        const found = inView
+        const result = inView
           .filter((row) => fits(row, filter))
           .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * direction)
           .map(({ server }) => server);
-        const { answers, rows } = await pages(`/network?${query({ ...asked, view })}`);
-        expect(rows.map(({ server }) => server)).toEqual(found);
+        const { answers, rows } = await pages(`/network?${query({ ...request, view })}`);
+        expect(rows.map(({ server }) => server)).toEqual(result);
         const counts = (answer: Answer | undefined) => [
           answer?.headers.get('exitward-total'),
           answer?.headers.get('exitward-found'),
         ];
-        expect(counts(answers[0])).toEqual([String(inView.length), String(found.length)]);
+        expect(counts(answers[0])).toEqual([String(inView.length), String(result.length)]);
         if (view !== 'contract') return;
-        const full = await pages(`/servers?${query(asked)}`);
-        expect(full.rows.map(({ server }) => server)).toEqual(found);
+        const full = await pages(`/servers?${query(request)}`);
+        expect(full.rows.map(({ server }) => server)).toEqual(result);
         expect(full.rows).toEqual(
-          found.map((name) => all.find(({ server }) => server === name)?.is),
+          result.map((name) => all.find(({ server }) => server === name)?.is),
         );
         expect(counts(full.answers[0])).toEqual(counts(answers[0]));
       },
@@ -272,7 +272,7 @@ eachDatabase((database) => {
           here.filter(({ is }) => (is ? stateOf(is) : 'others') === of).length;
         return {
           ...{ city, country, latitude, longitude, servers: here.length, server: null },
-          states: Object.fromEntries([...states, 'others'].map((one) => [one, many(one)])),
+          states: Object.fromEntries([...states, 'others'].map((state) => [state, many(state)])),
         };
       })
       .sort((a, b) => order(`${a.country} ${a.city}`, `${b.country} ${b.city}`));
@@ -286,9 +286,9 @@ eachDatabase((database) => {
 
   test('one server of the contract is read by its name, as the list has it', async () => {
     const { body } = await alice.get('/servers');
-    for (const one of body.slice(0, 3) as Own[]) {
-      expect((await alice.get(`/servers/${one.server}`)).body).toEqual(one);
-      expect((await t.operator.get(`/accounts/acme/servers/${one.server}`)).body).toEqual(one);
+    for (const row of body.slice(0, 3) as Own[]) {
+      expect((await alice.get(`/servers/${row.server}`)).body).toEqual(row);
+      expect((await t.operator.get(`/accounts/acme/servers/${row.server}`)).body).toEqual(row);
     }
     expect((await alice.get('/servers/nowhere')).status).toBe(404);
     expect((await alice.get(`/servers/${names[0]}`)).status).toBe(404);
@@ -302,9 +302,9 @@ eachDatabase((database) => {
     ['limit=10&country=Germany', 'country'],
     ['limit=10&ends_before=5', 'ends_before'],
     ['limit=0', 'limit'],
-  ])('%s is refused by its field', async (asked, field) => {
+  ])('%s is refused by its field', async (query, field) => {
     for (const list of ['servers', 'network']) {
-      const { status, body } = await alice.get(`/${list}?${asked}`);
+      const { status, body } = await alice.get(`/${list}?${query}`);
       expect([status, body.field], list).toEqual([400, field]);
     }
   });
@@ -337,12 +337,12 @@ eachDatabase((database) => {
 
     test('one that cannot be added or taken off keeps all from it, and is named', async () => {
       const before = await onContract();
-      const [one = ''] = addable;
+      const [row = ''] = addable;
       const [other = '', onHigh = ''] = names;
       const cases: Array<[verb: string, servers: string[], code: string, field: string]> = [
-        ['add', [one, 'nowhere'], 'unknown_server', 'servers.1'],
-        ['add', [one, other], 'port_scheme_missing', 'servers.1'],
-        ['remove', [onHigh, one], 'server_not_on_contract', 'servers.1'],
+        ['add', [row, 'nowhere'], 'unknown_server', 'servers.1'],
+        ['add', [row, other], 'port_scheme_missing', 'servers.1'],
+        ['remove', [onHigh, row], 'server_not_on_contract', 'servers.1'],
         ['remove', ['nowhere'], 'server_not_on_contract', 'servers.0'],
       ];
       for (const [verb, servers, code, field] of cases) {
@@ -350,7 +350,7 @@ eachDatabase((database) => {
         expect([status, body.code, body.field], verb).toEqual([409, code, field]);
       }
       expect(await onContract()).toEqual(before);
-      const wrong = [[], [one, one], Array.from({ length: 1001 }, (_, at) => `s-${at}`), 'all'];
+      const wrong = [[], [row, row], Array.from({ length: 1001 }, (_, at) => `s-${at}`), 'all'];
       for (const servers of wrong) {
         const { status, body } = await alice.post('/servers/add', { servers });
         expect([status, body.field]).toEqual([400, expect.stringMatching(/^servers/)]);

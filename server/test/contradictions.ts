@@ -8,9 +8,9 @@ const lists = [
 ];
 
 /** Both ways round: what only one of the two tells. */
-const different = (what: string, one: string, other: string): Array<[string, string]> => [
-  [what, `select * from (${one} except ${other}) a`],
-  [what, `select * from (${other} except ${one}) b`],
+const different = (what: string, actual: string, other: string): Array<[string, string]> => [
+  [what, `select * from (${actual} except ${other}) a`],
+  [what, `select * from (${other} except ${actual}) b`],
 ];
 
 const questions: Array<[string, string]> = [
@@ -88,10 +88,10 @@ const questions: Array<[string, string]> = [
 
 /** What contradicts itself, a sentence each; empty when all is well. Only for lists that nothing swept or cleared. */
 export async function contradictions(db: Reader): Promise<string[]> {
-  const found: string[] = [];
+  const faults: string[] = [];
   for (const [what, sql] of questions) {
     const rows = await db.all(sql);
-    if (rows.length > 0) found.push(`${what}: ${JSON.stringify(rows.slice(0, 3))}`);
+    if (rows.length > 0) faults.push(`${what}: ${JSON.stringify(rows.slice(0, 3))}`);
   }
-  return found;
+  return faults;
 }

@@ -123,19 +123,19 @@ describe('a disk that takes its time', () => {
   test('a rejection is told when what it may rest on is on it: what its own group has written', async () => {
     const { disk, db } = await fresh();
     disk.isSlow = true;
-    const told: string[] = [];
-    const written = mark(db, 'one').then(() => told.push('written'));
+    const durable: string[] = [];
+    const written = mark(db, 'one').then(() => durable.push('written'));
     const rejected = db
       .write(tester, async () => {
         throw conflict('there is one');
       })
-      .catch(() => told.push('rejected'));
+      .catch(() => durable.push('rejected'));
     await until(() => disk.flushing > 0);
     for (let turns = 0; turns < 5; turns += 1) await turn();
-    expect(told).toEqual([]);
+    expect(durable).toEqual([]);
     disk.flush();
     await Promise.all([written, rejected]);
-    expect(told.sort()).toEqual(['rejected', 'written']);
+    expect(durable.sort()).toEqual(['rejected', 'written']);
   });
 
   test('a snapshot shows what is on it', async () => {
@@ -196,11 +196,11 @@ describe('a disk that takes its time', () => {
   test('property: at any moment a power cut keeps all that was acknowledged, and all that was read', async () => {
     const { disk, db } = await fresh();
     disk.isSlow = true;
-    const told = new Set<string>();
+    const durable = new Set<string>();
     const writes = Array.from({ length: 40 }, async (_, at) => {
       for (let turns = 0; turns < at * 3; turns += 1) await turn();
       await mark(db, `m${at}`);
-      told.add(`m${at}`);
+      durable.add(`m${at}`);
     });
     let isOver = false;
     const all = Promise.all(writes).then(() => {
@@ -208,23 +208,23 @@ describe('a disk that takes its time', () => {
     });
     for (let turns = 0; !isOver; turns += 1) {
       if (turns % 7 === 0) disk.flush();
-      if (turns % 3 === 0) for (const name of await marksOf(db)) told.add(name);
-      const kept = turns % 20 === 0 ? await disk.marksAfterCut() : [...told];
-      expect(kept).toEqual(expect.arrayContaining([...told]));
+      if (turns % 3 === 0) for (const name of await marksOf(db)) durable.add(name);
+      const survivors = turns % 20 === 0 ? await disk.marksAfterCut() : [...durable];
+      expect(survivors).toEqual(expect.arrayContaining([...durable]));
       await turn();
     }
     await all;
-    expect((await disk.marksAfterCut()).sort()).toEqual([...told].sort());
-    expect(told.size).toBe(40);
+    expect((await disk.marksAfterCut()).sort()).toEqual([...durable].sort());
+    expect(durable.size).toBe(40);
   });
 
   test('a log that has grown is folded into the database beside the event loop, and nothing is lost by it', async () => {
     const { disk, db } = await fresh();
     const text = 'x'.repeat(200_000);
-    let most = 0;
+    let maxBytes = 0;
     for (let at = 0; at < 40; at += 1) {
       await mark(db, `${String(at).padStart(3, '0')} ${text}`);
-      most = Math.max(most, statSync(`${disk.file}-wal`).size);
+      maxBytes = Math.max(maxBytes, statSync(`${disk.file}-wal`).size);
     }
     let marks = 40;
     // A fold that finds the writer at work leaves the log to one after a later commit.
@@ -232,7 +232,7 @@ describe('a disk that takes its time', () => {
       await mark(db, `${++marks} ${text}`);
       return statSync(`${disk.file}-wal`).size < 1_000_000;
     });
-    expect(most).toBeGreaterThan(4_000_000);
+    expect(maxBytes).toBeGreaterThan(4_000_000);
     expect(statSync(disk.file).size).toBeGreaterThan(4_000_000);
     expect(await marksOf(db)).toHaveLength(marks);
     await mark(db, 'last');

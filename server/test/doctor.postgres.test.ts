@@ -30,7 +30,8 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { runStatement } from './postgres.ts';
 
-const named = (findings: Finding[], name: string) => findings.filter((one) => one.name === name);
+const named = (findings: Finding[], name: string) =>
+  findings.filter((finding) => finding.name === name);
 
 describe('what a server keeps up by itself', () => {
   const clock = { ...systemClock, now: () => 1_000_000 };
@@ -110,7 +111,7 @@ eachDatabase((database) => {
       await t.stop();
       for (const clean of cleaners) clean();
     });
-    const found = async () => {
+    const runDoctor = async () => {
       const { status, body } = await t.operator.get('/doctor');
       expect([status, body.version]).toEqual([200, version]);
       return body.findings as Finding[];
@@ -118,7 +119,7 @@ eachDatabase((database) => {
 
     test('finds no fault in a good server, tells of its database, and changes nothing', async () => {
       const before = (await t.operator.get('/status')).body.database.revision;
-      const findings = await found();
+      const findings = await runDoctor();
       expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
       expect(
         named(findings, 'database')
@@ -134,15 +135,15 @@ eachDatabase((database) => {
       const { keys_file } = t.running.ctx.config;
       const away = `${keys_file}.away`;
       renameSync(keys_file, away);
-      expect(named(await found(), 'keys_in_use')).toMatchObject([
+      expect(named(await runDoctor(), 'keys_in_use')).toMatchObject([
         { state: 'fault', sentence: expect.stringContaining('is gone') },
       ]);
       writeFileSync(keys_file, JSON.stringify(newKeys()), { mode: 0o600 });
-      expect(named(await found(), 'keys_in_use')).toMatchObject([
+      expect(named(await runDoctor(), 'keys_in_use')).toMatchObject([
         { state: 'fault', sentence: expect.stringContaining('has other keys') },
       ]);
       renameSync(away, keys_file);
-      expect(named(await found(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
+      expect(named(await runDoctor(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
     });
 
     test('a package of another version than the server, handed out to new nodes, is a warning', async () => {
@@ -151,14 +152,14 @@ eachDatabase((database) => {
       const put = (of: string) =>
         writeFileSync(join(packages_dir, `exitward-agent_${of}_amd64.deb`), '');
       put('0.0.1');
-      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
+      expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
       put(version);
-      expect(named(await found(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
+      expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
     });
 
     test('a node of another version, and one that is away, are told', async () => {
       await t.node('fra1', 'old');
-      const findings = await found();
+      const findings = await runDoctor();
       expect(named(findings, 'node_versions')).toMatchObject([
         { state: 'warning', sentence: expect.stringContaining('behind this server') },
       ]);
@@ -175,8 +176,8 @@ describe('nodes', () => {
       ...{ name: `n${at}`, server: 'fra1', version, live: true, faults: [] },
       ...node,
     }));
-    const check = runningChecks({} as never, all).find((one) => one.name === name);
-    return [await check?.run()].flat().map((one) => `${one?.state}: ${one?.sentence}`);
+    const check = runningChecks({} as never, all).find((check) => check.name === name);
+    return [await check?.run()].flat().map((finding) => `${finding?.state}: ${finding?.sentence}`);
   };
 
   test('newer ones ask for an upgrade of the server first', async () => {
@@ -203,7 +204,7 @@ describe('exitward doctor', () => {
     const { code, stdout, stderr } = await cli.run('doctor', '--json');
     expect(stderr).toBe('');
     const { findings, state } = JSON.parse(stdout) as { findings: Finding[]; state: string };
-    const states = (name: string) => named(findings, name).map((one) => one.state);
+    const states = (name: string) => named(findings, name).map((finding) => finding.state);
     return { code, state, findings, states };
   };
 
@@ -326,8 +327,8 @@ test('a disk whose flushes take longer than changes should wait is told, by how 
     let now = 0;
     const clock = { ...systemClock, steady: () => (now += seconds / 2) };
     const config = { data_dir: '/tmp', database_url: 'postgres://a/b' } as Config;
-    const found = await runChecks(diskChecks(config, clock));
-    return found.find(({ name }) => name === 'disk_speed')?.state;
+    const findings = await runChecks(diskChecks(config, clock));
+    return findings.find(({ name }) => name === 'disk_speed')?.state;
   };
   expect(await Promise.all([0.01, 0.06, 1.5].map(state))).toEqual(['ok', 'warning', 'fault']);
 });

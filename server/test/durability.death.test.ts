@@ -157,8 +157,8 @@ eachDatabase((database) => {
         await tx.run(half);
         throw new Seen(await contradictions(tx));
       });
-      const { found } = (await tampering.catch((error) => error)) as Seen;
-      expect([half, found]).toEqual([
+      const { found: faults } = (await tampering.catch((error) => error)) as Seen;
+      expect([half, faults]).toEqual([
         half,
         expect.arrayContaining([expect.stringContaining(seen)]),
       ]);
@@ -172,8 +172,8 @@ eachDatabase((database) => {
 class Seen extends Error {
   readonly found: string[];
 
-  constructor(found: string[]) {
+  constructor(contradictions: string[]) {
     super('seen');
-    this.found = found;
+    this.found = contradictions;
   }
 }

@@ -144,30 +144,30 @@ class Client {
     return { what: 'create', list, name, expiry: expiry() + random.between(1, 1000), key };
   }
 
-  #send(client: TestClient, asked: Asked): ReturnType<TestClient['send']> {
-    if (asked.what === 'token') return client.post('/users/token', { user: 'alice' });
-    if (asked.what === 'usage') throw new Error('that is for the node');
-    if (asked.what === 'create') {
-      const { list, name, expiry, key } = asked;
+  #send(client: TestClient, request: Asked): ReturnType<TestClient['send']> {
+    if (request.what === 'token') return client.post('/users/token', { user: 'alice' });
+    if (request.what === 'usage') throw new Error('that is for the node');
+    if (request.what === 'create') {
+      const { list, name, expiry, key } = request;
       const body =
         list === 'ip-authlist'
           ? { ip: name, user: 'alice', expiry }
           : { server: 'ams1', hostname: name, ip: '192.0.2.1', expiry };
       return client.post(`/contract/${list}`, body, key ? { 'idempotency-key': key } : {});
     }
-    const path = `/contract/${asked.entry.list}/${asked.entry.id}`;
-    return asked.what === 'remove'
+    const path = `/contract/${request.entry.list}/${request.entry.id}`;
+    return request.what === 'remove'
       ? client.delete(path)
-      : client.patch(path, { expiry: asked.expiry });
+      : client.patch(path, { expiry: request.expiry });
   }
 
-  #note(asked: Asked, id: number): void {
-    if (asked.what === 'create') {
-      const { list, name, expiry } = asked;
+  #note(request: Asked, id: number): void {
+    if (request.what === 'create') {
+      const { list, name, expiry } = request;
       this.entries.set(name, { list, id, name, expiry });
-    } else if (asked.what === 'change') {
-      this.entries.set(asked.entry.name, { ...asked.entry, expiry: asked.expiry });
-    } else if (asked.what === 'remove') this.entries.delete(asked.entry.name);
+    } else if (request.what === 'change') {
+      this.entries.set(request.entry.name, { ...request.entry, expiry: request.expiry });
+    } else if (request.what === 'remove') this.entries.delete(request.entry.name);
   }
 
   /**
@@ -176,21 +176,21 @@ class Client {
    */
   async settle(server: ServerProcess, there: Map<string, Entry>): Promise<void> {
     const { lost, broken } = this.#verdict;
-    const asked = this.asked;
+    const request = this.asked;
     this.asked = undefined;
     const about =
-      asked?.what === 'change' || asked?.what === 'remove' ? asked.entry.name : undefined;
+      request?.what === 'change' || request?.what === 'remove' ? request.entry.name : undefined;
     for (const entry of this.entries.values()) {
       const now = there.get(entry.name);
       there.delete(entry.name);
       if (entry.name === about) {
         const whole =
-          asked?.what === 'remove'
+          request?.what === 'remove'
             ? !now || same(now, entry)
-            : asked?.what === 'change' &&
+            : request?.what === 'change' &&
               now &&
-              (same(now, entry) || same(now, { ...entry, expiry: asked.expiry }));
-        if (!whole) broken.push(`${JSON.stringify(asked)} left ${JSON.stringify(now)}`);
+              (same(now, entry) || same(now, { ...entry, expiry: request.expiry }));
+        if (!whole) broken.push(`${JSON.stringify(request)} left ${JSON.stringify(now)}`);
         if (now) this.entries.set(entry.name, now);
         else this.entries.delete(entry.name);
       } else if (!now || !same(now, entry)) {
@@ -198,28 +198,28 @@ class Client {
         this.entries.delete(entry.name);
       }
     }
-    if (asked?.what !== 'create') return;
-    const now = there.get(asked.name);
-    there.delete(asked.name);
-    if (now && now.expiry !== asked.expiry) {
-      broken.push(`${JSON.stringify(asked)} made ${JSON.stringify(now)}`);
+    if (request?.what !== 'create') return;
+    const now = there.get(request.name);
+    there.delete(request.name);
+    if (now && now.expiry !== request.expiry) {
+      broken.push(`${JSON.stringify(request)} made ${JSON.stringify(now)}`);
     }
     if (now) this.entries.set(now.name, now);
-    if (asked.key) await this.#sendAgain(server, asked, now);
+    if (request.key) await this.#sendAgain(server, request, now);
   }
 
   /** A create with an Idempotency-Key may be sent again, whatever became of it. */
-  async #sendAgain(server: ServerProcess, asked: Asked, now: Entry | undefined): Promise<void> {
+  async #sendAgain(server: ServerProcess, request: Asked, now: Entry | undefined): Promise<void> {
     const client = new TestClient(`${server.base_url}/v0`, { authorization: basic(this.#token) });
-    const { status, text, body } = await this.#send(client, asked);
+    const { status, text, body } = await this.#send(client, request);
     if (status !== 201 || (now && body.id !== now.id)) {
-      this.#verdict.broken.push(`${JSON.stringify(asked)} again: ${status} ${text}`);
-    } else this.#note(asked, body.id);
+      this.#verdict.broken.push(`${JSON.stringify(request)} again: ${status} ${text}`);
+    } else this.#note(request, body.id);
   }
 }
 
-function same(one: Entry, other: Entry): boolean {
-  return one.id === other.id && one.list === other.list && one.expiry === other.expiry;
+function same(a: Entry, b: Entry): boolean {
+  return a.id === b.id && a.list === b.list && a.expiry === b.expiry;
 }
 
 /** The node, which reports usage of the first account. */
@@ -228,7 +228,7 @@ class Reporter {
   readonly #random: Random;
   readonly #verdict: Verdict;
   readonly #batches = new Map<number, number>();
-  #asked: { seq: number; bytes: number } | undefined;
+  #unanswered: { seq: number; bytes: number } | undefined;
   #seq = 0;
 
   constructor(token: string, random: Random, verdict: Verdict) {
@@ -240,10 +240,10 @@ class Reporter {
   async run(server: ServerProcess, running: () => boolean): Promise<void> {
     const client = new TestClient(server.node_url, { authorization: `Bearer ${this.#token}` });
     // A report without a response is sent again; it must count once.
-    let batch = this.#asked;
+    let batch = this.#unanswered;
     while (running()) {
       batch ??= { seq: ++this.#seq, bytes: this.#random.between(1, 1_000_000) };
-      this.#asked = batch;
+      this.#unanswered = batch;
       const at = Math.floor(Date.now() / 1000);
       const row = { account: 1, user: 1, at, up: 1, down: batch.bytes - 1 };
       try {
@@ -253,20 +253,20 @@ class Reporter {
       } catch {
         return;
       }
-      this.#asked = batch = undefined;
+      this.#unanswered = batch = undefined;
     }
   }
 
   async settle(db: Database): Promise<void> {
     const last = await db.one<{ seq: number }>('select seq from usage_journals');
     const there = new Set(Array.from({ length: last?.seq ?? 0 }, (_, before) => before + 1));
-    const known = new Map(this.#batches);
-    if (this.#asked) known.set(this.#asked.seq, this.#asked.bytes);
+    const batches = new Map(this.#batches);
+    if (this.#unanswered) batches.set(this.#unanswered.seq, this.#unanswered.bytes);
     for (const seq of this.#batches.keys()) {
       if (!there.has(seq)) this.#verdict.lost.push(`usage batch ${seq}`);
     }
     let expected = 0;
-    for (const seq of there) expected += known.get(seq) ?? Number.NaN;
+    for (const seq of there) expected += batches.get(seq) ?? Number.NaN;
     const sum = await db.one<{ bytes: number }>(
       'select cast(sum(bytes) as bigint) as bytes from usage_periods',
     );
@@ -296,7 +296,9 @@ export class Crowd {
   /** Writes until the server is gone. */
   async run(server: ServerProcess): Promise<void> {
     const running = () => !server.child.killed;
-    await Promise.all([...this.#clients, this.#reporter].map((one) => one.run(server, running)));
+    await Promise.all(
+      [...this.#clients, this.#reporter].map((client) => client.run(server, running)),
+    );
   }
 
   /** Resolves when so many more writes were acknowledged. Errors: after a minute. */
@@ -321,10 +323,10 @@ export class Crowd {
     const audited = await db.all<{ request_id: string }>(
       'select request_id from audit order by id desc limit 20000',
     );
-    const told = new Set(audited.map(({ request_id }) => request_id));
+    const requestIds = new Set(audited.map(({ request_id }) => request_id));
     for (const client of this.#clients) {
       const ids = client.acknowledged.splice(0);
-      for (const id of ids) if (!told.has(id)) lost.push(`the audit row of request ${id}`);
+      for (const id of ids) if (!requestIds.has(id)) lost.push(`the audit row of request ${id}`);
     }
     await this.#reporter.settle(db);
   }

@@ -28,10 +28,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 test('what a power cut left of a keys file that was being written is removed, and new keys are whole', () => {
   const path = join(folder, 'new', 'below', 'keys.json');
   const { key_id } = loadSecrets(path, false);
-  const left = `${path}.0123456789ab.unfinished`;
+  const unfinished = `${path}.0123456789ab.unfinished`;
   for (const there of [true, false]) {
     if (!there) rmSync(path);
-    writeFileSync(left, '{ "seal": "');
+    writeFileSync(unfinished, '{ "seal": "');
     expect(loadSecrets(path, there).key_id === key_id).toBe(there);
     expect(readdirSync(join(folder, 'new', 'below'))).toEqual(['keys.json']);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -73,14 +73,16 @@ test('a full disk is told as such, whoever met it, and no other fault is', () =>
 test('a backup takes the place of nothing: neither of a file that came meanwhile, nor of a link', async () => {
   const file = join(folder, 'busy.db');
   const db = await openDatabase(`sqlite:${file}`, { clock: systemClock });
-  const [taken, link, other] = ['taken.db', 'link.db', 'other'].map((name) => join(folder, name));
-  writeFileSync(taken as string, 'mine');
+  const [existing, link, other] = ['taken.db', 'link.db', 'other'].map((name) =>
+    join(folder, name),
+  );
+  writeFileSync(existing as string, 'mine');
   symlinkSync(other as string, link as string);
-  for (const target of [taken, link] as string[]) {
+  for (const target of [existing, link] as string[]) {
     await expect(db.backup(target)).rejects.toThrow(`${target} is there already.`);
   }
   await db.close();
-  expect([readFileSync(taken as string, 'utf8'), existsSync(other as string)]).toEqual([
+  expect([readFileSync(existing as string, 'utf8'), existsSync(other as string)]).toEqual([
     'mine',
     false,
   ]);

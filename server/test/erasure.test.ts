@@ -30,12 +30,12 @@ async function dumpOf({ running: { ctx } }: TestApp): Promise<string> {
 function bytesOf({ running: { ctx } }: TestApp): string {
   if (ctx.db.engine !== 'sqlite') return '';
   const file = ctx.config.database_url.replace('sqlite:', '');
-  const files = readdirSync(dirname(file)).filter((one) => one.startsWith(basename(file)));
+  const files = readdirSync(dirname(file)).filter((name) => name.startsWith(basename(file)));
   expect(files).toContain(basename(file));
-  return files.map((one) => readFileSync(join(dirname(file), one), 'latin1')).join('');
+  return files.map((name) => readFileSync(join(dirname(file), name), 'latin1')).join('');
 }
 
-const found = (text: string) => personal.filter((one) => text.includes(one));
+const remaining = (text: string) => personal.filter((value) => text.includes(value));
 
 eachDatabase((database) => {
   test('nothing that is stored names the person or an address of theirs, others are as they were, and sums stay', async () => {
@@ -76,17 +76,17 @@ eachDatabase((database) => {
       ),
     );
     const before = await dumpOf(t);
-    expect(found(before)).toEqual(personal);
+    expect(remaining(before)).toEqual(personal);
     const { id } = (await t.operator.get(`${users}/${name}`)).body;
 
     const erased = await t.operator.post(`${users}/${name}/erase`, {});
     expect([erased.status, erased.body]).toEqual([200, { pseudonym: `erased-${id}` }]);
 
     const after = await dumpOf(t);
-    expect(found(after)).toEqual([]);
+    expect(remaining(after)).toEqual([]);
     expect(after).toContain('203.0.113.99');
-    for (const kept of ['203.0.113.97', '203.0.113.98', 'h1.example', 'h2.example']) {
-      expect(after).toContain(kept);
+    for (const address of ['203.0.113.97', '203.0.113.98', 'h1.example', 'h2.example']) {
+      expect(after).toContain(address);
     }
     expect((await t.operator.get('/accounts/acme/overrides')).body).toMatchObject([
       { hostname: 'h2.example', note: 'kept', added_by: `acme/erased-${id}` },
@@ -99,10 +99,10 @@ eachDatabase((database) => {
       sign_in: { has_password: false, sessions: 0, last_sign_in_at: null },
     });
     const audit = (await t.operator.get('/audit?account=acme&limit=100')).body;
-    const told = JSON.stringify(audit);
-    expect(told).toContain('user.erase');
-    expect(told).toContain(`acme/erased-${id}`);
-    expect(told).toContain('203.0.113.99');
+    const records = JSON.stringify(audit);
+    expect(records).toContain('user.erase');
+    expect(records).toContain(`acme/erased-${id}`);
+    expect(records).toContain('203.0.113.99');
     const { rows } = (await t.operator.get('/accounts/acme/usage?by=day')).body;
     expect(rows.map(({ total }: { total: number }) => total)).toEqual([11]);
 
@@ -111,10 +111,10 @@ eachDatabase((database) => {
     const { removal_id } = removal;
     const undone = await t.operator.post('/accounts/acme/authlist/restore', { removal_id });
     expect(undone.body).toMatchObject({ restored: 2, left_out: 2 });
-    expect(found(await dumpOf(t))).toEqual([]);
+    expect(remaining(await dumpOf(t))).toEqual([]);
 
     await t.running.stop();
-    expect(found(bytesOf(t))).toEqual([]);
+    expect(remaining(bytesOf(t))).toEqual([]);
   });
 
   test('one that was cut short is ended by the same request again, with the same pseudonym', async () => {
@@ -127,10 +127,10 @@ eachDatabase((database) => {
     const erased = { account_name: 'acme', user_id: user.id, name, pseudonym };
     await t.write((tx) => disableUser(tx, user, revokeSessions));
     await t.write((tx) => pseudonymise(tx, account_id, 0, erased));
-    expect(found(await dumpOf(t))).toEqual([name]);
+    expect(remaining(await dumpOf(t))).toEqual([name]);
     expect((await t.operator.get(path)).status).toBe(200);
     expect((await t.operator.post(`${path}/erase`, {})).body).toEqual({ pseudonym });
-    expect(found(await dumpOf(t))).toEqual([]);
+    expect(remaining(await dumpOf(t))).toEqual([]);
     await t.stop();
   });
 

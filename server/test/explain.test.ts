@@ -31,7 +31,7 @@ const secret = 'ewt_canary0123456789canary.signature';
 /** Waits for the next question that a node hears, and answers it as the node would. */
 async function answerNext(node: TestNode, answer: object = verdict): Promise<number> {
   const before = heardBy(node).length;
-  await node.until((one) => heardBy(one).length > before);
+  await node.until((follower) => heardBy(follower).length > before);
   const { id } = heardBy(node).at(-1) ?? {};
   return (await node.send('POST', '/answers', { id, answer })).status;
 }
@@ -67,9 +67,9 @@ eachDatabase((database) => {
     await twin.start();
     const override = { server, hostname: 'a.example', ip: '192.0.2.1', expiry: t.now() + 100 };
     expect((await t.as(built).post('/contract/overrides', override)).status).toBe(201);
-    const asked = ask();
-    await node.until((one) => heardBy(one).length > 0);
-    await twin.until((one) => heardBy(one).length > 0);
+    const asking = ask();
+    await node.until((follower) => heardBy(follower).length > 0);
+    await twin.until((follower) => heardBy(follower).length > 0);
     const [record] = heardBy(node);
     expect(record).toEqual({
       kind: 'explain',
@@ -89,11 +89,11 @@ eachDatabase((database) => {
       answers[0]?.status === 204
         ? { node: `${server}-a`, ...verdict }
         : { node: 'twin', ...verdict, user: 'bob' };
-    const { status, body, headers } = await asked;
+    const { status, body, headers } = await asking;
     expect([status, body]).toEqual([200, first]);
     expect(headers.get('cache-control')).toBe('no-store');
     expect(heardBy(other.node)).toEqual([]);
-    for (const one of [node, twin, other.node]) one.stop();
+    for (const follower of [node, twin, other.node]) follower.stop();
   });
 
   it('the node is asked with canonical addresses, credentials, and 80 or 443 where no port is given', async () => {
@@ -108,11 +108,11 @@ eachDatabase((database) => {
       ],
     ];
     for (const [sent, heard] of variants) {
-      const asked = ask(sent);
+      const question = ask(sent);
       const least = { verdict: 'allow', status: 200, reason: 'token', message: 'ok', revision: 0 };
       expect(await answerNext(node, least)).toBe(204);
       expect(heardBy(node).at(-1)?.value).toMatchObject(heard);
-      expect((await asked).body).toEqual({ node: expect.any(String), ...least });
+      expect((await question).body).toEqual({ node: expect.any(String), ...least });
     }
     node.stop();
   });
@@ -126,10 +126,10 @@ eachDatabase((database) => {
       [{}, first],
       [{ exit_ip: '192.0.2.9' }, '192.0.2.9'],
     ] as const) {
-      const asked = t.operator.post(path, { ...login, ...more });
+      const asking = t.operator.post(path, { ...login, ...more });
       expect(await answerNext(node)).toBe(204);
       expect(node.heard('explain_login').at(-1)?.value).toEqual({ ...login, exit_ip });
-      expect((await asked).body).toEqual({ node: `${server}-a`, ...verdict });
+      expect((await asking).body).toEqual({ node: `${server}-a`, ...verdict });
     }
     for (const [more, field] of [
       [{ service: 'proxy' }, 'service'],
@@ -195,8 +195,8 @@ eachDatabase((database) => {
     const { server, node, ask } = await scene();
     const other = await scene();
     const silent = await t.node(server, 'silent');
-    const asked = ask();
-    await node.until((one) => heardBy(one).length > 0);
+    const asking = ask();
+    await node.until((follower) => heardBy(follower).length > 0);
     const { id } = heardBy(node)[0] ?? {};
     const answer = async (by: TestNode, body: object) =>
       (await by.send('POST', '/answers', body)).status;
@@ -214,8 +214,8 @@ eachDatabase((database) => {
       expect(await answer(node, { id, answer: wrong })).toBe(400);
     }
     expect(await answer(node, { id, answer: verdict })).toBe(204);
-    expect((await asked).body.node).toBe(`${server}-a`);
-    for (const one of [node, other.node]) one.stop();
+    expect((await asking).body.node).toBe(`${server}-a`);
+    for (const follower of [node, other.node]) follower.stop();
   });
 
   it('no node is sent the token of a client, genuine or not: only what it says, when it is genuine', async () => {
@@ -231,9 +231,9 @@ eachDatabase((database) => {
       [secret, null],
     ];
     for (const [token, expected] of said) {
-      const asked = ask({ user: 'alice', token });
+      const asking = ask({ user: 'alice', token });
       expect(await answerNext(node)).toBe(204);
-      await asked;
+      await asking;
       const record = heardBy(node).at(-1);
       expect(record).toMatchObject({
         kind: 'explain_token',
@@ -247,16 +247,16 @@ eachDatabase((database) => {
   it('whoever hears of an old question hears null, and a snapshot has none', async () => {
     const { server, node, ask } = await scene();
     const from = node.revision;
-    const asked = ask({ user: 'alice', token: secret });
+    const asking = ask({ user: 'alice', token: secret });
     expect(await answerNext(node)).toBe(204);
-    await asked;
+    await asking;
     const late = await t.node(server, 'late');
     expect((await late.snapshot()).filter(({ kind }) => kind === 'explain')).toEqual([]);
     late.revision = from;
     await late.follow();
-    await late.until((one) => heardBy(one).length > 0);
+    await late.until((follower) => heardBy(follower).length > 0);
     expect(heardBy(late)).toEqual([{ kind: 'explain', id: expect.any(Number), value: null }]);
-    for (const one of [node, late]) one.stop();
+    for (const follower of [node, late]) follower.stop();
   });
 
   it('a question changes nothing: no status, no lag, no cached response, no entry in the audit log', async () => {
@@ -264,16 +264,16 @@ eachDatabase((database) => {
     const { db } = t.running.ctx;
     const override = { server, hostname: 'a.example', ip: '192.0.2.1', expiry: t.now() + 100 };
     await t.as(built).post('/contract/overrides', override);
-    await node.until((one) => one.heard('override').length > 0);
+    await node.until((follower) => follower.heard('override').length > 0);
     await node.ack();
     const list = await t.as(built).get('/contract/overrides');
     expect(list.body[0].status).toBe('active');
     const audited = (await t.operator.get('/audit?limit=1')).body;
     const stamps = await db.all('select * from versions order by account_id');
     const { revision } = (await t.operator.get('/status')).body.database;
-    const asked = ask();
+    const asking = ask();
     expect(await answerNext(node)).toBe(204);
-    await asked;
+    await asking;
     expect((await t.operator.get('/status')).body.database.revision).toBe(revision + 1);
     const nodes = (await t.operator.get('/nodes')).body as Array<{ id: number; lag: number }>;
     expect(nodes.find(({ id }) => id === node.id)?.lag).toBe(0);
@@ -288,8 +288,8 @@ eachDatabase((database) => {
 
   it('the token is sealed while the question is open, gone once it is answered, and in no log', async () => {
     const { node, ask } = await scene();
-    const asked = ask({ user: 'alice', token: secret });
-    await node.until((one) => heardBy(one).length > 0);
+    const asking = ask({ user: 'alice', token: secret });
+    await node.until((follower) => heardBy(follower).length > 0);
     const [open] = await questions();
     expect(open).toMatchObject({ sealed: expect.stringMatching(/^[\w-]{100,}$/), answer: null });
     expect(JSON.stringify(open)).not.toContain('canary');
@@ -298,7 +298,7 @@ eachDatabase((database) => {
     );
     const { id } = heardBy(node)[0] ?? {};
     await node.send('POST', '/answers', { id, answer: verdict });
-    expect((await asked).status).toBe(200);
+    expect((await asking).status).toBe(200);
     expect(await questions()).toEqual([]);
     expect(lines.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(10);
     expect(JSON.stringify(lines)).not.toContain('canary');
@@ -310,7 +310,7 @@ eachDatabase((database) => {
     const { secrets } = t.running.ctx;
     const question = { ...connection, method: 'CONNECT', destination_port: 443 };
     await t.write(async (tx) => askNodes(tx, secrets, await requireServer(tx, server), question));
-    await node.until((one) => heardBy(one).length > 0);
+    await node.until((follower) => heardBy(follower).length > 0);
     const { id } = heardBy(node)[0] ?? {};
     for (const status of [204, 404]) {
       const answered = await node.send('POST', '/answers', { id, answer: verdict });
@@ -334,9 +334,9 @@ eachDatabase((database) => {
     node.stop();
     const elsewhere = new TestNode(other.running.node_url, node.id, node.token);
     await elsewhere.start();
-    const asked = ask();
+    const asking = ask();
     expect(await answerNext(elsewhere)).toBe(204);
-    expect((await asked).body).toMatchObject(verdict);
+    expect((await asking).body).toMatchObject(verdict);
     elsewhere.stop();
     await other.stop();
   });
@@ -376,11 +376,11 @@ describe('exitward explain', () => {
   });
 
   const asking = ['explain', '--server', 'fra1', '--from', '192.0.2.10', '--port', '10001'];
-  const asked = [...asking, '--host', 'www.example.com'];
+  const words = [...asking, '--host', 'www.example.com'];
 
   it('prints what the node said, and which node said it', async () => {
     const answered = answerNext(node);
-    const { code, stdout, stderr } = await cli.run(...asked, '--destination-port', '8443');
+    const { code, stdout, stderr } = await cli.run(...words, '--destination-port', '8443');
     expect([code, stderr, await answered]).toEqual([0, '', 204]);
     expect(heardBy(node).at(-1)?.value).toMatchObject({ destination_port: 8443 });
     expect(stdout.split('\n')).toEqual([
@@ -398,7 +398,7 @@ describe('exitward explain', () => {
       '',
     ]);
     const again = answerNext(node);
-    const { stdout: json } = await cli.run(...asked, '--json');
+    const { stdout: json } = await cli.run(...words, '--json');
     expect([await again, JSON.parse(json)]).toEqual([204, { node: 'fra1-a', ...verdict }]);
   });
 
@@ -412,7 +412,7 @@ describe('exitward explain', () => {
     ];
     for (const way of ways) {
       const answered = answerNext(node);
-      const { code } = await cli.runWith(`${secret}\n`, ...asked, '--user', 'alice', ...way);
+      const { code } = await cli.runWith(`${secret}\n`, ...words, '--user', 'alice', ...way);
       expect([code, await answered]).toEqual([0, 204]);
       expect(heardBy(node).at(-1)?.value).toMatchObject({ user: 'alice', claims: null });
     }
@@ -424,16 +424,16 @@ describe('exitward explain', () => {
       stderr: expect.stringMatching(/--host/),
     });
     const both = ['--token', '-', '--token-file', 'x'];
-    expect(await cli.run(...asked, ...both)).toMatchObject({
+    expect(await cli.run(...words, ...both)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/one of them/),
     });
     const none = ['--user', 'alice', '--token-file', '/none/there'];
-    expect(await cli.run(...asked, ...none)).toMatchObject({
+    expect(await cli.run(...words, ...none)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/none\/there.*ENOENT/),
     });
-    expect(await cli.run(...asked, '--user', 'alice')).toMatchObject({
+    expect(await cli.run(...words, '--user', 'alice')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/token: is missing/),
     });

@@ -90,25 +90,25 @@ test('a standby is refused at the start, in one sentence', async () => {
 });
 
 test('after a failover that lost commits nothing of them is served, and no number of theirs is given again', async () => {
-  const one = await startProcess('one');
+  const first = await startProcess('one');
   const shared = {
-    EXITWARD_KEYS_FILE: join(one.server.data_dir, 'keys.json'),
-    EXITWARD_ADMIN_TOKEN_FILE: join(one.server.data_dir, 'admin-token'),
+    EXITWARD_KEYS_FILE: join(first.server.data_dir, 'keys.json'),
+    EXITWARD_ADMIN_TOKEN_FILE: join(first.server.data_dir, 'admin-token'),
   };
   const [old, stopped] = await Promise.all([
     startProcess('old', shared),
     startProcess('stopped', shared),
   ]);
-  const all = [one, old, stopped];
-  const { operator } = one.server;
-  const token = (await prepareSubject(one.server)).tokens[0] as string;
+  const all = [first, old, stopped];
+  const { operator } = first.server;
+  const token = (await prepareSubject(first.server)).tokens[0] as string;
   const entry = (ip: string) => ({ ip, user: 'alice', expiry });
   const override = { server: 'fra1', hostname: 'a.example', ip: '198.51.100.7', expiry };
-  const account = one.client(token);
-  const kept = (await account.post(list, entry('192.0.2.1'))).body.id;
+  const account = first.client(token);
+  const id = (await account.post(list, entry('192.0.2.1'))).body.id;
   const nodes = [
-    await joinNode(operator, one.server.node_url, 'fra1'),
-    await joinNode(operator, one.server.node_url, 'ams1'),
+    await joinNode(operator, first.server.node_url, 'fra1'),
+    await joinNode(operator, first.server.node_url, 'ams1'),
     await joinNode(operator, old.server.node_url, 'fra1'),
     await joinNode(operator, stopped.server.node_url, 'fra1'),
   ];
@@ -137,11 +137,11 @@ test('after a failover that lost commits nothing of them is served, and no numbe
 
   // One process is stopped meanwhile, another keeps the connections that read from the former primary.
   stopped.server.child.kill('SIGSTOP');
-  one.relay.cut();
+  first.relay.cut();
   stopped.relay.cut();
   await ask(standby, 'select pg_promote(true, 60)');
   for (const { relay } of all) relay.lead(standby.url);
-  one.relay.heal();
+  first.relay.heal();
   stopped.relay.heal();
   const connections = await ask(
     primary,
@@ -157,7 +157,7 @@ test('after a failover that lost commits nothing of them is served, and no numbe
     return answer.status === 201 && answer.body.id;
   }, patienceSeconds);
   expect(created).toBeGreaterThan(lost + 1);
-  expect((await account.delete(`${list}/${kept}`)).status).toBe(204);
+  expect((await account.delete(`${list}/${id}`)).status).toBe(204);
   const overrideNow = (await account.post('/contract/overrides', override)).body.id;
   expect(overrideNow).toBeGreaterThan(lostOverride);
   expect((await operator.post(raised, {})).body.token_version).toBeGreaterThan(lostVersion);
@@ -187,11 +187,11 @@ test('after a failover that lost commits nothing of them is served, and no numbe
   await come(async () => (await account.get('/contract/overrides')).body[0].status === 'active');
 
   // Led back to the former primary, a process does not read there what was lost.
-  one.relay.lead(primary.url);
-  one.relay.cut();
-  one.relay.heal();
+  first.relay.lead(primary.url);
+  first.relay.cut();
+  first.relay.heal();
   expect((await account.get(list)).status).toBe(503);
-  one.relay.lead(standby.url);
+  first.relay.lead(standby.url);
   await come(async () => (await account.get(list)).text === truth.text);
 
   // All of them went over to one and the same history.

@@ -53,14 +53,14 @@ describe('SQLite', () => {
     const t = await startTestApp(`sqlite:${join(folder, 'full.db')}`);
     const { write, read, ips } = await prepare(t);
     const { db } = t.running.ctx;
-    const kept = new Set(await ips());
+    const stored = new Set(await ips());
     // The engine's own limit: the same error as a disk without space, on any machine.
     const pages = await db.one<{ page_count: number }>('pragma page_count');
     await db.script([`pragma max_page_count = ${(pages?.page_count ?? 0) + 1}`]);
     let refused = 0;
     for (let tries = 0; tries < 2000 && refused < 20; tries += 1) {
       const answer = await write();
-      if (answer.status === 201) kept.add(answer.body.ip);
+      if (answer.status === 201) stored.add(answer.body.ip);
       else {
         expectUnavailable(answer);
         refused += 1;
@@ -68,13 +68,13 @@ describe('SQLite', () => {
       expect((await read()).status).toBe(200);
     }
     expect(refused).toBe(20);
-    expect(new Set(await ips())).toEqual(kept);
+    expect(new Set(await ips())).toEqual(stored);
     expect(await contradictions(db)).toEqual([]);
 
     await db.script(['pragma max_page_count = 1000000000']);
     const answer = await write();
     expect(answer.status).toBe(201);
-    expect(new Set(await ips())).toEqual(kept.add(answer.body.ip));
+    expect(new Set(await ips())).toEqual(stored.add(answer.body.ip));
     expect(await contradictions(db)).toEqual([]);
     await t.stop();
   });
@@ -121,9 +121,9 @@ describe('SQLite', () => {
     const limit = (bytes: string) =>
       execFileSync('prlimit', ['--pid', String(server.child.pid), `--fsize=${bytes}:`]);
 
-    const kept = new Set<string>();
+    const stored = new Set<string>();
     const note = (answer: Answer) => {
-      if (answer.status === 201) kept.add(answer.body.ip);
+      if (answer.status === 201) stored.add(answer.body.ip);
       else expectUnavailable(answer);
       return answer.status;
     };
@@ -131,21 +131,21 @@ describe('SQLite', () => {
     let refused = 0;
     for (let tries = 0; tries < 500 && refused < 20; tries += 1) {
       const statuses = await Promise.all(
-        [write(), write(), write()].map(async (one) => note(await one)),
+        [write(), write(), write()].map(async (answer) => note(await answer)),
       );
       refused += statuses.filter((status) => status === 503).length;
     }
     expect(refused).toBeGreaterThanOrEqual(20);
-    expect(new Set(await ips())).toEqual(kept);
+    expect(new Set(await ips())).toEqual(stored);
     expect((await fetch(`${server.base_url}/readyz`)).status).toBe(200);
 
     limit('unlimited');
     expect(note(await write())).toBe(201);
-    expect(new Set(await ips())).toEqual(kept);
+    expect(new Set(await ips())).toEqual(stored);
     await server.end('SIGKILL');
     const again = await ServerProcess.start(settings);
     const after = new TestClient(`${again.base_url}/v0`, { authorization: basic(api_token) });
-    expect(new Set(await ips(after))).toEqual(kept);
+    expect(new Set(await ips(after))).toEqual(stored);
     await again.remove();
   });
 
@@ -300,11 +300,11 @@ describe('PostgreSQL', () => {
       going = false;
       await Promise.all(clients);
       await administrator.end();
-      const kept = new Set(await ips());
+      const stored = new Set(await ips());
       for (const answer of answered) if (answer.status !== 201) expectUnavailable(answer);
       expect(good().length).toBeGreaterThan(10);
       expect(good().length).toBeLessThan(answered.length);
-      for (const { body } of good()) expect(kept).toContain(body.ip);
+      for (const { body } of good()) expect(stored).toContain(body.ip);
       await until(async () => (await write()).status === 201);
       expect(await contradictions(t.running.ctx.db)).toEqual([]);
     });

@@ -34,7 +34,7 @@ eachDatabase((database) => {
       }
     });
     afterAll(async () => {
-      for (const one of following) one.stop();
+      for (const follower of following) follower.stop();
       await t.stop();
     });
 
@@ -86,7 +86,7 @@ eachDatabase((database) => {
     const inAnyOrder = () =>
       Object.entries(actions)
         .map(([name, act]) => ({ name, act, at: random.next() }))
-        .sort((one, other) => one.at - other.at);
+        .sort((a, b) => a.at - b.at);
 
     test(`has the policy of a snapshot after each change, in any order (${rounds} times)`, async () => {
       const effective = new Set<string>();
@@ -99,11 +99,11 @@ eachDatabase((database) => {
         for (const { name, act } of inAnyOrder()) {
           done.push(name);
           if ((await act()).status < 300) effective.add(name);
-          for (const [at, one] of following.entries()) {
+          for (const [at, follower] of following.entries()) {
             await expect
               .poll(
                 async () => {
-                  const [has, wanted] = [one.policy, await one.wanted()];
+                  const [has, wanted] = [follower.policy, await follower.wanted()];
                   return has.join('\n') === wanted.join('\n') || { has, wanted };
                 },
                 { message: `${servers[at]} after ${done.join(', ')}` },

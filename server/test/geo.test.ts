@@ -21,19 +21,19 @@ const frankfurt = { country: 'DE', latitude: 50.1155, longitude: 8.6842 };
 const berlin = { latitude: 52.52, longitude: 13.405 };
 
 describe('the verdict', () => {
-  const found = (country: string, place?: { latitude: number; longitude: number }) =>
+  const statusOf = (country: string, place?: { latitude: number; longitude: number }) =>
     comparePlaces(frankfurt, { country, place });
 
   test('is ok in the same country, near or with no place known; warn when far; crit elsewhere', () => {
-    expect(found('DE', { latitude: 50.1, longitude: 8.7 })).toEqual({
+    expect(statusOf('DE', { latitude: 50.1, longitude: 8.7 })).toEqual({
       status: 'ok',
       distance_km: 2.1,
     });
-    expect(found('DE')).toEqual({ status: 'ok', distance_km: null });
+    expect(statusOf('DE')).toEqual({ status: 'ok', distance_km: null });
     // By the law of cosines instead of haversines: 423.079 km.
-    expect(found('DE', berlin)).toEqual({ status: 'warn', distance_km: 423.1 });
-    expect(found('FR')).toEqual({ status: 'crit', distance_km: null });
-    expect(found('FR', { latitude: 50.1, longitude: 8.7 })).toEqual({
+    expect(statusOf('DE', berlin)).toEqual({ status: 'warn', distance_km: 423.1 });
+    expect(statusOf('FR')).toEqual({ status: 'crit', distance_km: null });
+    expect(statusOf('FR', { latitude: 50.1, longitude: 8.7 })).toEqual({
       status: 'crit',
       distance_km: 2.1,
     });
@@ -43,8 +43,8 @@ describe('the verdict', () => {
     // A degree along a meridian.
     const degree_km = (2 * Math.PI * 6371.009) / 360;
     const south = (km: number) => ({ ...frankfurt, latitude: 50.1155 - km / degree_km });
-    expect(found('DE', south(250))).toEqual({ status: 'ok', distance_km: 250 });
-    expect(found('DE', south(250.1))).toEqual({ status: 'warn', distance_km: 250.1 });
+    expect(statusOf('DE', south(250))).toEqual({ status: 'ok', distance_km: 250 });
+    expect(statusOf('DE', south(250.1))).toEqual({ status: 'warn', distance_km: 250.1 });
   });
 
   const place = fc.record({
@@ -55,24 +55,24 @@ describe('the verdict', () => {
 
   test('a distance is the same both ways, none to oneself, and never more than half around the earth', () => {
     fc.assert(
-      fc.property(place, place, (one, other) => {
-        const km = distanceInKm(one, other);
-        expect(km).toBe(distanceInKm(other, one));
+      fc.property(place, place, (a, b) => {
+        const km = distanceInKm(a, b);
+        expect(km).toBe(distanceInKm(b, a));
         expect(km).toBeGreaterThanOrEqual(0);
         expect(km).toBeLessThanOrEqual(20_015.2);
-        expect(distanceInKm(one, one)).toBe(0);
+        expect(distanceInKm(a, a)).toBe(0);
         // The other way around the globe is the same place.
-        expect(distanceInKm(one, { ...one, longitude: one.longitude + 360 })).toBe(0);
-        const opposite = { latitude: -one.latitude, longitude: one.longitude + 180 };
-        expect(distanceInKm(one, opposite)).toBeCloseTo(20_015.1, 0);
+        expect(distanceInKm(a, { ...a, longitude: a.longitude + 360 })).toBe(0);
+        const opposite = { latitude: -a.latitude, longitude: a.longitude + 180 };
+        expect(distanceInKm(a, opposite)).toBeCloseTo(20_015.1, 0);
       }),
     );
   });
 
   test('of opposite points is half around the earth, also where rounding goes beyond it', () => {
-    const one = { latitude: 3.6742, longitude: -168.1841 };
+    const antipode = { latitude: 3.6742, longitude: -168.1841 };
     const opposite = { latitude: -3.6742, longitude: -168.1841 + 180 };
-    expect(distanceInKm(one, opposite)).toBe(20_015.1);
+    expect(distanceInKm(antipode, opposite)).toBe(20_015.1);
   });
 
   test('follows from the country, and from the distance that is shown', () => {
@@ -281,8 +281,8 @@ eachDatabase((database) => {
       });
       expect(await watch.look()).toBe(1);
       expect(await statuses(t, acme)).toEqual(before);
-      const [one] = (await t.operator.get('/status')).body.geoip;
-      expect(one.fault).toMatch(/not a whole one/);
+      const [status] = (await t.operator.get('/status')).body.geoip;
+      expect(status.fault).toMatch(/not a whole one/);
       writeFileSync(file, mmdbFile(networks));
     });
 
@@ -380,8 +380,8 @@ eachDatabase((database) => {
         path = /<\/admin([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
       }
       expect([seen.length, new Set(seen).size]).toEqual([1600, 1600]);
-      const one = await t.operator.get('/geo?server=many2&status=crit&limit=1000');
-      expect([one.body.length, one.headers.get('link')]).toEqual([800, null]);
+      const page = await t.operator.get('/geo?server=many2&status=crit&limit=1000');
+      expect([page.body.length, page.headers.get('link')]).toEqual([800, null]);
       expect((await t.operator.get('/geo?server=many2&status=ok')).body).toEqual([]);
     });
 

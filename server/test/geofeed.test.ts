@@ -66,14 +66,14 @@ eachDatabase((database) => {
 
   test('shows a change at once, and is not made anew for anything else', async () => {
     const { ctx } = t.running;
-    const kept = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
-    const first = await kept.current();
+    const cached = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
+    const first = await cached.current();
     const healthy = { ip: '9.9.9.9', status: 'ok' as const, status_time: t.now() };
     await t.write(async (tx) => {
       const { id } = await requireServer(tx, 'fra1');
       expect(await recordHealth(tx, id, [healthy])).toBe(1);
     });
-    expect(await kept.current()).toBe(first);
+    expect(await cached.current()).toBe(first);
     const { headers } = await feed();
     await t.write(async (tx) =>
       changeServer(tx, await requireServer(tx, 'zrh1'), { city: 'Genève' }),
@@ -81,7 +81,7 @@ eachDatabase((database) => {
     const after = await feed();
     expect(after.text).toContain('192.0.2.2/32,CH,,Genève,\r\n');
     expect(after.headers.get('etag')).not.toBe(headers.get('etag'));
-    expect((await kept.current()).etag).toBe(after.headers.get('etag'));
+    expect((await cached.current()).etag).toBe(after.headers.get('etag'));
   });
 
   test('is not public unless the operator says so', async () => {
@@ -130,8 +130,8 @@ describe('the command line', () => {
     expect(list.stdout.replace(/\d{10}/g, 'TIME')).toBe(
       'fra1\t198.51.100.2\tcity\tcrit\tFR\t\tTIME\nfra2\t198.51.100.1\tcity\twarn\tDE\t423.1\tTIME\n',
     );
-    const some = await cli.run('geo', 'list', '--server', 'fra2', '--status', 'warn', '--json');
-    expect(JSON.parse(some.stdout)).toEqual([
+    const selected = await cli.run('geo', 'list', '--server', 'fra2', '--status', 'warn', '--json');
+    expect(JSON.parse(selected.stdout)).toEqual([
       expect.objectContaining({ ip: '198.51.100.1', distance_km: 423.1 }),
     ]);
     expect((await cli.run('geo', 'list', '--status', 'far')).code).toBe(2);

@@ -33,8 +33,8 @@ const nested = (country: string, more: object = {}) => ({
   ...more,
 });
 const country = (geoip: Geoip, ip: string, provider = 'one') => {
-  const found = geoip.find(provider, ip);
-  return found === 'unreadable' ? found : found?.country;
+  const place = geoip.find(provider, ip);
+  return place === 'unreadable' ? place : place?.country;
 };
 
 describe('a record is read by its shape', () => {
@@ -88,8 +88,8 @@ describe('databases', () => {
         mmdbFile({ '198.51.100.0/24': nested('DE'), '2001:db8:1::/48': { country_code: 'NL' } }),
       ),
     ]);
-    const found = ['198.51.100.7', '2001:db8:1::7', '198.51.101.7', '2001:db8:2::7', '::1'];
-    expect(found.map((ip) => country(geoip, ip))).toEqual([
+    const places = ['198.51.100.7', '2001:db8:1::7', '198.51.101.7', '2001:db8:2::7', '::1'];
+    expect(places.map((ip) => country(geoip, ip))).toEqual([
       'DE',
       'NL',
       ...[1, 2, 3].map(() => undefined),
@@ -112,9 +112,9 @@ describe('databases', () => {
     };
     const geoip = await open(['one', v4], ['one', install(mmdbFile(both))], ['two', v4]);
     expect(geoip.providers).toEqual(['one', 'two']);
-    const asked = ['198.51.100.1', '198.51.7.1', '2001:db8::1'];
-    expect(asked.map((ip) => country(geoip, ip))).toEqual(['DE', 'FR', 'NL']);
-    expect(asked.map((ip) => country(geoip, ip, 'two'))).toEqual(['DE', undefined, undefined]);
+    const addresses = ['198.51.100.1', '198.51.7.1', '2001:db8::1'];
+    expect(addresses.map((ip) => country(geoip, ip))).toEqual(['DE', 'FR', 'NL']);
+    expect(addresses.map((ip) => country(geoip, ip, 'two'))).toEqual(['DE', undefined, undefined]);
   });
 
   test('a file that cannot be used is refused at the start, each with setting, file and reason', async () => {

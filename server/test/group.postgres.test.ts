@@ -52,7 +52,9 @@ eachDatabase((database) => {
       );
       expect(groups.size).toBe(1);
       expect(order).toEqual(Array.from({ length: 20 }, (_, at) => at));
-      expect(settled.map((one) => (one as PromiseFulfilledResult<number>).value)).toEqual(order);
+      expect(settled.map((outcome) => (outcome as PromiseFulfilledResult<number>).value)).toEqual(
+        order,
+      );
       expect(await marks()).toHaveLength(20);
     });
 
@@ -122,8 +124,8 @@ eachDatabase((database) => {
         'rejected',
         'fulfilled',
       ]);
-      for (const one of settled)
-        if (one.status === 'rejected') expect(one.reason).not.toBeInstanceOf(ApiError);
+      for (const outcome of settled)
+        if (outcome.status === 'rejected') expect(outcome.reason).not.toBeInstanceOf(ApiError);
       expect(await marks()).toEqual(['one', 'six']);
     });
 
@@ -163,7 +165,7 @@ eachDatabase((database) => {
     const [busy, full, idle] = await Promise.all(
       ['busy', 'brimful', 'idle'].map((name) => t.account(name)),
     );
-    const ids = [busy, full, idle].map((one) => one?.account.id as number) as [
+    const ids = [busy, full, idle].map((scene) => scene?.account.id as number) as [
       number,
       number,
       number,
@@ -273,9 +275,9 @@ eachDatabase((database) => {
         const { db } = t.running.ctx;
         const client = t.as(acme);
         const before = (await client.get(list)).text;
-        const [one, other] = [entry(`198.18.${status % 256}.1`), entry('198.18.2.2')];
+        const [first, other] = [entry(`198.18.${status % 256}.1`), entry('198.18.2.2')];
         await db.script([`alter table ${table} rename to ${table}_away`]);
-        const answers = await Promise.all([client.post(list, one), client.post(list, other)]);
+        const answers = await Promise.all([client.post(list, first), client.post(list, other)]);
         await db.script([`alter table ${table}_away rename to ${table}`]);
         for (const answer of answers) {
           expect([answer.status, answer.body]).toEqual([
@@ -285,7 +287,7 @@ eachDatabase((database) => {
           expect(answer.text).not.toMatch(/users|audit|sql|relation/i);
         }
         expect((await client.get(list)).text).toBe(before);
-        expect((await client.post(list, one)).status).toBe(201);
+        expect((await client.post(list, first)).status).toBe(201);
       },
     );
   });

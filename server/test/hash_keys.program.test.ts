@@ -64,8 +64,8 @@ describe('hashing keys, one over the other', () => {
 
   test('keys in another order, or others, are not taken', () => {
     const secrets = process(2, 0);
-    const [one, two] = secrets.hashKeyIds();
-    expect(secrets.useHashKeys([two as string, one as string])).toBe(false);
+    const [first, two] = secrets.hashKeyIds();
+    expect(secrets.useHashKeys([two as string, first as string])).toBe(false);
     expect(secrets.useHashKeys(['hash-00000000'])).toBe(false);
     expect(secrets.hash_keys_in_use).toBe(1);
     expect(secrets.key_id).toBe(process(0, 0).key_id);
@@ -159,49 +159,49 @@ eachDatabase((database) => {
             EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
           });
     const processes = twin ? [t, twin] : [t];
-    const known = [await everything(t, 1)];
+    const secretsBefore = [await everything(t, 1)];
     const check = async () => {
       for (const by of processes) {
-        for (const one of known) expect(await one.holds(by)).toEqual(all);
+        for (const before of secretsBefore) expect(await before.holds(by)).toEqual(all);
       }
     };
     for (const round of [2, 3, 4]) {
       await prepare(t);
       await check();
-      known.push(await everything(twin ?? t, 10 * round));
+      secretsBefore.push(await everything(twin ?? t, 10 * round));
       // Each process reads the file, and reports it.
       for (const by of processes) await by.pass(15);
       await t.write(activateHashKey);
       // Nobody has heard of it yet, and hashes are made with the keys of before.
-      known.push(await everything(t, 10 * round + 1));
+      secretsBefore.push(await everything(t, 10 * round + 1));
       await check();
       await t.pass(15);
       await check();
-      known.push(await everything(twin ?? t, 10 * round + 2));
+      secretsBefore.push(await everything(twin ?? t, 10 * round + 2));
       for (const by of processes) await by.pass(15);
       await check();
       expect(await hashesToRenew(t.running.ctx.db, round)).toBe(0);
       const [row] = await t.running.ctx.db.all<{ hash: string }>('select hash from api_tokens');
       expect(row?.hash).toMatch(new RegExp(`^${round}\\.`));
     }
-    for (const [at, one] of known.entries()) {
+    for (const [at, before] of secretsBefore.entries()) {
       // Those who fail wait, by address.
       for (const by of processes) by.clock.advance(900);
-      expect(await one.useUp(processes[at % processes.length] as TestApp)).toEqual([
+      expect(await before.useUp(processes[at % processes.length] as TestApp)).toEqual([
         201, 201, 201, 401,
       ]);
     }
     const { body } = await t.operator.get('/audit?limit=1000');
     const actions = body.map(({ action }: { action: string }) => action);
-    expect(actions.filter((one: string) => one === 'hash_key.prepare')).toHaveLength(3);
-    expect(actions.filter((one: string) => one === 'hash_key.activate')).toHaveLength(3);
+    expect(actions.filter((action: string) => action === 'hash_key.prepare')).toHaveLength(3);
+    expect(actions.filter((action: string) => action === 'hash_key.activate')).toHaveLength(3);
     for (const by of processes) await by.stop();
   });
 
   test('a third key waits until no hash is of the one before the last, and a part of the renewal is as good as none', async () => {
     const t = await startTestApp(await database.url());
     const { ctx } = t.running;
-    const one = await everything(t, 1);
+    const first = await everything(t, 1);
     await prepare(t);
     await t.pass(15);
     await t.write(activateHashKey);
@@ -210,7 +210,7 @@ eachDatabase((database) => {
     expect(before).toBeGreaterThan(10);
     expect(await t.write((tx) => renewHashes(tx, 4, ctx.secrets, ctx.config.keys_file))).toBe(4);
     expect(await hashesToRenew(ctx.db, 2)).toBe(before - 4);
-    expect(await one.holds(t)).toEqual(all);
+    expect(await first.holds(t)).toEqual(all);
     await t.pass(15);
     expect(await hashesToRenew(ctx.db, 2)).toBe(0);
     await prepare(t);
@@ -222,7 +222,7 @@ eachDatabase((database) => {
     test('a backup from before two rotations works with the keys file of today, and can be rotated again', async () => {
       const t = await startTestApp(await database.url());
       const { db, config, secrets } = t.running.ctx;
-      const one = await everything(t, 1);
+      const before = await everything(t, 1);
       const backup = join(folder, 'before.db');
       await db.backup(backup);
       for (const _ of [2, 3]) {
@@ -232,19 +232,19 @@ eachDatabase((database) => {
         await t.pass(15);
       }
       expect(secrets.hash_keys_in_use).toBe(3);
-      expect(await one.holds(t)).toEqual(all);
+      expect(await before.holds(t)).toEqual(all);
       const back = await startTestApp(`sqlite:${backup}`, {
         EXITWARD_KEYS_FILE: config.keys_file,
         EXITWARD_ADMIN_TOKEN_FILE: config.admin_token_file,
       });
-      expect(await one.holds(back)).toEqual(all);
+      expect(await before.holds(back)).toEqual(all);
       await prepare(back);
       await back.pass(15);
       await back.write(activateHashKey);
       await back.pass(15);
       expect(back.running.ctx.secrets.hash_keys_in_use).toBe(2);
       expect(loadSecrets(config.keys_file, true).hashKeyIds()).toHaveLength(2);
-      expect(await one.holds(back)).toEqual(all);
+      expect(await before.holds(back)).toEqual(all);
       for (const app of [t, back]) await app.stop();
     });
   }

@@ -42,26 +42,26 @@ function heldQueue() {
 }
 
 test('two passwords are hashed at a time, thirty wait, and the next one is sent away', async () => {
-  let [now, most, done] = [0, 0, 0];
+  let [now, max, done] = [0, 0, 0];
   const work = (place = newPlace()) =>
     inHashQueue(place, async () => {
       now += 1;
-      most = Math.max(most, now);
+      max = Math.max(max, now);
       await sleep(2);
       now -= 1;
       done += 1;
     });
-  const taken = Array.from({ length: 32 }, () => work());
+  const outcomes = Array.from({ length: 32 }, () => work());
   const refused = await work().catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ApiError);
   expect(refused).toMatchObject(isRefused);
-  await Promise.all(taken);
-  expect([most, done]).toEqual([2, 32]);
+  await Promise.all(outcomes);
+  expect([max, done]).toEqual([2, 32]);
   // A failure leaves its place as well.
   const broken = inHashQueue(newPlace(), () => Promise.reject(new Error('broken')));
   await expect(broken).rejects.toThrow('broken');
   await Promise.all([work(), work(), work()]);
-  expect([most, now]).toEqual([2, 0]);
+  expect([max, now]).toEqual([2, 0]);
   // Of one prefix four wait, beside others.
   const here = () => work(newPlace({ prefix: 'here' }));
   const crowd = Array.from({ length: 6 }, here);
@@ -104,7 +104,7 @@ test('one of many of an account gives way to one whose turn is nearer', async ()
   void enter('other', other);
   await finish();
   expect(begun.slice(0, 5)).toEqual(['first', 'second', 'crowd', 'other', 'crowd']);
-  const refused = (await Promise.all(outcomes)).filter((one) => one instanceof ApiError);
+  const refused = (await Promise.all(outcomes)).filter((outcome) => outcome instanceof ApiError);
   expect(refused).toEqual([expect.objectContaining(isRefused)]);
 });
 

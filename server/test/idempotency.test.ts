@@ -175,8 +175,8 @@ eachDatabase((database) => {
       expect([again.status, again.text]).toEqual([200, first.text]);
 
       const { db } = t.running.ctx;
-      const kept = await db.all<{ body: string }>('select * from idempotency_keys');
-      expect(kept.length).toBeGreaterThan(0);
+      const stored = await db.all<{ body: string }>('select * from idempotency_keys');
+      expect(stored.length).toBeGreaterThan(0);
       const [payload, signature] = first.body.token.slice(4).split('.');
       for (const text of [
         first.body.token,
@@ -184,7 +184,7 @@ eachDatabase((database) => {
         signature,
         Buffer.from(first.text).toString('base64url').slice(8, 80),
       ]) {
-        expect(JSON.stringify(kept)).not.toContain(text);
+        expect(JSON.stringify(stored)).not.toContain(text);
         expect(JSON.stringify(await db.all('select * from audit'))).not.toContain(text);
         if (url.startsWith('sqlite:')) {
           for (const file of globSync(`${url.slice('sqlite:'.length)}*`)) {
@@ -221,7 +221,7 @@ eachDatabase((database) => {
     await node.start();
     const [headers, body] = [{ ...key(), prefer: 'wait=5' }, bodyFor(lists[1])];
     const posted = client.post(lists[1], body, headers);
-    await node.until((one) => one.heard('override').length > 0);
+    await node.until((follower) => follower.heard('override').length > 0);
     await node.ack();
     const first = await posted;
     expect(first.body.status).toBe('active');

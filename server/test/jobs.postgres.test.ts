@@ -139,7 +139,7 @@ eachDatabase((database) => {
           entries,
         ]);
       });
-      const left = async () => {
+      const rows = async () => {
         const counted = await t.running.ctx.db.one<{ rows: number; held: number }>(
           `select (select count(*) from authlist where account_id = $1) as rows,
              (select last from counters where account_id = $1 and list = 'authlist held') as held`,
@@ -148,25 +148,25 @@ eachDatabase((database) => {
         expect(counted?.held).toBe(counted?.rows);
         return counted?.rows as number;
       };
-      return { id, left };
+      return { id, rows };
     }
 
     test('work in batches, and a sweep that was cut short goes on where it was', async () => {
-      const { left } = await expiredEntries('cut-short');
+      const { rows } = await expiredEntries('cut-short');
       const job = jobs.find(({ name }) => name === 'expired authlist');
       // One batch, and then the process is gone.
-      const taken = await t.running.ctx.db.write(tester, async (tx) =>
+      const removedCount = await t.running.ctx.db.write(tester, async (tx) =>
         job?.run(tx, batch, t.running.ctx),
       );
-      expect(taken).toBe(500);
-      expect(await left()).toBe(entries - 500);
+      expect(removedCount).toBe(500);
+      expect(await rows()).toBe(entries - 500);
       await runAllJobs(t.running.ctx);
-      expect(await left()).toBe(0);
+      expect(await rows()).toBe(0);
       await runAllJobs(t.running.ctx);
     });
 
     test('let other writes pass between their batches', async () => {
-      const { left } = await expiredEntries('beside');
+      const { rows } = await expiredEntries('beside');
       const order: string[] = [];
       const sweep = runAllJobs(t.running.ctx).then(() => order.push('sweep'));
       const write = t
@@ -174,7 +174,7 @@ eachDatabase((database) => {
         .then(() => order.push('write'));
       await Promise.all([sweep, write]);
       expect(order).toEqual(['write', 'sweep']);
-      expect(await left()).toBe(0);
+      expect(await rows()).toBe(0);
     });
 
     /** Starts the jobs, lets their first timers ring, and stops them once the metrics say this. */
@@ -194,15 +194,15 @@ eachDatabase((database) => {
     }
 
     test('are held back, and say so, while the clock is not trusted; then run by themselves', async () => {
-      const { left } = await expiredEntries('by-itself');
+      const { rows } = await expiredEntries('by-itself');
       const clock = new TwoClocks(t.now() + 10 * 86_400);
       await runUntil('exitward_sweeps_total{job="expired authlist",outcome="held back"} 1', {
         ...t.running.ctx,
         clock,
       });
-      expect(await left()).toBe(entries);
+      expect(await rows()).toBe(entries);
       await runUntil('exitward_sweeps_total{job="expired authlist",outcome="ok"} 1');
-      expect(await left()).toBe(0);
+      expect(await rows()).toBe(0);
       expect(await t.running.ctx.metrics.registry.metrics()).toContain(
         `exitward_swept_records_total{job="expired authlist"} ${entries}`,
       );

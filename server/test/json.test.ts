@@ -142,11 +142,11 @@ describe('parseJson', () => {
         escaped,
         fc.nat(),
         fc.nat(3),
-        (names, one, two, pick, nesting) => {
+        (names, first, two, pick, nesting) => {
           const again = names[pick % names.length] ?? '';
           const wrap = (members: string[]) =>
             `${'{"in":['.repeat(nesting)}{${members.join(' , ')}}${']}'.repeat(nesting)}`;
-          const members = names.map((text) => `${spelled(text, one)} : {"a":"\\":"}`);
+          const members = names.map((text) => `${spelled(text, first)} : {"a":"\\":"}`);
           expect(evaluated(wrap(members))).toHaveProperty('value');
           const twice = evaluated(wrap([...members, `${spelled(again, two)}:1`]));
           expect(twice).toMatchObject({

@@ -25,7 +25,7 @@ async function prepare(t: TestApp): Promise<string> {
   const of = (list: typeof keys) => list.map(({ kid }) => kid);
   const gone = keys.filter(({ gone_at }) => gone_at !== null);
   const { secrets, kid } = addSigningKey(t.running.ctx.config.keys_file, of(keys), of(gone));
-  const key = secrets.publicKeys().find((one) => one.kid === kid);
+  const key = secrets.publicKeys().find((key) => key.kid === kid);
   if (!key) throw new Error('no key');
   await t.write((tx) => prepareKey(tx, key));
   return kid;

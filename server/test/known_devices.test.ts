@@ -109,7 +109,7 @@ eachDatabase((database) => {
     expect(await attempt(old, name, right)).toBe(201);
     const change = { current_password: right, password: newer };
     expect((await browser.put('/password', change)).status).toBe(204);
-    for (const one of [old, browser]) await one.delete('/session');
+    for (const device of [old, browser]) await device.delete('/session');
     for (let free = 0; free < 5; free++) await attempt(t.browser(), name, 'a guess');
     expect(await attempt(old, name, newer)).toBe(429);
     expect(await attempt(browser, name, newer)).toBe(201);
@@ -123,7 +123,7 @@ eachDatabase((database) => {
     const phone = URI.parse(url) as TOTP;
     const shown = () => phone.generate({ timestamp: t.now() * 1000 });
     expect((await browser.put('/second-factor', { code: shown() })).status).toBe(200);
-    for (const one of [old, browser]) await one.delete('/session');
+    for (const device of [old, browser]) await device.delete('/session');
     const enter = (by: Browser, code: string) =>
       by.post('/session', { account: name, user: 'alice', password: right, code });
     const wrong = shown().replace(/.$/, (digit) => String((Number(digit) + 5) % 10));
@@ -151,11 +151,11 @@ eachDatabase((database) => {
     await other.browser.delete('/session');
     t.clock.advance(180 * 86_400 - 1);
     await lockOut(other.name);
-    const kept = other.browser.cookie;
+    const oldCookie = other.browser.cookie;
     expect(await isKnown(other.browser, other.name)).toBe(true);
     t.clock.advance(1);
     const late = { account: other.name, user: 'alice', password: right };
     await lockOut(other.name);
-    expect((await t.browser().post('/session', late, { cookie: kept })).status).toBe(429);
+    expect((await t.browser().post('/session', late, { cookie: oldCookie })).status).toBe(429);
   });
 });

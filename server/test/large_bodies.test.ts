@@ -43,10 +43,10 @@ test('however fast large responses are read, few slices of them go out in a turn
   const bodies = new LargeBodies(megabytes(64).length);
   const { response, stop } = await unreadAnswer();
   let inTurn = 0;
-  let most = 0;
+  let max = 0;
   let isOver = false;
   const count = () => {
-    most = Math.max(most, inTurn);
+    max = Math.max(max, inTurn);
     inTurn = 0;
     if (!isOver) setImmediate(count);
   };
@@ -61,7 +61,7 @@ test('however fast large responses are read, few slices of them go out in a turn
   isOver = true;
   count();
   // Four, and as many again where the end of one turn and the start of the next are counted together.
-  expect(most).toBeLessThanOrEqual(8);
+  expect(max).toBeLessThanOrEqual(8);
   stop();
 });
 
@@ -71,7 +71,7 @@ test('readers of one large response hold up no reader of another, and who waits 
   response.setMaxListeners(0);
   const other = await unreadAnswer();
   const many = bodies.share(megabytes(2), '"many"');
-  const one = bodies.share(megabytes(2), '"one"');
+  const body = bodies.share(megabytes(2), '"one"');
   let ofMany = 0;
   const readers = Array.from({ length: 64 }, () =>
     bodies.read(many, response).on('data', () => {
@@ -79,7 +79,7 @@ test('readers of one large response hold up no reader of another, and who waits 
     }),
   );
   const all = Promise.all(readers.map((reader) => once(reader, 'end')));
-  const reader = bodies.read(one, other.response);
+  const reader = bodies.read(body, other.response);
   reader.resume();
   await new Promise((resolve) => process.nextTick(resolve));
   // The event loop is held up by something else for longer than a client may stall.

@@ -13,8 +13,7 @@ import { type Answer, type Browser, startTestApp, type TestApp } from './harness
 type Entry = Record<string, string | number> & { id: number };
 type Key = (entry: Entry) => string | number;
 
-const order = (one: string | number, other: string | number) =>
-  one < other ? -1 : one > other ? 1 : 0;
+const order = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
 /** The longest of all is filled with zeros: the order of numbers is that of texts. */
 const padded = (ip: string) => {
   const value = ipOrder(ip);
@@ -160,8 +159,8 @@ eachDatabase((database) => {
           async (sort, isDescending, limit, search, between) => {
             const before = (await alice.get(`/${list}`)).body as Entry[];
             const touched = new Set<number>();
-            const asked = query({ limit, sort, order: isDescending ? 'desc' : 'asc', search });
-            const { answers, rows } = await pages(`/${list}?${asked}`, async (at) => {
+            const parameters = query({ limit, sort, order: isDescending ? 'desc' : 'asc', search });
+            const { answers, rows } = await pages(`/${list}?${parameters}`, async (at) => {
               const { removed = [], moved = [], added: more = 0 } = between[at - 1] ?? {};
               const idOf = (index: number) => before[index % before.length]?.id as number;
               const ids = [...new Set(removed.map(idOf))].filter((id) => !touched.has(id));
@@ -176,7 +175,7 @@ eachDatabase((database) => {
               if (entries.length > 0) {
                 expect((await alice.patch(`/${list}`, { entries })).status).toBe(200);
               }
-              for (let one = 0; one < more; one += 1) {
+              for (let index = 0; index < more; index += 1) {
                 added += 1;
                 const ip = `10.3.200.${added & 255}`;
                 const body =
@@ -195,8 +194,8 @@ eachDatabase((database) => {
               .filter((entry) => fits(entry) && !touched.has(entry.id))
               .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * (isDescending ? -1 : 1))
               .map(({ id }) => id);
-            const known = new Set(stay);
-            expect(rows.map(({ id }) => id).filter((id) => known.has(id))).toEqual(stay);
+            const expected = new Set(stay);
+            expect(rows.map(({ id }) => id).filter((id) => expected.has(id))).toEqual(stay);
             for (const { body } of answers.slice(0, -1)) expect(body.length).toBe(limit);
             const { headers } = answers[0] as Answer;
             expect(Number(headers.get('exitward-total'))).toBe(before.length);
@@ -246,14 +245,14 @@ eachDatabase((database) => {
           const keyOf = sorts[list][by.sort as keyof (typeof sorts)[typeof list]] as Key;
           const direction = by.order === 'desc' ? -1 : 1;
           const shown = all.filter((entry) => isOf.caller?.(entry, caller));
-          const found = shown
+          const matches = shown
             .filter((entry) =>
               Object.entries(filter).every(([name, is]) => isOf[name]?.(entry, is)),
             )
             .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * direction);
-          expect(Number(first.headers.get('exitward-found'))).toBe(found.length);
+          expect(Number(first.headers.get('exitward-found'))).toBe(matches.length);
           expect(Number(first.headers.get('exitward-total'))).toBe(shown.length);
-          expect([...first.body, ...second]).toEqual(found.slice(0, 8));
+          expect([...first.body, ...second]).toEqual(matches.slice(0, 8));
         },
       );
       await t.operator.patch('/accounts/acme/users/carol', { active: true });
@@ -279,8 +278,8 @@ eachDatabase((database) => {
       ['limit=10&state=gone', 'state'],
       ['limit=10&ends_before=soon', 'ends_before'],
       ['limit=10&filter=x', 'filter'],
-    ])('%s is refused by its field', async (asked, field) => {
-      const { status, body } = await alice.get(`/${list}?${asked}`);
+    ])('%s is refused by its field', async (parameters, field) => {
+      const { status, body } = await alice.get(`/${list}?${parameters}`);
       expect([status, body.field]).toEqual([400, field]);
     });
   });

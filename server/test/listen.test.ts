@@ -36,10 +36,10 @@ eachDatabase((database) => {
   /** Whether anything still asks the database whether others have committed. */
   async function looks(): Promise<boolean> {
     if (here.dataVersion) {
-      const asked = vi.spyOn(here as Required<Database>, 'dataVersion');
+      const versionReads = vi.spyOn(here as Required<Database>, 'dataVersion');
       await new Promise((later) => setTimeout(later, 350));
-      const count = asked.mock.calls.length;
-      asked.mockRestore();
+      const count = versionReads.mock.calls.length;
+      versionReads.mockRestore();
       return count > 0;
     }
     const sql = `select pid from pg_stat_activity where datname = current_database() and query like 'listen %'`;

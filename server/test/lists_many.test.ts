@@ -48,8 +48,8 @@ eachDatabase((database) => {
     test('an entry has a note, and who added it when; /v0 knows neither', async () => {
       const name = await scene();
       const made = await alice.post(`/${list}`, bodies[list](1, { note: 'Büro 🏢, until March' }));
-      const known = { added_by_kind: 'user', added_by: `${name}/alice`, added_at: t.now() };
-      expect(made.body).toMatchObject({ note: 'Büro 🏢, until March', ...known });
+      const added = { added_by_kind: 'user', added_by: `${name}/alice`, added_at: t.now() };
+      expect(made.body).toMatchObject({ note: 'Büro 🏢, until March', ...added });
       const byToken = await t.as(acme).post(v0[list], bodies[list](2));
       const byOperator = await t.operator.post(`/accounts/${name}/${list}`, bodies[list](3));
       expect(byOperator.body.added_by_kind).toBe('operator');
@@ -79,8 +79,11 @@ eachDatabase((database) => {
       const changed = await alice.patch(`/${list}/${id}`, { note: 'office' });
       expect(changed.body).toEqual({ ...before, note: 'office' });
       expect(await position()).toEqual(logged);
-      const [told] = (await alice.get('/audit?limit=1')).body;
-      expect([told.action, told.after.note]).toEqual([expect.stringMatching(/change$/), 'office']);
+      const [record] = (await alice.get('/audit?limit=1')).body;
+      expect([record.action, record.after.note]).toEqual([
+        expect.stringMatching(/change$/),
+        'office',
+      ]);
       expect((await alice.patch(`/${list}/${id}`, { note: '' })).body.note).toBe('');
       const long = await alice.patch(`/${list}/${id}`, { note: 'x'.repeat(201) });
       expect([long.status, long.body.field]).toEqual([400, 'note']);
@@ -107,7 +110,7 @@ eachDatabase((database) => {
       const restored = await alice.post(`/${list}/restore`, { removal_id });
       expect(restored.body).toEqual({ restored: 2, left_out: 0 });
       const rest = (entries: typeof before) =>
-        entries.map(({ status: _, ...one }: (typeof before)[0] & { status?: string }) => one);
+        entries.map(({ status: _, ...entry }: (typeof before)[0] & { status?: string }) => entry);
       expect(rest(await listOf(list))).toEqual(rest(before));
       expect((await alice.post(`/${list}/restore`, { removal_id })).status).toBe(409);
       const records = (await alice.get('/audit?limit=3')).body as Array<{ action: string }>;
@@ -165,9 +168,9 @@ eachDatabase((database) => {
       const later = before.map(({ id }, at) => ({ id, expiry: expiry() + 60 * (at + 1) }));
       const changed = await alice.patch(`/${list}`, { entries: later.slice(1) });
       expect([changed.status, changed.body]).toEqual([200, { changed: 2 }]);
-      expect((await listOf(list)).map((one) => one.expiry)).toEqual([
+      expect((await listOf(list)).map((entry) => entry.expiry)).toEqual([
         before[0]?.expiry,
-        ...later.slice(1).map((one) => one.expiry),
+        ...later.slice(1).map((entry) => entry.expiry),
       ]);
       const records = (await alice.get('/audit?limit=2')).body;
       expect(records.map(({ target }: { target: string }) => target)).toEqual(
@@ -186,7 +189,7 @@ eachDatabase((database) => {
     await t.pass(61);
     const entries = [first, second].map(({ id }) => ({ id, expiry: expiry() }));
     expect((await alice.patch('/overrides', { entries })).body).toEqual({ changed: 2 });
-    expect((await listOf('overrides')).map((one) => one.expiry)).toEqual([expiry(), expiry()]);
+    expect((await listOf('overrides')).map((entry) => entry.expiry)).toEqual([expiry(), expiry()]);
     await t.pass(3601);
     await add('overrides', 2);
     const again = entries.map(({ id }) => ({ id, expiry: expiry() }));
@@ -274,10 +277,10 @@ eachDatabase((database) => {
       await scene();
       for (let at = 1; at <= 40; at += 1) await add('authlist', at);
       const name = await scene();
-      const taken = Array.from({ length: 40 }, (_, at) => `10.7.${accounts - 1}.${at + 1}`);
+      const addresses = Array.from({ length: 40 }, (_, at) => `10.7.${accounts - 1}.${at + 1}`);
       const dry = { dry_run: true };
-      expect((await paste(taken.join('\n'), dry)).status).toBe(200);
-      expect((await paste(taken.join('\n'), dry)).status).toBe(429);
+      expect((await paste(addresses.join('\n'), dry)).status).toBe(200);
+      expect((await paste(addresses.join('\n'), dry)).status).toBe(429);
       expect((await alice.post('/authlist', entry(1))).status).toBe(429);
       expect(name).toContain('acme');
     });

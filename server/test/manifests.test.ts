@@ -10,8 +10,8 @@ const expiry = 2_000_000_000;
 const place = { title: 'T', city: 'C', latitude: 1, longitude: 2, services: ['proxy'] };
 
 const names = ['a1', 'b1', 'c1'];
-const subset = <T>(one: fc.Arbitrary<T>, by: (value: T) => string) =>
-  fc.uniqueArray(one, { maxLength: 3, selector: by });
+const subset = <T>(arbitrary: fc.Arbitrary<T>, by: (value: T) => string) =>
+  fc.uniqueArray(arbitrary, { maxLength: 3, selector: by });
 const server = fc.record({
   name: fc.constantFrom(...names),
   country: fc.constantFrom('DE', 'NL'),
@@ -38,12 +38,12 @@ const network = fc
     accounts: subset(account, ({ name }) => name),
   })
   .map(({ servers, accounts }) => ({
-    servers: servers.map((one) => ({
-      ...{ ...place, ...one, hostname: `${one.name}.example.net` },
-      exit_ips: [{ ip: `192.0.2.${names.indexOf(one.name) + 1}`, port_base: 1 }],
+    servers: servers.map((server) => ({
+      ...{ ...place, ...server, hostname: `${server.name}.example.net` },
+      exit_ips: [{ ip: `192.0.2.${names.indexOf(server.name) + 1}`, port_base: 1 }],
     })),
-    accounts: accounts.map(({ on, limit, ...one }) => ({
-      ...{ ...one, expiry },
+    accounts: accounts.map(({ on, limit, ...account }) => ({
+      ...{ ...account, expiry },
       servers: on
         .filter((name) => servers.some((server) => server.name === name))
         .map((name) => ({ name, limit_bytes: limit })),
@@ -75,16 +75,17 @@ eachDatabase((database) => {
           expect(await apply(t, wanted)).toEqual([]);
           for (const { name, users, servers } of wanted.accounts) {
             const seen = (await t.operator.get(`/accounts/${name}/users`)).body;
-            for (const one of users) {
+            for (const user of users) {
               expect(seen).toContainEqual(
-                expect.objectContaining({ name: one.name, active: one.active }),
+                expect.objectContaining({ name: user.name, active: user.active }),
               );
             }
-            const declared = new Set(users.map((one) => one.name));
-            for (const one of seen) if (!declared.has(one.name)) expect(one.active).toBe(false);
+            const declared = new Set(users.map((user) => user.name));
+            for (const server of seen)
+              if (!declared.has(server.name)) expect(server.active).toBe(false);
             const on = (await t.operator.get(`/accounts/${name}/servers`)).body;
             const short = (list: Array<{ server?: string; name?: string; limit_bytes: unknown }>) =>
-              list.map((one) => `${one.server ?? one.name} ${one.limit_bytes}`).sort();
+              list.map((row) => `${row.server ?? row.name} ${row.limit_bytes}`).sort();
             expect(short(on)).toEqual(short(servers));
           }
           const all = (await t.operator.get('/servers')).body as Array<{ name: string }>;
@@ -138,12 +139,12 @@ eachDatabase((database) => {
 
     test('a file says the same in any spelling: nothing is to be done again', async () => {
       const t = await startTestApp(await database.url());
-      const one = { ...place, name: 'a1', country: 'DE', hostname: 'K1.Example.net.' };
+      const server = { ...place, name: 'a1', country: 'DE', hostname: 'K1.Example.net.' };
       const exit_ips = [
         { ip: '2001:DB8:0::1', port_base: 1 },
         { ip: '::ffff:198.51.100.99', port_base: 2 },
       ];
-      const wanted = { servers: [{ ...one, exit_ips }] };
+      const wanted = { servers: [{ ...server, exit_ips }] };
       expect(await apply(t, wanted)).toMatchObject([{ action: 'create', name: 'a1' }]);
       expect(await apply(t, wanted)).toEqual([]);
       const { body } = await t.operator.get('/servers/a1');
@@ -152,14 +153,14 @@ eachDatabase((database) => {
         ['2001:db8::1', '198.51.100.99'],
       ]);
       const again = { ip: '2001:db8::0001', port_base: 3 };
-      const twice = { servers: [{ ...one, exit_ips: [...exit_ips, again] }] };
+      const twice = { servers: [{ ...server, exit_ips: [...exit_ips, again] }] };
       for (const query of ['', '?dry_run=true']) {
         const answer = await t.operator.put(`/manifests/net${query}`, twice);
         expect([answer.status, answer.body.field]).toEqual([409, 'servers/0/exit_ips/2']);
       }
-      const other = { ...one, name: 'b1', exit_ips: [] };
-      const taken = await t.operator.put('/manifests/net', { servers: [one, other] });
-      expect([taken.status, taken.body.field]).toEqual([409, 'servers/1']);
+      const other = { ...server, name: 'b1', exit_ips: [] };
+      const conflict = await t.operator.put('/manifests/net', { servers: [server, other] });
+      expect([conflict.status, conflict.body.field]).toEqual([409, 'servers/1']);
       await t.stop();
     });
 

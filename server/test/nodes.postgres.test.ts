@@ -38,7 +38,7 @@ class State {
     for (const key of Array.from(this.records.keys())) if (dropped(key)) this.records.delete(key);
   }
   sorted(): Array<[string, unknown]> {
-    return Array.from(this.records).sort(([one], [other]) => (one < other ? -1 : 1));
+    return Array.from(this.records).sort(([a], [b]) => (a < b ? -1 : 1));
   }
 }
 
@@ -74,12 +74,12 @@ eachDatabase((database) => {
     const others = [await t.node(server, 'second'), await t.node(server, 'third')];
     const all = [node, ...others];
     // An update moves a row, where rows have a place.
-    for (const one of [...all, node]) {
-      await one.snapshot();
-      await one.ack();
+    for (const follower of [...all, node]) {
+      await follower.snapshot();
+      await follower.ack();
     }
     const { body } = await t.operator.get('/nodes');
-    const own = body.filter((one: { server: string }) => one.server === server);
+    const own = body.filter((row: { server: string }) => row.server === server);
     expect(own.map(({ id }: { id: number }) => id)).toEqual(all.map(({ id }) => id));
   });
 
@@ -137,7 +137,7 @@ eachDatabase((database) => {
       const { node } = await scene();
       await node.start();
       await t.write((tx) => revokeNode(tx, node.id, 900));
-      await node.until((one) => one.ended);
+      await node.until((follower) => follower.ended);
       for (const [method, path, body] of [
         ['GET', '/snapshot', undefined],
         ['GET', '/changes', undefined],
@@ -371,40 +371,41 @@ eachDatabase((database) => {
           }
         };
         await mark();
-        for (const one of steps) {
+        for (const step of steps) {
           const account =
-            'account' in one
-              ? (accounts[one.account] as BuiltAccount)
+            'account' in step
+              ? (accounts[step.account] as BuiltAccount)
               : (accounts[0] as BuiltAccount);
-          const server = 'server' in one ? (servers[one.server] as string) : (servers[0] as string);
+          const server =
+            'server' in step ? (servers[step.server] as string) : (servers[0] as string);
           const client = t.as(account);
-          const list = 'list' in one ? (lists[one.list] as string) : '';
-          if (one.do === 'list') {
+          const list = 'list' in step ? (lists[step.list] as string) : '';
+          if (step.do === 'list') {
             await client.post(lists[0] as string, {
-              ip: `10.${run % 250}.${Math.floor(run / 250)}.${one.host}`,
+              ip: `10.${run % 250}.${Math.floor(run / 250)}.${step.host}`,
               user: 'alice',
-              expiry: t.now() + one.life,
+              expiry: t.now() + step.life,
             });
-          } else if (one.do === 'override') {
+          } else if (step.do === 'override') {
             await client.post(lists[1] as string, {
               server,
-              hostname: `h${one.host}.example`,
+              hostname: `h${step.host}.example`,
               ip: '192.0.2.1',
-              expiry: t.now() + one.life,
+              expiry: t.now() + step.life,
             });
-          } else if (one.do === 'change') {
+          } else if (step.do === 'change') {
             const entries = (await client.get(list)).body;
-            const id = entries[one.host % Math.max(1, entries.length)]?.id ?? 1;
+            const id = entries[step.host % Math.max(1, entries.length)]?.id ?? 1;
             const change =
-              one.list === 0
-                ? { expiry: t.now() + one.life }
-                : { expiry: t.now() + one.life, server: servers[one.host % 2] };
+              step.list === 0
+                ? { expiry: t.now() + step.life }
+                : { expiry: t.now() + step.life, server: servers[step.host % 2] };
             await client.patch(`${list}/${id}`, change);
-          } else if (one.do === 'remove') {
+          } else if (step.do === 'remove') {
             await client.delete(`${list}/${(await client.get(list)).body[0]?.id ?? 1}`);
-          } else if (one.do === 'clear') {
+          } else if (step.do === 'clear') {
             await client.delete(list);
-          } else if (one.do === 'contract') {
+          } else if (step.do === 'contract') {
             await t.write(async (tx) => {
               const row = await requireServer(tx, server);
               const on = await tx.one(
@@ -415,28 +416,28 @@ eachDatabase((database) => {
                 ? removeContractServer(tx, account.account, row)
                 : setContractServer(tx, account.account, row, null));
             });
-          } else if (one.do === 'user') {
+          } else if (step.do === 'user') {
             await t.write(async (tx) => {
               const user = await requireUserNamed(tx, account.account.id, 'alice');
-              await changeUser(tx, user, { active: one.active });
-              await raiseTokenVersion(tx, { ...user, active: one.active ? 1 : 0 });
+              await changeUser(tx, user, { active: step.active });
+              await raiseTokenVersion(tx, { ...user, active: step.active ? 1 : 0 });
             });
-          } else if (one.do === 'suspend') {
+          } else if (step.do === 'suspend') {
             await t.write(async (tx) =>
               changeAccount(tx, await requireAccount(tx, account.account.id), {
-                suspended: one.suspended,
+                suspended: step.suspended,
               }),
             );
-          } else if (one.do === 'server') {
+          } else if (step.do === 'server') {
             await t.write(async (tx) =>
               changeServer(tx, await requireServer(tx, server), {
-                title: one.title,
-                hostname: `${one.title.toLowerCase()}-${server}.example`,
+                title: step.title,
+                hostname: `${step.title.toLowerCase()}-${server}.example`,
               }),
             );
-          } else if (one.do === 'pass') {
-            t.clock.advance(one.seconds);
-            if (one.sweep) await t.pass(0);
+          } else if (step.do === 'pass') {
+            t.clock.advance(step.seconds);
+            if (step.sweep) await t.pass(0);
           } else {
             await mark();
           }
@@ -456,7 +457,7 @@ eachDatabase((database) => {
           for (const { account, api_token } of accounts) {
             const client = t.as({ api_token });
             const on = (await client.get('/contract/servers')).body.some(
-              (one: { server: string }) => one.server === server,
+              (row: { server: string }) => row.server === server,
             );
             if (!on) continue;
             const users = await t.running.ctx.db.all<Record<string, number>>(
@@ -490,7 +491,7 @@ eachDatabase((database) => {
             }
           }
           const held = truth[at]?.state.sorted().filter(([key]) => !/^(server|keys) /.test(key));
-          expect(held).toEqual(Array.from(model).sort(([one], [other]) => (one < other ? -1 : 1)));
+          expect(held).toEqual(Array.from(model).sort(([a], [b]) => (a < b ? -1 : 1)));
         }
         // One after another: a node has two streams at most.
         for (const { epoch, revision, state, node } of marks) {
@@ -501,7 +502,7 @@ eachDatabase((database) => {
           follower.epoch = epoch;
           follower.revision = revision;
           await follower.follow();
-          await follower.until((one) => one.revision >= newest);
+          await follower.until((follower) => follower.revision >= newest);
           for (const { records } of follower.events) state.apply(records);
           follower.stop();
           expect(holding(state, t.now())).toEqual(holding(whole, t.now()));
@@ -516,7 +517,7 @@ eachDatabase((database) => {
       const { node, client, server } = await scene();
       await node.snapshot();
       await node.follow();
-      await node.until((one) => one.events.some(({ event }) => event === 'position'));
+      await node.until((follower) => follower.events.some(({ event }) => event === 'position'));
       for (let at = 1; at <= 3; at++) {
         await client.post('/contract/overrides', {
           server,
@@ -525,10 +526,10 @@ eachDatabase((database) => {
           expiry: t.now() + 100,
         });
       }
-      await node.until((one) => one.heard('override').length === 3);
+      await node.until((follower) => follower.heard('override').length === 3);
       expect(node.heard('override').map(({ id }) => id)).toEqual([1, 2, 3]);
       const revisions = node.events.map(({ revision }) => revision);
-      expect(revisions).toEqual(revisions.toSorted((one, other) => one - other));
+      expect(revisions).toEqual(revisions.toSorted((a, b) => a - b));
       for (const { id, revision } of node.events) expect(id).toBe(`${node.epoch}:${revision}`);
       node.stop();
     });
@@ -551,7 +552,7 @@ eachDatabase((database) => {
       const mine = await t.write(async (tx) =>
         changeServer(tx, await requireServer(tx, `srv${names - 1}`), { title: 'mine' }),
       );
-      await node.until((one) => one.heard('server').length > 0);
+      await node.until((follower) => follower.heard('server').length > 0);
       expect(node.events.flatMap(({ records }) => records).map(({ kind }) => kind)).toEqual([
         'server',
       ]);
@@ -569,9 +570,10 @@ eachDatabase((database) => {
         user: 'alice',
         expiry: t.now() + 100,
       });
-      for (const one of [node, twin]) await one.until((it) => it.heard('authlist').length === 1);
+      for (const follower of [node, twin])
+        await follower.until((it) => it.heard('authlist').length === 1);
       expect(node.heard('authlist')).toEqual(twin.heard('authlist'));
-      for (const one of [node, twin]) one.stop();
+      for (const follower of [node, twin]) follower.stop();
     });
 
     it.each([
@@ -630,7 +632,7 @@ eachDatabase((database) => {
         user: 'alice',
         expiry: t.now() + 100 * day,
       });
-      await node.until((one) => one.heard('authlist').length === 1);
+      await node.until((follower) => follower.heard('authlist').length === 1);
       node.stop();
     });
 
@@ -798,9 +800,9 @@ eachDatabase((database) => {
       expect(contractOf(await node.snapshot(), built).blocked).toBe(false);
       await send(node, 2, [row(built, { up: 1, down: 0 })]);
       await node.until(
-        (one) =>
+        (follower) =>
           contractOf(
-            one.events.flatMap(({ records }) => records),
+            follower.events.flatMap(({ records }) => records),
             built,
           )?.blocked === true,
       );

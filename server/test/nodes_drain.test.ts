@@ -36,41 +36,41 @@ eachDatabase((database) => {
     return { server, ips, account, node: nodes[0], twin: nodes[1], drain, statuses };
   }
   /** The ids of drained nodes, as a node is told. */
-  const told = async (node: TestNode) => {
+  const instructions = async (node: TestNode) => {
     const record = (await node.snapshot()).find(({ kind }) => kind === 'server');
     return (record as { value: { drained_nodes: number[] } }).value.drained_nodes;
   };
   const audited = async () =>
     (await t.operator.get('/audit?limit=5')).body
       .map(({ action, target }: Record<string, string>) => `${action} ${target}`)
-      .filter((one: string) => /drain/.test(one));
+      .filter((event: string) => /drain/.test(event));
 
   describe('draining a node', () => {
     test('is told to all nodes of its server at once, and by each later snapshot, until it ends', async () => {
       const { node, twin, drain } = await scene();
-      expect(await told(node)).toEqual([]);
+      expect(await instructions(node)).toEqual([]);
       await twin.follow();
       const { status, body } = await drain(node);
       expect(status).toBe(200);
       expect(body).toMatchObject({ id: node.id, drained_at: t.now(), live: true, lag: 1 });
-      await twin.until((one) => one.heard('server').length > 0);
+      await twin.until((follower) => follower.heard('server').length > 0);
       expect(twin.heard('server')).toMatchObject([{ value: { drained_nodes: [node.id] } }]);
       twin.stop();
-      expect(await told(node)).toEqual([node.id]);
+      expect(await instructions(node)).toEqual([node.id]);
       // Once more changes nothing.
       t.clock.advance(5);
       expect((await drain(node)).body.drained_at).toBe(t.now() - 5);
       expect((await drain(twin)).status).toBe(200);
-      expect(await told(node)).toEqual([node.id, twin.id]);
+      expect(await instructions(node)).toEqual([node.id, twin.id]);
       expect((await drain(node, false)).body).toMatchObject({ drained_at: null });
-      expect(await told(twin)).toEqual([twin.id]);
+      expect(await instructions(twin)).toEqual([twin.id]);
       expect(await audited()).toEqual([
         `node.undrain node/${node.id}`,
         `node.drain node/${twin.id}`,
         `node.drain node/${node.id}`,
       ]);
       await t.operator.delete(`/nodes/${twin.id}`);
-      expect(await told(node)).toEqual([]);
+      expect(await instructions(node)).toEqual([]);
     });
 
     test('goes ahead of long changes, as all does that takes something away', () => {
@@ -165,8 +165,8 @@ test('the command line drains a node and waits until nothing is open there, and 
     await node.snapshot();
     const acknowledge = async (connections: number) => {
       const { epoch, revision } = node;
-      const told = { 'exitward-connections': String(connections) };
-      const response = await node.send('POST', '/acks', { epoch, revision }, told);
+      const headers = { 'exitward-connections': String(connections) };
+      const response = await node.send('POST', '/acks', { epoch, revision }, headers);
       expect(response.status).toBe(204);
     };
     await acknowledge(2);
@@ -191,8 +191,8 @@ test('the command line drains a node and waits until nothing is open there, and 
     await acknowledge(0);
     await waiting.says('no connection is open, and the node is to say so once more');
     let outcome: Outcome | undefined;
-    void waiting.outcome.then((one) => {
-      outcome = one;
+    void waiting.outcome.then((answer) => {
+      outcome = answer;
     });
     // It tells the times by the second.
     while (!outcome) {

@@ -71,11 +71,11 @@ eachDatabase((database) => {
     async function twoNodes() {
       const { built, node, ip, server } = await scene();
       const twin = await t.node(server, 'twin');
-      const ack = async (one: TestNode) => {
-        await one.snapshot();
-        await one.ack();
+      const ack = async (node: TestNode) => {
+        await node.snapshot();
+        await node.ack();
       };
-      for (const one of [node, twin]) await ack(one);
+      for (const follower of [node, twin]) await ack(follower);
       const say = (by: TestNode, status: string) =>
         report(by, [{ ip, status, checked_at: t.now() }]);
       const status = async () => (await shown(built))[0];
@@ -137,7 +137,7 @@ eachDatabase((database) => {
       const second = ip.replace(/1$/, '2');
       const counted = async () => {
         const { body } = await t.operator.get('/servers');
-        const of = (name: string) => body.find((one: { name: string }) => one.name === name);
+        const of = (name: string) => body.find((exit: { name: string }) => exit.name === name);
         const { exits, nodes } = (await t.operator.get(`/servers/${server}`)).body;
         expect({ exits, nodes }).toEqual({ exits: of(server).exits, nodes: of(server).nodes });
         expect(of(other.server).exits).toEqual({ ok: 0, warn: 0, crit: 0, unknown: 2 });

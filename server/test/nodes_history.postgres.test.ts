@@ -231,7 +231,7 @@ eachDatabase((database) => {
           expect((await usage(...rows)).status).toBe(200);
           const after = await Promise.all(spans.map((span) => sum(...span)));
           const added = rows.reduce((all, { up, down }) => all + up + down, 0);
-          expect(after).toEqual(before.map((one) => one + added));
+          expect(after).toEqual(before.map((row) => row + added));
         },
       ),
       { numRuns: tries(10) },

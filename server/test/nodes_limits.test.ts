@@ -136,11 +136,11 @@ eachDatabase((database) => {
     const feed = new Feed(t.running.ctx);
     const answers = [await unreadAnswer(), await unreadAnswer()] as const;
     try {
-      for (const [at, one] of [node, sister].entries()) {
-        await one.snapshot();
-        await one.ack();
-        const row = (await store.findById(db, one.id)) as store.NodeRow;
-        feed.open(row, answers[at as 0 | 1].response, one.epoch, one.revision);
+      for (const [at, follower] of [node, sister].entries()) {
+        await follower.snapshot();
+        await follower.ack();
+        const row = (await store.findById(db, follower.id)) as store.NodeRow;
+        feed.open(row, answers[at as 0 | 1].response, follower.epoch, follower.revision);
       }
       await soon();
       const cut = () => answers.map(({ response }) => response.destroyed);
@@ -206,7 +206,7 @@ eachDatabase((database) => {
     const actions = async () => (await groupActions.get()).values[0]?.value ?? 0;
     const before = await actions();
     await t.write((tx) => changeServer(tx, row, { title: 'Other' }));
-    await node.until((one) => one.heard('server').length > 0);
+    await node.until((follower) => follower.heard('server').length > 0);
     await soon();
     expect((await actions()) - before).toBe(1);
     node.stop();
@@ -273,7 +273,7 @@ eachDatabase((database) => {
     node.revision = acked;
     node.events.splice(0);
     await node.follow();
-    await node.until((one) => one.events.some(({ event }) => event === 'position'));
+    await node.until((follower) => follower.events.some(({ event }) => event === 'position'));
     expect(
       node.heard('override').map(({ value }) => (value as { hostname: string }).hostname),
     ).toEqual(['a.example', 'b.example']);
@@ -286,13 +286,13 @@ eachDatabase((database) => {
     const nodes = [await t.node('marks'), await t.node('marks')] as const;
     for (let count = 0; count < 40; count++) await t.write((tx) => bumpVersion(tx, 0));
     const { epoch, revision } = await networkPosition(db);
-    const [one, other] = nodes.map(({ id }) => id) as [number, number];
+    const [first, other] = nodes.map(({ id }) => id) as [number, number];
     const acknowledgeBoth = (revisions: [number, number]) =>
       t.write(async (tx) => {
-        await acknowledge(tx, one, epoch, revisions[0]);
+        await acknowledge(tx, first, epoch, revisions[0]);
         await acknowledge(tx, other, epoch, revisions[1]);
       });
-    await acknowledgeBoth([revision, revision - one]);
+    await acknowledgeBoth([revision, revision - first]);
     const before = await networkMarks(db);
     // One node restarts from an older state, the other goes on.
     await acknowledgeBoth([revision - other, revision]);

@@ -132,18 +132,18 @@ eachDatabase((database) => {
     const before = (await networkPosition(t.running.ctx.db)).revision;
     const changes = 250;
     const last = await logChanges(row.id, changes, longUser(built));
-    const told = await stream(node);
+    const events = await stream(node);
     try {
-      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
+      await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
       await new Promise((resolve) => setTimeout(resolve, 200));
-      expect(told.response.writableLength).toBeLessThan(megabyte);
-      told.read();
-      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
-      expect(told.text().length).toBeGreaterThan(16 * megabyte);
-      expect(changed(told.events())).toEqual(revisionsAfter(before, changes));
-      expect(told.events().at(-1)).toMatchObject({ event: 'position', revision: last });
+      expect(events.response.writableLength).toBeLessThan(megabyte);
+      events.read();
+      await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
+      expect(events.text().length).toBeGreaterThan(16 * megabyte);
+      expect(changed(events.events())).toEqual(revisionsAfter(before, changes));
+      expect(events.events().at(-1)).toMatchObject({ event: 'position', revision: last });
     } finally {
-      told.stop();
+      events.stop();
     }
   });
 
@@ -157,21 +157,21 @@ eachDatabase((database) => {
       turns += 1;
       if (counting) setImmediate(count);
     };
-    const told = await stream(node);
+    const events = await stream(node);
     try {
-      told.read();
+      events.read();
       count();
-      const position = told.response.write.bind(told.response);
+      const position = events.response.write.bind(events.response);
       await new Promise<void>((resolve) => {
-        told.response.write = ((piece: string) => {
+        events.response.write = ((piece: string) => {
           if (String(piece).includes('event: position')) resolve();
           return position(piece);
-        }) as typeof told.response.write;
+        }) as typeof events.response.write;
       });
       expect(turns).toBeGreaterThanOrEqual(pages);
     } finally {
       counting = false;
-      told.stop();
+      events.stop();
     }
   });
 
@@ -179,29 +179,29 @@ eachDatabase((database) => {
     timeout: long,
   }, async () => {
     const { node, row, built } = await scene();
-    const told = await stream(node);
+    const events = await stream(node);
     try {
-      told.read();
-      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
-      told.pause();
+      events.read();
+      await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
+      events.pause();
       const before = (await networkPosition(t.running.ctx.db)).revision;
       const changes = 300;
       for (let at = 0; at < 4; at += 1) {
         await logChanges(row.id, changes / 4, longUser(built));
       }
       await new Promise((resolve) => setTimeout(resolve, 300));
-      expect(told.response.destroyed).toBe(false);
-      expect(told.response.writableLength).toBeLessThan(2 * megabyte);
-      told.read();
+      expect(events.response.destroyed).toBe(false);
+      expect(events.response.writableLength).toBeLessThan(2 * megabyte);
+      events.read();
       await vi.waitFor(
-        () => expect(changed(told.events())).toEqual(revisionsAfter(before, changes)),
+        () => expect(changed(events.events())).toEqual(revisionsAfter(before, changes)),
         patience,
       );
       // It is told at once again.
       const last = await logChanges(row.id, 1);
-      await vi.waitFor(() => expect(changed(told.events()).at(-1)).toBe(last), patience);
+      await vi.waitFor(() => expect(changed(events.events()).at(-1)).toBe(last), patience);
     } finally {
-      told.stop();
+      events.stop();
     }
   });
 
@@ -229,27 +229,27 @@ eachDatabase((database) => {
         );
       }
     });
-    const told = await stream(node);
+    const events = await stream(node);
     try {
-      told.read();
-      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
-      told.pause();
+      events.read();
+      await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
+      events.pause();
       const account = { kind: 'account', account_id: built.account.id } as const;
       const last = await logChanges(row.id, 1, account);
-      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
-      expect(told.response.writableLength).toBeLessThan(megabyte);
-      told.read();
+      await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
+      expect(events.response.writableLength).toBeLessThan(megabyte);
+      events.read();
       await vi.waitFor(
-        () => expect(told.text().match(/event: position/g)?.length).toBe(2),
+        () => expect(events.text().match(/event: position/g)?.length).toBe(2),
         patience,
       );
-      const pieces = told.events().filter(({ event }) => event === 'change');
+      const pieces = events.events().filter(({ event }) => event === 'change');
       expect(pieces.filter(({ revision }) => revision === last)).toEqual([pieces.at(-1)]);
       const records = pieces.flatMap((piece) => piece.records);
       expect(records).toHaveLength(users + 3);
       expect(records.at(-1)?.value).toMatchObject({ name: `${name}${users - 1}\u{1f680}` });
     } finally {
-      told.stop();
+      events.stop();
     }
   });
 
@@ -258,19 +258,21 @@ eachDatabase((database) => {
   }, async () => {
     const { node, row, built } = await scene();
     const last = await logChanges(row.id, 750, longUser(built));
-    const told = await stream(node);
+    const events = await stream(node);
     try {
-      await vi.waitFor(() => expect(told.response.writableNeedDrain).toBe(true), patience);
+      await vi.waitFor(() => expect(events.response.writableNeedDrain).toBe(true), patience);
       await t.write((tx) => tx.run('delete from changes where revision < $1', [last - 10]));
-      told.read();
-      await vi.waitFor(() => expect(told.isOver()).toBe(true), patience);
-      expect(told.text()).not.toContain('event: position');
-      const heard = changed(told.events());
-      expect(heard).toEqual(revisionsAfter(heard[0] as number, heard.length).map((one) => one - 1));
+      events.read();
+      await vi.waitFor(() => expect(events.isOver()).toBe(true), patience);
+      expect(events.text()).not.toContain('event: position');
+      const heard = changed(events.events());
+      expect(heard).toEqual(
+        revisionsAfter(heard[0] as number, heard.length).map((change) => change - 1),
+      );
       node.revision = heard.at(-1) as number;
       await expect(node.follow()).rejects.toThrow(/409/);
     } finally {
-      told.stop();
+      events.stop();
     }
   });
 
@@ -282,7 +284,7 @@ eachDatabase((database) => {
     await t.write((tx) => tx.run('update network set revision = revision + 100000'));
     const first = await logChanges(999_999, 50_000);
     await node.follow();
-    await node.until((one) => one.revision >= first);
+    await node.until((follower) => follower.revision >= first);
     node.stop();
     node.revision = from;
     await logChanges(row.id, 1);
@@ -304,7 +306,7 @@ eachDatabase((database) => {
     );
     await logChanges(row.id, 1, { kind: 'explain', record_id: 1_000_000 + names });
     await logChanges(row.id, 1);
-    await node.until((one) => one.heard('server').length === 1);
+    await node.until((follower) => follower.heard('server').length === 1);
     expect(node.heard('explain')).toEqual([
       { kind: 'explain', id: 1_000_000 + names, value: null },
     ]);
@@ -326,27 +328,27 @@ eachDatabase((database) => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     }) as Database;
-    const told = await stream(node, { ...ctx, db });
+    const events = await stream(node, { ...ctx, db });
     try {
-      told.read();
-      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      events.read();
+      await vi.waitFor(() => expect(events.text()).toContain('event: position'), patience);
       isAway = true;
       const last = await logChanges(row.id, 1);
       await new Promise((resolve) => setTimeout(resolve, 300));
       isAway = false;
-      await vi.waitFor(() => expect(changed(told.events())).toEqual([last]), patience);
+      await vi.waitFor(() => expect(changed(events.events())).toEqual([last]), patience);
     } finally {
-      told.stop();
+      events.stop();
     }
   });
 
   it('what hundreds of changes refer to is read by a few statements, and told as it is', async () => {
     const { node, built } = await scene();
     const reads = (['one', 'all'] as const).map((name) => vi.spyOn(t.running.ctx.db, name));
-    const told = await stream(node);
+    const reading = await stream(node);
     try {
-      told.read();
-      await vi.waitFor(() => expect(told.text()).toContain('event: position'), patience);
+      reading.read();
+      await vi.waitFor(() => expect(reading.text()).toContain('event: position'), patience);
       for (const read of reads) read.mockClear();
       await t.write(async (tx) => {
         for (let id = 1; id <= 300; id += 1) {
@@ -356,18 +358,18 @@ eachDatabase((database) => {
           if (id % 3 === 0) await removeEntry(tx, built.account.id, id, () => {});
         }
       });
-      await vi.waitFor(() => expect(changed(told.events())).toHaveLength(400), patience);
+      await vi.waitFor(() => expect(changed(reading.events())).toHaveLength(400), patience);
       expect(reads.flatMap((read) => read.mock.calls).length).toBeLessThan(80);
-      const events = told.events().flatMap(({ records }) => records);
-      const known = new Map(events.map(({ id, value }) => [id, value]));
-      expect(known.size).toBe(300);
+      const events = reading.events().flatMap(({ records }) => records);
+      const values = new Map(events.map(({ id, value }) => [id, value]));
+      expect(values.size).toBe(300);
       const listed = (await node.snapshot()).filter(({ kind }) => kind === 'authlist');
-      expect(Array.from(known).filter(([, value]) => value !== null)).toEqual(
+      expect(Array.from(values).filter(([, value]) => value !== null)).toEqual(
         listed.map(({ id, value }) => [id, value]),
       );
     } finally {
       for (const read of reads) read.mockRestore();
-      told.stop();
+      reading.stop();
     }
   });
 });
@@ -378,7 +380,7 @@ it('a stream of which a megabyte is unread when it is told how far the log is, i
     { kind: 'user', account: 1, id: 1, value: 'x'.repeat(length) as never },
   ];
   const [slow, slower] = await Promise.all([unreadAnswer(), unreadAnswer()]);
-  const [some, much] = [slow, slower].map(
+  const [few, much] = [slow, slower].map(
     ({ response }) => new NodeStream({} as store.NodeRow, response, position, 600),
   );
   // The system takes what it has room for: fill that first.
@@ -388,10 +390,10 @@ it('a stream of which a megabyte is unread when it is told how far the log is, i
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  some?.sendLive(2, records(megabyte / 2));
+  few?.sendLive(2, records(megabyte / 2));
   much?.noteLong(true);
   much?.sendAhead({ account_id: 1 } as LoggedChange, records(2 * megabyte));
-  for (const stream of [some, much]) stream?.position(3);
+  for (const stream of [few, much]) stream?.position(3);
   expect([slow.response.destroyed, slower.response.destroyed]).toEqual([false, true]);
   slow.stop();
   slower.stop();

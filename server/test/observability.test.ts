@@ -41,9 +41,9 @@ eachDatabase((database) => {
     const line = text
       .split('\n')
       .find(
-        (one) =>
-          (one.startsWith(`${name}{`) || one.startsWith(`${name} `)) &&
-          Object.entries(labels).every(([key, value]) => one.includes(`${key}="${value}"`)),
+        (line) =>
+          (line.startsWith(`${name}{`) || line.startsWith(`${name} `)) &&
+          Object.entries(labels).every(([key, value]) => line.includes(`${key}="${value}"`)),
       );
     return line ? Number(line.slice(line.lastIndexOf(' ') + 1)) : 0;
   };
@@ -148,20 +148,20 @@ eachDatabase((database) => {
     });
 
     test('tells of every request when that is asked for, cached responses too', async () => {
-      const kept = keptLog();
+      const lines = keptLog();
       const all = await startTestApp(
         await database.url(),
         { EXITWARD_LOG_REQUESTS: 'all' },
-        kept.log,
+        lines.log,
       );
       const { api_token } = await all.account('acme');
-      kept.lines.length = 0;
+      lines.lines.length = 0;
       const ids: unknown[] = [];
       for (let times = 0; times < 3; times += 1) {
         const answer = await all.as({ api_token }).get('/contract');
         ids.push(answer.headers.get('x-request-id'));
       }
-      await expect.poll(() => kept.lines.map(({ request_id }) => request_id)).toEqual(ids);
+      await expect.poll(() => lines.lines.map(({ request_id }) => request_id)).toEqual(ids);
       expect(await hitsOf(all)).toBe(2);
       await all.stop();
     });
@@ -172,18 +172,18 @@ eachDatabase((database) => {
       ['a chain of them', { 'x-forwarded-for': '198.51.100.9, 203.0.113.7' }, '203.0.113.7'],
       ['one that passes on no address', { 'x-forwarded-for': 'unknown' }, '127.0.0.1'],
     ])('a cached response is logged as a fresh one is: %s', async (_, headers, address) => {
-      const kept = keptLog();
+      const lines = keptLog();
       const all = await startTestApp(
         await database.url(),
         { EXITWARD_LOG_REQUESTS: 'all', EXITWARD_TRUSTED_PROXIES: '127.0.0.1' },
-        kept.log,
+        lines.log,
       );
       const { api_token } = await all.account('acme');
-      kept.lines.length = 0;
+      lines.lines.length = 0;
       for (let times = 0; times < 2; times += 1) await all.as({ api_token }).get('/users', headers);
-      await expect.poll(() => kept.lines.length).toBe(2);
+      await expect.poll(() => lines.lines.length).toBe(2);
       expect(await hitsOf(all)).toBe(1);
-      const [fresh, cached] = kept.lines;
+      const [fresh, cached] = lines.lines;
       const differs = { request_id: '', milliseconds: 0, time: 0 };
       expect({ ...cached, ...differs }).toEqual({ ...fresh, ...differs });
       expect(cached).toMatchObject({ address, account: 'acme', status: 200, method: 'GET' });
@@ -216,8 +216,8 @@ eachDatabase((database) => {
       'names the trace of a request whose traceparent %s, or none',
       async (_, traceparent, logged) => {
         lines.length = 0;
-        const found = await t.as(account).get('/users/nobody', { traceparent });
-        expect(found.status).toBe(404);
+        const missing = await t.as(account).get('/users/nobody', { traceparent });
+        expect(missing.status).toBe(404);
         await expect.poll(() => lines.filter(({ msg }) => msg === 'request')).toHaveLength(1);
         expect(lines.find(({ msg }) => msg === 'request')?.trace_id).toBe(logged);
         expect(JSON.stringify(lines)).not.toContain('jndi');
@@ -226,25 +226,25 @@ eachDatabase((database) => {
 
     test('names the trace of a cached response, and of an error, as of any request', async () => {
       const traceparent = `00-${trace_id}-${span}-01`;
-      const kept = keptLog();
+      const lines = keptLog();
       const all = await startTestApp(
         await database.url(),
         { EXITWARD_LOG_REQUESTS: 'all' },
-        kept.log,
+        lines.log,
       );
       const { api_token } = await all.account('acme');
-      kept.lines.length = 0;
+      lines.lines.length = 0;
       for (let times = 0; times < 2; times += 1) {
         await all.as({ api_token }).get('/contract', { traceparent });
       }
       await expect
-        .poll(() => kept.lines.map((line) => line.trace_id))
+        .poll(() => lines.lines.map((line) => line.trace_id))
         .toEqual([trace_id, trace_id]);
       expect(await hitsOf(all)).toBe(1);
       await all.running.ctx.db.script(['alter table users rename to users_away']);
       await all.as({ api_token }).get('/users', { traceparent });
       await all.running.ctx.db.script(['alter table users_away rename to users']);
-      expect(kept.lines).toContainEqual(
+      expect(lines.lines).toContainEqual(
         expect.objectContaining({ level: 50, trace_id, request_id: expect.any(String) }),
       );
       await all.stop();
@@ -398,11 +398,11 @@ eachDatabase((database) => {
     const other = await limited.account('globex');
     limited.clock.seconds -= limited.clock.seconds % 60;
     limited.clock.advance(10);
-    const told = [];
+    const lines = [];
     const limits = [];
     for (let times = 0; times < 7; times += 1) {
       const { status, headers } = await limited.as({ api_token }).get('/contract');
-      told.push([
+      lines.push([
         status,
         headers.get('ratelimit-limit'),
         headers.get('ratelimit-remaining'),
@@ -412,9 +412,9 @@ eachDatabase((database) => {
       limits.push([headers.get('ratelimit-policy'), headers.get('ratelimit')]);
     }
     expect(limits).toEqual(
-      [4, 3, 2, 1, 0, 0, 0].map((left) => ['"token";q=5;w=60', `"token";r=${left};t=50`]),
+      [4, 3, 2, 1, 0, 0, 0].map((remaining) => ['"token";q=5;w=60', `"token";r=${remaining};t=50`]),
     );
-    expect(told).toEqual([
+    expect(lines).toEqual([
       [200, '5', '4', '50', null],
       [200, '5', '3', '50', null],
       [200, '5', '2', '50', null],

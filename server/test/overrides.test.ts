@@ -57,8 +57,8 @@ eachDatabase((database) => {
 
   /** Waits until the node has heard of the entry, and acknowledges all that it heard. */
   async function apply(node: TestNode, id: number, isThere = true) {
-    await node.until((one) => {
-      const last = one
+    await node.until((entry) => {
+      const last = entry
         .heard('override')
         .filter((record) => record.id === id)
         .at(-1);
@@ -146,8 +146,8 @@ eachDatabase((database) => {
           expiry: t.now() + 50,
           status: 'pending',
         });
-        await node.until((one) =>
-          one
+        await node.until((entry) =>
+          entry
             .heard('override')
             .some(({ value }) => (value as { ip?: string } | null)?.ip === '192.0.2.2'),
         );
@@ -177,17 +177,17 @@ eachDatabase((database) => {
 
     it('two nodes: active when both have applied it, expired when both have dropped it', async () => {
       const { create, status, nodes } = await scene(2);
-      const [one, other] = nodes as [TestNode, TestNode];
+      const [first, other] = nodes as [TestNode, TestNode];
       const { body } = await create();
-      await apply(one, body.id);
+      await apply(first, body.id);
       expect(await status(body.id)).toBe('pending');
       await apply(other, body.id);
       expect(await status(body.id)).toBe('active');
       t.clock.advance(100);
-      await one.ack();
+      await first.ack();
       await other.ack();
       await t.pass(0);
-      await apply(one, body.id, false);
+      await apply(first, body.id, false);
       expect(await status(body.id)).toBe('expiring');
       await apply(other, body.id, false);
       expect(await status(body.id)).toBe('expired');
@@ -196,13 +196,13 @@ eachDatabase((database) => {
 
     it('a node that is lost no longer holds the entries of its server back, until it is back', async () => {
       const { create, status, nodes } = await scene(2);
-      const [one, lost] = nodes as [TestNode, TestNode];
+      const [first, lost] = nodes as [TestNode, TestNode];
       lost.stop();
       const { body } = await create({ expiry: t.now() + day });
-      await apply(one, body.id);
+      await apply(first, body.id);
       expect(await status(body.id)).toBe('pending');
       t.clock.advance(61);
-      await one.ack();
+      await first.ack();
       await t.pass(0);
       expect(await status(body.id)).toBe('active');
       await lost.follow();
@@ -214,13 +214,13 @@ eachDatabase((database) => {
 
     it('a node that was revoked no longer holds the entries of its server back', async () => {
       const { create, status, nodes } = await scene(2);
-      const [one, other] = nodes as [TestNode, TestNode];
+      const [first, other] = nodes as [TestNode, TestNode];
       const { body } = await create();
-      await apply(one, body.id);
+      await apply(first, body.id);
       expect(await status(body.id)).toBe('pending');
       await t.write((tx) => revokeNode(tx, other.id, 900));
       expect(await status(body.id)).toBe('active');
-      await t.write((tx) => revokeNode(tx, one.id, 900));
+      await t.write((tx) => revokeNode(tx, first.id, 900));
       expect(await status(body.id)).toBe('pending');
       for (const node of nodes) node.stop();
     });
@@ -259,13 +259,13 @@ eachDatabase((database) => {
       await apply(node, body.id);
       await change(account, server, false);
       expect(await status(body.id)).toBe('pending');
-      await node.until((one) => one.heard('account').length > 0);
+      await node.until((follower) => follower.heard('account').length > 0);
       await node.ack();
       expect(await status(body.id)).toBe('pending');
       const before = node.heard('override').length;
       await change(account, server, true);
       expect(await status(body.id)).toBe('pending');
-      await node.until((one) => one.heard('override').length > before);
+      await node.until((follower) => follower.heard('override').length > before);
       expect(node.heard('override').slice(before)).toMatchObject([{ id: body.id }]);
       await node.ack();
       expect(await status(body.id)).toBe('active');
@@ -279,7 +279,7 @@ eachDatabase((database) => {
       await client.delete(list);
       const hearAll = async () => {
         const newest = await db.one<{ revision: number }>('select revision from network');
-        await node.until((one) => one.revision === newest?.revision);
+        await node.until((follower) => follower.revision === newest?.revision);
       };
       await hearAll();
       const since = { events: node.events.length, revision: node.revision };
@@ -297,8 +297,8 @@ eachDatabase((database) => {
         restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
       );
       const gone = { kind: 'account', account: account.account.id, value: null };
-      const told = () => node.events.slice(since.events).flatMap(({ records }) => records);
-      expect(told()).toEqual([gone, gone]);
+      const reported = () => node.events.slice(since.events).flatMap(({ records }) => records);
+      expect(reported()).toEqual([gone, gone]);
 
       // And the same to one that was away meanwhile.
       node.stop();
@@ -306,7 +306,7 @@ eachDatabase((database) => {
       node.revision = since.revision;
       await node.follow();
       await hearAll();
-      expect(told()).toEqual([gone, gone, gone]);
+      expect(reported()).toEqual([gone, gone, gone]);
       node.stop();
     });
 
@@ -378,8 +378,8 @@ eachDatabase((database) => {
 
     it('PATCH to a hostname or a server where it is taken gets 409 and changes nothing', async () => {
       const { create, client } = await scene(0);
-      const [one, other] = [(await create()).body, (await create()).body];
-      const refused = await client.patch(`${list}/${one.id}`, {
+      const [first, other] = [(await create()).body, (await create()).body];
+      const refused = await client.patch(`${list}/${first.id}`, {
         hostname: other.hostname,
         ip: '192.0.2.9',
       });
@@ -387,7 +387,7 @@ eachDatabase((database) => {
         409,
         expect.stringContaining('No changes were made'),
       ]);
-      expect((await client.get(`${list}/${one.id}`)).body).toEqual(one);
+      expect((await client.get(`${list}/${first.id}`)).body).toEqual(first);
     });
 
     it('concurrent creates of one hostname give exactly one 201', async () => {
@@ -430,16 +430,16 @@ eachDatabase((database) => {
     let rows = 0;
     const counting: Reader = {
       all: async (sql, values) => {
-        const found = await db.all<never>(sql, values);
-        rows += found.length;
-        return found;
+        const result = await db.all<never>(sql, values);
+        rows += result.length;
+        return result;
       },
       one: (sql, values) => db.one(sql, values),
     };
     const read = async (filter: Parameters<typeof listOverrides>[2]) => {
       rows = 0;
-      const found = await listOverrides(counting, account.account.id, filter, t.now());
-      return [found.map(({ id }) => id), rows];
+      const entries = await listOverrides(counting, account.account.id, filter, t.now());
+      return [entries.map(({ id }) => id), rows];
     };
     expect(await read({})).toEqual([[1, 2, 3], 3]);
     expect(await read({ ip: '2001:DB8:0::7' })).toEqual([[2], 1]);
@@ -464,9 +464,9 @@ eachDatabase((database) => {
     });
 
     it("another account's id answers byte for byte as an absent one", async () => {
-      const one = await scene(0);
+      const holder = await scene(0);
       const other = await scene(0);
-      await one.create();
+      await holder.create();
       for (const send of [
         (id: number) => other.client.get(`${list}/${id}`),
         (id: number) => other.client.patch(`${list}/${id}`, { ip: '192.0.2.6' }),
@@ -475,15 +475,15 @@ eachDatabase((database) => {
         const [there, absent] = [await send(1), await send(77)];
         expect([there.status, there.text]).toEqual([404, absent.text]);
       }
-      expect((await one.client.get(`${list}/1`)).status).toBe(200);
+      expect((await holder.client.get(`${list}/1`)).status).toBe(200);
     });
 
     it('a removed entry is dropped by the node, and the collection too', async () => {
       const { create, node, client } = await scene();
-      const [one, other] = [(await create()).body, (await create()).body];
+      const [first, other] = [(await create()).body, (await create()).body];
       await apply(node, other.id);
-      await client.delete(`${list}/${one.id}`);
-      await apply(node, one.id, false);
+      await client.delete(`${list}/${first.id}`);
+      await apply(node, first.id, false);
       await client.delete(list);
       await node.until((it) => it.heard('overrides_cleared').length > 0);
       expect((await node.snapshot()).filter(({ kind }) => kind === 'override')).toEqual([]);
@@ -492,11 +492,11 @@ eachDatabase((database) => {
 
     it('the operator undoes a removal of all: what is still wanted and free is back under its id, and pending', async () => {
       const { create, client, account } = await scene(0);
-      const kept = (await create({ expiry: t.now() + 1000 })).body;
-      const taken = (await create({ expiry: t.now() + 1000 })).body;
+      const remaining = (await create({ expiry: t.now() + 1000 })).body;
+      const removed = (await create({ expiry: t.now() + 1000 })).body;
       await create({ expiry: t.now() + 10 });
       await client.delete(list);
-      const anew = (await create({ hostname: taken.hostname })).body;
+      const anew = (await create({ hostname: removed.hostname })).body;
       await t.pass(10);
       const [removal] = await listRemovals(t.running.ctx.db, account.account.id, t.now());
       expect(removal).toMatchObject({ list: 'overrides', entries: 3 });
@@ -505,7 +505,7 @@ eachDatabase((database) => {
           restoreOverrides(tx, account.account, removal?.removal_id ?? 0, t.running.ctx.config),
         );
       expect(await undo()).toEqual({ restored: 1, left_out: 2 });
-      expect((await client.get(list)).body).toEqual([kept, anew]);
+      expect((await client.get(list)).body).toEqual([remaining, anew]);
       await expect(undo()).rejects.toThrow(/no such removal/);
     });
 
@@ -513,7 +513,7 @@ eachDatabase((database) => {
       const { create, client, account, server } = await scene(0);
       const other = await scene(0);
       await change(account, other.server, true);
-      const kept = (await create({ server: other.server, expiry: t.now() + 1000 })).body;
+      const remaining = (await create({ server: other.server, expiry: t.now() + 1000 })).body;
       await create({ expiry: t.now() + 1000 });
       await client.delete(list);
       await change(account, server, false);
@@ -523,7 +523,7 @@ eachDatabase((database) => {
         removal_id: removal?.removal_id,
       });
       expect([undone.status, undone.body]).toEqual([200, { restored: 1, left_out: 1 }]);
-      expect((await client.get(list)).body).toEqual([kept]);
+      expect((await client.get(list)).body).toEqual([remaining]);
     });
 
     it('a removal of all can be undone for seven days', async () => {
@@ -551,7 +551,7 @@ eachDatabase((database) => {
       const posted = create({}, wait).finally(() => {
         done = true;
       });
-      await node.until((one) => one.heard('override').length > 0);
+      await node.until((follower) => follower.heard('override').length > 0);
       expect(done).toBe(false);
       await node.ack();
       const { status, body, headers } = await posted;
@@ -566,7 +566,7 @@ eachDatabase((database) => {
       );
 
       const patched = client.patch(`${list}/${body.id}`, { ip: '192.0.2.3' }, wait);
-      await node.until((one) => one.heard('override').length > 1);
+      await node.until((follower) => follower.heard('override').length > 1);
       await node.ack();
       expect(await patched).toMatchObject({
         status: 200,
@@ -578,7 +578,7 @@ eachDatabase((database) => {
     it('an entry that is removed meanwhile is answered as it was committed', async () => {
       const { create, node, client } = await scene();
       const posted = create({}, wait);
-      await node.until((one) => one.heard('override').length > 0);
+      await node.until((follower) => follower.heard('override').length > 0);
       const [{ id }] = (await client.get(list)).body;
       expect((await client.delete(`${list}/${id}`)).status).toBe(204);
       await node.ack();
@@ -588,10 +588,10 @@ eachDatabase((database) => {
 
     it('both live nodes must have applied it', async () => {
       const { create, nodes } = await scene(2);
-      const [one, other] = nodes as [TestNode, TestNode];
+      const [first, other] = nodes as [TestNode, TestNode];
       const posted = create({}, wait);
-      await one.until((it) => it.heard('override').length > 0);
-      await one.ack();
+      await first.until((it) => it.heard('override').length > 0);
+      await first.ack();
       await other.until((it) => it.heard('override').length > 0);
       await other.ack();
       expect((await posted).body.status).toBe('active');
@@ -599,18 +599,18 @@ eachDatabase((database) => {
     });
 
     it('two concurrent changes each wait for their own server', async () => {
-      const [one, other] = [await scene(), await scene()];
+      const [first, other] = [await scene(), await scene()];
       const row = await requireServer(t.running.ctx.db, other.server);
-      await t.write((tx) => setContractServer(tx, one.account.account, row, null));
-      const slow = one.create({ server: other.server }, wait);
+      await t.write((tx) => setContractServer(tx, first.account.account, row, null));
+      const slow = first.create({ server: other.server }, wait);
       await other.node.until((node) => node.heard('override').length > 0);
-      const posted = one.create({}, wait);
-      await one.node.until((node) => node.heard('override').length > 0);
-      await one.node.ack();
+      const posted = first.create({}, wait);
+      await first.node.until((node) => node.heard('override').length > 0);
+      await first.node.ack();
       expect((await posted).body.status).toBe('active');
       await other.node.ack();
       expect((await slow).body.status).toBe('active');
-      for (const { node } of [one, other]) node.stop();
+      for (const { node } of [first, other]) node.stop();
     });
 
     it('when the seconds are over the answer shows pending; without a live node it does so at once', async () => {

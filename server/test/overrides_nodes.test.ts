@@ -22,26 +22,29 @@ eachDatabase((database) => {
     await t.server(server);
     const name = `account${names}`;
     const built = await t.account(name, { servers: [server] });
-    const [one, other] = [await t.node(server, `${server}-a`), await t.node(server, `${server}-b`)];
-    for (const node of [one, other]) await node.start();
+    const [first, other] = [
+      await t.node(server, `${server}-a`),
+      await t.node(server, `${server}-b`),
+    ];
+    for (const node of [first, other]) await node.start();
     const { body: entry } = await t.as(built).post('/contract/overrides', {
       server,
       hostname: 'a.example',
       ip: '192.0.2.1',
       expiry: t.now() + 40,
     });
-    for (const node of [one, other]) await node.until((it) => it.heard('override').length === 1);
+    for (const node of [first, other]) await node.until((it) => it.heard('override').length === 1);
     const show = async () => (await t.operator.get(`/accounts/${name}/overrides/${entry.id}`)).body;
     const how = async () => {
       const { status, nodes } = await show();
       return [status, ...nodes.map(({ applied }: { applied: boolean }) => applied)];
     };
-    return { server, name, built, one, other, entry, show, how };
+    return { server, name, built, one: first, other, entry, show, how };
   }
 
   it('does not count a node that follows and says that it does not keep what it follows', async () => {
-    const { one, other, show, how } = await scene();
-    await one.ack();
+    const { one: first, other, show, how } = await scene();
+    await first.ack();
     other.stop();
     await other.follow({ 'exitward-acknowledges': 'false' });
     await other.until((it) => it.events.at(-1)?.event === 'position');
@@ -51,7 +54,7 @@ eachDatabase((database) => {
 
     // Nor is it there for that: without an acknowledgement it is lost, whatever it opens.
     await t.pass(50);
-    await one.ack();
+    await first.ack();
     await t.pass(30);
     await other.follow({ 'exitward-acknowledges': 'false' });
     expect((await show()).nodes.map(({ live }: { live: boolean }) => live)).toEqual([true, false]);
@@ -66,9 +69,9 @@ eachDatabase((database) => {
   });
 
   it('shows the entry with each node of its server: live, how far, and whether it has the last change', async () => {
-    const { one, other, entry, show, server } = await scene();
+    const { one: first, other, entry, show, server } = await scene();
     await t.node(`srv${names}`, 'silent');
-    await one.ack();
+    await first.ack();
     expect(await show()).toEqual({
       ...entry,
       ...{ note: '', added_by_kind: 'account', added_by: expect.any(String) },
@@ -77,10 +80,10 @@ eachDatabase((database) => {
       on_contract: true,
       nodes: [
         {
-          id: one.id,
+          id: first.id,
           name: `${server}-a`,
           live: true,
-          applied_revision: one.revision,
+          applied_revision: first.revision,
           applied: true,
         },
         {
@@ -104,16 +107,16 @@ eachDatabase((database) => {
     );
     await other.ack();
     expect((await show()).status).toBe('active');
-    for (const node of [one, other]) node.stop();
+    for (const node of [first, other]) node.stop();
   });
 
   it('a change, and the end, are waited for anew; what the nodes have not been told they have not applied', async () => {
-    const { one, other, built, entry, show, how, server } = await scene();
-    for (const node of [one, other]) await node.ack();
+    const { one: first, other, built, entry, show, how, server } = await scene();
+    for (const node of [first, other]) await node.ack();
     expect(await how()).toEqual(['active', true, true]);
     await t.as(built).patch(`/contract/overrides/${entry.id}`, { ip: '192.0.2.2' });
     expect(await how()).toEqual(['pending', false, false]);
-    for (const node of [one, other]) {
+    for (const node of [first, other]) {
       await node.until((it) => it.heard('override').length === 2);
       await node.ack();
     }
@@ -121,29 +124,29 @@ eachDatabase((database) => {
     t.clock.advance(40);
     expect(await how()).toEqual(['expiring', false, false]);
     await t.pass(0);
-    await one.until((it) => it.heard('override').length === 3);
-    await one.ack();
+    await first.until((it) => it.heard('override').length === 3);
+    await first.ack();
     expect(await how()).toEqual(['expiring', true, false]);
     expect(progressOf(await show())).toBe(`ended on 1 of 2, waiting for ${server}-b`);
     await other.until((it) => it.heard('override').length === 3);
     await other.ack();
     expect(await how()).toEqual(['expired', true, true]);
-    for (const node of [one, other]) node.stop();
+    for (const node of [first, other]) node.stop();
   });
 
   it('off the contract there is nothing that a node could have applied', async () => {
-    const { one, other, built, show, how, server } = await scene();
-    for (const node of [one, other]) await node.ack();
+    const { one: first, other, built, show, how, server } = await scene();
+    for (const node of [first, other]) await node.ack();
     await t.write(async (tx) =>
       removeContractServer(tx, built.account, await requireServer(tx, server)),
     );
-    for (const node of [one, other]) {
+    for (const node of [first, other]) {
       await node.until((it) => it.heard('account').length > 0);
       await node.ack();
     }
     expect(await how()).toEqual(['pending', false, false]);
     expect(await show()).toMatchObject({ on_contract: false });
-    for (const node of [one, other]) node.stop();
+    for (const node of [first, other]) node.stop();
   });
 
   it('an entry, or an account, that is not there is 404', async () => {

@@ -66,7 +66,10 @@ eachDatabase((database) => {
     const name = await scene();
     const off = (id: number) => ({ id, active: false });
     const before = await users();
-    const refused = async (body: object, by = (one: object) => alice.patch('/users', one)) => {
+    const refused = async (
+      body: object,
+      by = (change: object) => alice.patch('/users', change),
+    ) => {
       const answer = await by(body);
       return [answer.status, answer.body.code, answer.body.field];
     };
@@ -153,16 +156,16 @@ eachDatabase((database) => {
   });
 
   test('accounts are suspended, and their contracts extended, all or none', async () => {
-    const [one, two] = [await scene(), await scene()];
+    const [first, two] = [await scene(), await scene()];
     const expiry = t.now() + 500 * 86_400;
     const changed = await t.operator.patch('/accounts', {
       accounts: [
-        { account: one, suspended: true },
+        { account: first, suspended: true },
         { account: two, expiry, suspended: false },
       ],
     });
     expect([changed.status, changed.body]).toEqual([200, { changed: 2 }]);
-    expect((await t.operator.get(`/accounts/${one}`)).body.suspended).toBe(true);
+    expect((await t.operator.get(`/accounts/${first}`)).body.suspended).toBe(true);
     expect((await t.operator.get(`/accounts/${two}`)).body.expiry).toBe(expiry);
     expect((await newest(1))[0]).toBe(`account.change ${two}`);
     const refused = async (second: object) => {
@@ -176,12 +179,12 @@ eachDatabase((database) => {
       'accounts.1.account',
     ]);
     expect(await refused({ account: two, expiry })).toEqual([400, 'accounts.1.account']);
-    expect(await refused({ account: one })).toEqual([400, 'accounts.1']);
-    expect(await refused({ account: one, expiry: 1 })).toEqual([400, 'accounts.1.expiry']);
-    expect(await refused({ account: one, expiry: expiry * 1000 })).toEqual([
+    expect(await refused({ account: first })).toEqual([400, 'accounts.1']);
+    expect(await refused({ account: first, expiry: 1 })).toEqual([400, 'accounts.1.expiry']);
+    expect(await refused({ account: first, expiry: expiry * 1000 })).toEqual([
       400,
       'accounts.1.expiry',
     ]);
-    expect(await refused({ account: one, plan: 'x' })).toEqual([400, 'accounts.1.plan']);
+    expect(await refused({ account: first, plan: 'x' })).toEqual([400, 'accounts.1.plan']);
   });
 });

@@ -29,8 +29,7 @@ const day = 86_400;
 const many = 700;
 // As patterns of SQL, `größe_` and `100%` would find the second.
 const plans = ['Größe_100%', 'Größe-1000'];
-const order = (one: string | number, other: string | number) =>
-  one < other ? -1 : one > other ? 1 : 0;
+const order = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -220,7 +219,7 @@ eachDatabase((database) => {
       const keys: Record<string, Key> = { ...sorts, id: (row) => ids.get(row.name) as number };
       const fits: Record<string, (row: Row, wanted: never) => boolean> = {
         search: (row, text: string) =>
-          texts(row).some((one) => one.toLowerCase().includes(text.toLowerCase())),
+          texts(row).some((row) => row.toLowerCase().includes(text.toLowerCase())),
         state: (row, state: string) => states[state]?.(row) === true,
         ...isOf,
       };
@@ -232,19 +231,19 @@ eachDatabase((database) => {
         choices,
         tries(60),
         async ({ by = { sort: 'id', order: 'asc' }, ...filter }) => {
-          const asked = new URLSearchParams({ ...filter, ...by, limit: '240' });
-          const { answers, rows } = await pages(`${path}?${asked}`);
+          const query = new URLSearchParams({ ...filter, ...by, limit: '240' });
+          const { answers, rows } = await pages(`${path}?${query}`);
           const keyOf = keys[by.sort] as Key;
           const idKey = keys.id as Key;
           const direction = by.order === 'desc' ? -1 : 1;
-          const found = all
+          const result = all
             .filter((row) =>
               Object.entries(filter).every(([name, wanted]) => fits[name]?.(row, wanted as never)),
             )
             .sort((a, b) => (order(keyOf(a), keyOf(b)) || order(idKey(a), idKey(b))) * direction);
-          expect(rows.map(idOf)).toEqual(found.map(idOf));
+          expect(rows.map(idOf)).toEqual(result.map(idOf));
           const { headers } = answers[0] as Answer;
-          expect(headers.get('exitward-found')).toBe(String(found.length));
+          expect(headers.get('exitward-found')).toBe(String(result.length));
           expect(headers.get('exitward-total')).toBe(String(all.length));
         },
       );
@@ -262,12 +261,12 @@ eachDatabase((database) => {
             const before = await whole(name);
             const touched = new Set<string>();
             const limit = 143;
-            const asked = new URLSearchParams({
+            const query = new URLSearchParams({
               ...{ limit: String(limit), sort, order: isDescending ? 'desc' : 'asc' },
               ...(search === '' ? {} : { search }),
               ...(state === undefined ? {} : { state }),
             });
-            const { answers, rows } = await pages(`${path}?${asked}`, async (at) => {
+            const { answers, rows } = await pages(`${path}?${query}`, async (at) => {
               const row = before[changed[at - 1] ?? -1];
               if (!row || row.name === 'alice' || touched.has(idOf(row))) return;
               touched.add(idOf(row));
@@ -286,8 +285,8 @@ eachDatabase((database) => {
                   (order(keyOf(a), keyOf(b)) || idOfRow(a) - idOfRow(b)) * (isDescending ? -1 : 1),
               )
               .map(idOf);
-            const known = new Set(stay);
-            expect(rows.map(idOf).filter((id) => known.has(id))).toEqual(stay);
+            const expected = new Set(stay);
+            expect(rows.map(idOf).filter((id) => expected.has(id))).toEqual(stay);
             const { headers } = answers[0] as Answer;
             expect(Number(headers.get('exitward-total'))).toBe(before.length);
             expect(Number(headers.get('exitward-found'))).toBe(before.filter(fits).length);
@@ -304,8 +303,8 @@ eachDatabase((database) => {
       ['limit=10&sort=name&after=x', 'after'],
       ['limit=10&state=gone', 'state'],
       ['limit=10&filter=x', 'filter'],
-    ])('%s is refused by its field', async (asked, field) => {
-      const { status, body } = await get(`${path}?${asked}`);
+    ])('%s is refused by its field', async (query, field) => {
+      const { status, body } = await get(`${path}?${query}`);
       expect([status, body.field]).toEqual([400, field]);
     });
 
@@ -352,9 +351,9 @@ eachDatabase((database) => {
 
   test('accounts are found by when their contracts end; without a sort they come by name, from a name on', async () => {
     const ends_before = t.now() + 5 * day;
-    const found = await get(`/accounts?limit=1000&ends_before=${ends_before}`);
+    const page = await get(`/accounts?limit=1000&ends_before=${ends_before}`);
     const all = await whole('accounts');
-    expect(found.body).toEqual(all.filter(({ expiry }: Row) => expiry < ends_before));
+    expect(page.body).toEqual(all.filter(({ expiry }: Row) => expiry < ends_before));
     expect(all.map(({ name }: Row) => name)).toEqual(all.map(({ name }: Row) => name).sort());
     const [first] = (await get('/accounts?limit=1&after=n5')).body;
     expect(first.name).toBe(all.find(({ name }: Row) => name > 'n5').name);

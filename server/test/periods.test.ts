@@ -121,16 +121,16 @@ describe('earlierPeriods', () => {
         start,
         fc.nat(5 * 366 * 86_400),
         fc.integer({ min: 1, max: 30 }),
-        (from, later, most) => {
+        (from, later, max) => {
           const now = from + later;
-          const earlier = earlierPeriods(from, now, most);
+          const earlier = earlierPeriods(from, now, max);
           let next = periodAt(from, now);
           for (const period of earlier) {
             expect(period.end).toBe(next.start);
             expect(period).toEqual(periodAt(from, period.start));
             next = period;
           }
-          expect(earlier.length === most || next.start === from).toBe(true);
+          expect(earlier.length === max || next.start === from).toBe(true);
         },
       ),
     );

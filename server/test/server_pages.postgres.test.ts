@@ -32,8 +32,7 @@ function stateOf({ nodes: { all, live, drained, lag } }: Listed): (typeof states
   return drained > 0 || lag > 0 ? 'warn' : 'good';
 }
 const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-const order = (one: string | number, other: string | number) =>
-  one < other ? -1 : one > other ? 1 : 0;
+const order = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
 const idOf = (name: string) => Number(name.slice(1));
 const sorts: Record<string, (server: Listed) => string | number> = {
   id: ({ name }) => idOf(name),
@@ -128,9 +127,9 @@ eachDatabase((database) => {
     new URLSearchParams(
       Object.entries(of).map(([name, value]): [string, string] => [name, String(value)]),
     );
-  async function pages(asked: string, between: (at: number) => Promise<unknown> = async () => {}) {
+  async function pages(query: string, between: (at: number) => Promise<unknown> = async () => {}) {
     const answers: Answer[] = [];
-    for (let at: string | undefined = `/servers?${asked}`; at !== undefined; ) {
+    for (let at: string | undefined = `/servers?${query}`; at !== undefined; ) {
       const answer: Answer = await t.operator.get(at);
       expect(answer.status, answer.text).toBe(200);
       answers.push(answer);
@@ -185,11 +184,11 @@ eachDatabase((database) => {
         const { answers, rows } = await pages(`${query({ ...filter, ...by, limit: 90 })}`);
         const keyOf = sorts[by.sort] as (server: Listed) => string | number;
         const direction = by.order === 'desc' ? -1 : 1;
-        const found = all
+        const result = all
           .filter(fits(filter))
           .sort((a, b) => (order(keyOf(a), keyOf(b)) || order(a.name, b.name)) * direction);
-        expect(rows).toEqual(found);
-        expect(answers[0]?.headers.get('exitward-found')).toBe(String(found.length));
+        expect(rows).toEqual(result);
+        expect(answers[0]?.headers.get('exitward-found')).toBe(String(result.length));
         expect(answers[0]?.headers.get('exitward-total')).toBe(String(all.length));
       },
     );
@@ -227,8 +226,8 @@ eachDatabase((database) => {
                 (isDescending ? -1 : 1),
             )
             .map(({ name }) => name);
-          const known = new Set(stay);
-          expect(rows.map(({ name }) => name).filter((name) => known.has(name))).toEqual(stay);
+          const expected = new Set(stay);
+          expect(rows.map(({ name }) => name).filter((name) => expected.has(name))).toEqual(stay);
         },
       ),
       { numRuns: tries(6) },
@@ -291,33 +290,33 @@ eachDatabase((database) => {
 
   test('what is wrong with one of many is named by its place, and nothing is done', async () => {
     const names = (await list()).map(({ name }) => name).filter((name) => name > 's0030');
-    const [one = '', other = '', used = ''] = names;
+    const [first = '', other = '', used = ''] = names;
     await t.account('acme', { servers: [used] });
     // Only now: the nodes of that server lag behind the account.
     const before = await list();
     const refusals: Array<[Promise<Answer>, number, string, string]> = [
       [
-        t.operator.post('/servers/remove', { servers: [one, 'none'] }),
+        t.operator.post('/servers/remove', { servers: [first, 'none'] }),
         404,
         'not_found',
         'servers.1',
       ],
       [
-        t.operator.post('/servers/remove', { servers: [one, other, used] }),
+        t.operator.post('/servers/remove', { servers: [first, other, used] }),
         ...([409, 'server_in_use', 'servers.2'] as const),
       ],
       [
-        t.operator.patch('/servers', { servers: [one, used], port_schemes: ['high'] }),
+        t.operator.patch('/servers', { servers: [first, used], port_schemes: ['high'] }),
         ...([409, 'port_scheme_in_use', 'servers.1'] as const),
       ],
       [
-        t.operator.patch('/servers', { servers: [one], port_schemes: ['none'] }),
+        t.operator.patch('/servers', { servers: [first], port_schemes: ['none'] }),
         ...([409, 'unknown_port_scheme', 'port_schemes'] as const),
       ],
-      [t.operator.patch('/servers', { servers: [one] }), 400, 'invalid_field', 'services'],
+      [t.operator.patch('/servers', { servers: [first] }), 400, 'invalid_field', 'services'],
       [t.operator.post('/servers/remove', { servers: [] }), 400, 'invalid_field', 'servers'],
       [
-        t.operator.post('/servers/remove', { servers: [one, one] }),
+        t.operator.post('/servers/remove', { servers: [first, first] }),
         400,
         'invalid_field',
         'servers',
@@ -349,8 +348,8 @@ eachDatabase((database) => {
     ['limit=10&service=ftp', 'service'],
     ['limit=10&places=here', 'places'],
     ['limit=10&ends_before=1', 'ends_before'],
-  ])('%s is refused by its field', async (asked, field) => {
-    const { status, body } = await t.operator.get(`/servers?${asked}`);
+  ])('%s is refused by its field', async (query, field) => {
+    const { status, body } = await t.operator.get(`/servers?${query}`);
     expect([status, body.field]).toEqual([400, field]);
   });
 

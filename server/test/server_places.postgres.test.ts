@@ -65,9 +65,9 @@ eachDatabase(({ name: engine, url }) => {
           ...{ ...place, servers: 4, server: null },
           states: { good: 1, warn: 1, bad: 1, neutral: 1 },
         }));
-        const one = { ...alone, servers: 1, server: `s${servers.length}` };
+        const single = { ...alone, servers: 1, server: `s${servers.length}` };
         expect((await t.operator.get('/servers/places')).body).toEqual(
-          [...four, { ...one, states: { good: 0, warn: 1, bad: 0, neutral: 0 } }].sort((a, b) =>
+          [...four, { ...single, states: { good: 0, warn: 1, bad: 0, neutral: 0 } }].sort((a, b) =>
             keyOf(a) < keyOf(b) ? -1 : 1,
           ),
         );

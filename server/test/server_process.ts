@@ -92,7 +92,7 @@ export class ServerProcess {
   static async start(env: Environment, bounds?: Bounds): Promise<ServerProcess> {
     const server = new ServerProcess(env, bounds);
     const line = await Promise.race([
-      server.logged((one) => one.msg === 'Exitward is listening', startMs),
+      server.logged((line) => line.msg === 'Exitward is listening', startMs),
       server.ended.then(({ stderr }) => {
         throw new Error(`The server did not start: ${stderr}`);
       }),

@@ -38,7 +38,10 @@ eachDatabase((database) => {
       const other = await t.account('other');
       const shown = await get('/servers');
       expect(
-        shown.map((one: { hostname: string; ip_count: number }) => [one.hostname, one.ip_count]),
+        shown.map((server: { hostname: string; ip_count: number }) => [
+          server.hostname,
+          server.ip_count,
+        ]),
       ).toEqual([
         ['ams2.exitward.example', 1],
         ['fra1.exitward.example', 2],
@@ -78,8 +81,8 @@ eachDatabase((database) => {
       const account = await t.account(`svc${names}`, { servers: [server] });
       expect((await get('/contract/servers', 'current', account))[0].services).toEqual(services);
       expect((await get('/contract/servers', 'earlier', account))[0].services).toEqual(earlier);
-      const ofNetwork = (await get('/servers', 'earlier')).find((one: { hostname: string }) =>
-        one.hostname.startsWith(`${server}.`),
+      const ofNetwork = (await get('/servers', 'earlier')).find((row: { hostname: string }) =>
+        row.hostname.startsWith(`${server}.`),
       );
       expect(ofNetwork.services).toEqual(earlier);
     });
@@ -160,7 +163,7 @@ eachDatabase((database) => {
 
   describe('usage', () => {
     it("is the account's own on that server, and nobody else's", async () => {
-      const [one, other] = [
+      const [first, other] = [
         await t.account(`use${++names}`, { servers: ['fra1', 'ams2'] }),
         await t.account(`use${++names}`, { servers: ['fra1'] }),
       ];
@@ -169,7 +172,7 @@ eachDatabase((database) => {
       await node.send('POST', '/usage', {
         boot: 'b',
         seq: 1,
-        rows: [{ ...row, account: one.account.id }],
+        rows: [{ ...row, account: first.account.id }],
       });
       const usage = async (of: BuiltAccount) =>
         (await get('/contract/servers?detail=usage', 'current', of)).map(
@@ -178,7 +181,7 @@ eachDatabase((database) => {
             last_30_days,
           ],
         );
-      expect(await usage(one)).toEqual([
+      expect(await usage(first)).toEqual([
         [0, 0],
         [3, 3],
       ]);

@@ -250,10 +250,10 @@ eachDatabase((database) => {
         `exitward-device=${device}; ${flags(180)}`,
       ];
       expect(await cookieOf({ EXITWARD_TLS_TERMINATED: 'yes' })).toEqual(
-        cookies.map((one) => expect.stringMatching(new RegExp(`^__Host-${one}; Secure$`))),
+        cookies.map((cooky) => expect.stringMatching(new RegExp(`^__Host-${cooky}; Secure$`))),
       );
       expect(await cookieOf({})).toEqual(
-        cookies.map((one) => expect.stringMatching(new RegExp(`^${one}$`))),
+        cookies.map((cooky) => expect.stringMatching(new RegExp(`^${cooky}$`))),
       );
     });
 

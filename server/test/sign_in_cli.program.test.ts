@@ -33,8 +33,8 @@ test('an invited user sets a password, another signs in by link, and a reset end
   const supporter = new Browser(cli.base_url);
   const link = await codeOf('sign-in-link', 'acme', 'alice', '--lifetime', '1h');
   expect((await supporter.post('/session/link', { code: link })).status).toBe(201);
-  const asked = await cli.run('user', 'reset-sign-in', 'acme', 'alice');
-  expect([asked.code, asked.stderr]).toEqual([2, expect.stringMatching(/Add --yes/)]);
+  const run = await cli.run('user', 'reset-sign-in', 'acme', 'alice');
+  expect([run.code, run.stderr]).toEqual([2, expect.stringMatching(/Add --yes/)]);
   const reset = await cli.run('user', 'reset-sign-in', 'acme', 'alice', '--yes', '--json');
   expect(JSON.parse(reset.stdout)).toEqual({ reset: 'alice' });
   for (const browser of [alice, supporter]) {

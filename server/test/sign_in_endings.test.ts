@@ -103,8 +103,8 @@ eachDatabase((database) => {
       // Who comes second has no session any more, or not the password of before.
       expect(statuses).toContain(204);
       expect([401, 403, 409]).toContain(statuses.find((status) => status !== 204));
-      const [taken, refused] = statuses[0] === 204 ? [first, second] : [second, first];
-      expect(await signIn(t.browser(), 'alice', taken)).toBe(201);
+      const [winner, refused] = statuses[0] === 204 ? [first, second] : [second, first];
+      expect(await signIn(t.browser(), 'alice', winner)).toBe(201);
       expect(await signIn(t.browser(), 'alice', refused)).toBe(401);
     });
 

@@ -246,25 +246,25 @@ eachDatabase((database) => {
 eachDatabase((database) => {
   test('several processes count together, and a session that one ends has ended for all', async () => {
     const url = await database.url();
-    const one = await startTestApp(url);
-    const { keys_file, admin_token_file } = one.running.ctx.config;
+    const app = await startTestApp(url);
+    const { keys_file, admin_token_file } = app.running.ctx.config;
     const other = await startTestApp(url, {
       EXITWARD_KEYS_FILE: keys_file,
       EXITWARD_ADMIN_TOKEN_FILE: admin_token_file,
     });
-    await one.account('acme');
-    const alice = await one.signIn('acme', 'alice');
+    await app.account('acme');
+    const alice = await app.signIn('acme', 'alice');
     const { cookie } = alice;
     const session = () => other.browser().get('/session', { cookie });
     expect((await session()).status).toBe(200);
     const guess = (t: TestApp) =>
       t.browser().post('/session', { account: 'acme', user: 'alice', password: 'a guess' });
-    const guesses = Array.from({ length: 12 }, (_, at) => guess(at % 2 === 0 ? one : other));
+    const guesses = Array.from({ length: 12 }, (_, at) => guess(at % 2 === 0 ? app : other));
     const statuses = (await Promise.all(guesses)).map(({ status }) => status);
     expect(statuses.filter((status) => status === 401)).toHaveLength(5);
     await alice.delete('/session');
     expect((await session()).status).toBe(401);
-    await Promise.all([one.stop(), other.stop()]);
+    await Promise.all([app.stop(), other.stop()]);
   });
 });
 

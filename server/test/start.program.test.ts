@@ -82,9 +82,9 @@ describe('a server that cannot start says why in one sentence and exits with 1',
       await refusal({ EXITWARD_DATABASE_URL: `${at(`127.0.0.1:${port}`)}?connect_timeout=1` }),
       await refusal({ EXITWARD_DATABASE_URL: at('name.invalid') }),
     ];
-    for (const one of said) {
-      expect(one).toContain('The PostgreSQL server does not answer');
-      expect(one).not.toContain(password);
+    for (const argument of said) {
+      expect(argument).toContain('The PostgreSQL server does not answer');
+      expect(argument).not.toContain(password);
     }
     silent.close();
 
@@ -245,7 +245,7 @@ describe('a server that is told to stop', () => {
     // It is made, so that its answer alone is waited for.
     await until(async () => (await account.get('/contract/overrides')).body.length === 1);
 
-    const told = performance.now();
+    const signalled = performance.now();
     server.child.kill('SIGTERM');
     await until(() => refusesConnections(server));
     const answer = await waiting;
@@ -254,9 +254,9 @@ describe('a server that is told to stop', () => {
     expect(await closed).toMatch(/^HTTP\/1\.1 201 /);
     const { code, signal, stderr } = await server.ended;
     expect({ code, signal, stderr }).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(await streamEnded).toBeGreaterThan(told);
+    expect(await streamEnded).toBeGreaterThan(signalled);
     // The answer that waits for the node would have waited for 25 seconds.
-    expect(performance.now() - told).toBeLessThan(20_000);
+    expect(performance.now() - signalled).toBeLessThan(20_000);
 
     const again = await start(settings);
     const same = new TestClient(`${again.base_url}/v0`, { authorization });
@@ -269,13 +269,13 @@ describe('a server that is told to stop', () => {
 
   test('cuts what is not finished when the time for that is over', async () => {
     const { server, closed } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '1' });
-    const told = performance.now();
+    const signalled = performance.now();
     server.child.kill('SIGINT');
     const { code } = await server.ended;
     expect(code).toBe(0);
-    expect(performance.now() - told).toBeGreaterThan(900);
+    expect(performance.now() - signalled).toBeGreaterThan(900);
     // By the setting: without it, ten seconds.
-    expect(performance.now() - told).toBeLessThan(9000);
+    expect(performance.now() - signalled).toBeLessThan(9000);
     expect(await closed).toBe('');
   });
 
@@ -284,10 +284,10 @@ describe('a server that is told to stop', () => {
     server.child.kill('SIGTERM');
     await until(() => refusesConnections(server));
     expect(server.child.exitCode).toBe(null);
-    const told = performance.now();
+    const signalled = performance.now();
     server.child.kill('SIGTERM');
     expect((await server.ended).code).toBe(1);
     // The requests in flight had thirty seconds.
-    expect(performance.now() - told).toBeLessThan(20_000);
+    expect(performance.now() - signalled).toBeLessThan(20_000);
   });
 });

@@ -52,9 +52,9 @@ eachDatabase((database) => {
         ],
       ]);
     }
-    const told = lines.filter(({ msg }) => String(msg).includes('exitward exit remove'));
+    const warnings = lines.filter(({ msg }) => String(msg).includes('exitward exit remove'));
     const bad = { server: 'fra1', ip: '127.0.0.300' };
-    expect(told).toContainEqual(expect.objectContaining(bad));
+    expect(warnings).toContainEqual(expect.objectContaining(bad));
   });
 
   test('an inventory that was written is imported again, and changes nothing', async () => {
@@ -109,7 +109,9 @@ eachDatabase((database) => {
         });
         await t.as(acme).delete(`/contract/ip-authlist/${id}`);
         const [fra, zrh] = nodes as [TestNode, TestNode];
-        await zrh.until(() => zrh.heard('authlist').some((one) => one.id === id && !one.value));
+        await zrh.until(() =>
+          zrh.heard('authlist').some((record) => record.id === id && !record.value),
+        );
         const raw = text === '' || text === 'proxy' ? text : JSON.parse(text);
         const shown = (record: NodeRecord | undefined) => {
           const value = record?.value as Server | undefined;
@@ -153,7 +155,9 @@ eachDatabase((database) => {
       await recordChange(tx, { kind: 'authlist', account_id, record_id: odd });
     });
     await t.as(acme).delete(`/contract/ip-authlist/${gone}`);
-    await node.until(() => node.heard('authlist').some((one) => one.id === gone && !one.value));
+    await node.until(() =>
+      node.heard('authlist').some((record) => record.id === gone && !record.value),
+    );
     const value = { expiry: 2 ** 60 };
     expect(node.heard('authlist')[0]).toMatchObject({ id: odd, value });
     const entries = (await node.snapshot()).filter(({ kind }) => kind === 'authlist');

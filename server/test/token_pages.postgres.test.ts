@@ -15,8 +15,7 @@ interface Token {
   last_used_at: number | null;
 }
 
-const bytewise = (one: string, other: string) =>
-  Buffer.compare(Buffer.from(one), Buffer.from(other));
+const bytewise = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const never = Number.MAX_SAFE_INTEGER;
 const keys: Record<string, (token: Token) => number | string> = {
   id: ({ id }) => id,
@@ -25,9 +24,9 @@ const keys: Record<string, (token: Token) => number | string> = {
   expiry: ({ expiry }) => expiry ?? never,
   last_used_at: ({ last_used_at }) => last_used_at ?? 0,
 };
-const lower = (text: string) => text.replace(/[A-Z]/g, (one) => one.toLowerCase());
-const order = (one: number | string, other: number | string) =>
-  typeof one === 'string' ? bytewise(one, String(other)) : one - Number(other);
+const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const order = (a: number | string, b: number | string) =>
+  typeof a === 'string' ? bytewise(a, String(b)) : a - Number(b);
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -158,8 +157,8 @@ eachDatabase((database) => {
       ['limit=10&after=x', 'after'],
       ['limit=10&state=gone', 'state'],
       ['limit=10&filter=x', 'filter'],
-    ])('%s is refused by its field', async (asked, field) => {
-      const { status, body } = await lists[list].get(`?${asked}`);
+    ])('%s is refused by its field', async (query, field) => {
+      const { status, body } = await lists[list].get(`?${query}`);
       expect([status, body.field]).toEqual([400, field]);
     });
 
@@ -171,8 +170,8 @@ eachDatabase((database) => {
       expect((await whole(list)).length).toBe(before.length);
       const removed = await lists[list].post({ ids });
       expect([removed.status, removed.body]).toEqual([200, { revoked: 3 }]);
-      const left = (await whole(list)).map(({ id }) => id);
-      expect(left).toEqual(before.map(({ id }) => id).filter((id) => !ids.includes(id)));
+      const remaining = (await whole(list)).map(({ id }) => id);
+      expect(remaining).toEqual(before.map(({ id }) => id).filter((id) => !ids.includes(id)));
       const action = list === 'API tokens' ? 'api_token.remove' : 'operator_token.remove';
       const { body } = await t.operator.get(`/audit?limit=10&action=${action}`);
       const records = body as Array<{ before: Token }>;

@@ -79,14 +79,16 @@ describe('tokenTextIsPlausible', () => {
   it('notices swapped neighbours, and characters more or less', () => {
     fc.assert(
       fc.property(tokens, fc.nat(38), (token, place) => {
-        const one = token[place] ?? '';
+        const character = token[place] ?? '';
         const two = token[place + 1] ?? '';
-        fc.pre(one !== two);
+        fc.pre(character !== two);
         expect(
-          tokenTextIsPlausible(token.slice(0, place) + two + one + token.slice(place + 2)),
+          tokenTextIsPlausible(token.slice(0, place) + two + character + token.slice(place + 2)),
         ).toBe(false);
         expect(tokenTextIsPlausible(token.slice(0, place) + token.slice(place + 1))).toBe(false);
-        expect(tokenTextIsPlausible(token.slice(0, place) + one + token.slice(place))).toBe(false);
+        expect(tokenTextIsPlausible(token.slice(0, place) + character + token.slice(place))).toBe(
+          false,
+        );
       }),
     );
   });

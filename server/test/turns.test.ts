@@ -5,14 +5,14 @@ import { Turns } from '../src/db/turns.ts';
 test('a key with several things has its turn in each round, though others come back all the time', () => {
   const turns = new Turns<{ key: string; isUrgent?: boolean }>();
   for (const key of ['many', 'many', 'many', 'many', 'one', 'other']) turns.push({ key });
-  const taken = Array.from({ length: 12 }, () => {
+  const turnsTaken = Array.from({ length: 12 }, () => {
     const { key = '' } = turns.take() ?? {};
     // As a client does that sends its next request once it has its answer.
     if (key !== 'many') turns.push({ key });
     return key;
   });
-  expect(taken.filter((key) => key === 'many')).toHaveLength(4);
-  expect(taken.slice(0, 6).sort()).toEqual(['many', 'many', 'one', 'one', 'other', 'other']);
+  expect(turnsTaken.filter((key) => key === 'many')).toHaveLength(4);
+  expect(turnsTaken.slice(0, 6).sort()).toEqual(['many', 'many', 'one', 'one', 'other', 'other']);
 });
 
 test('what is urgent goes ahead in a round, and keeps nobody from their turn by coming back', () => {
@@ -20,12 +20,12 @@ test('what is urgent goes ahead in a round, and keeps nobody from their turn by 
   turns.push({ key: 'addition' });
   turns.push({ key: 'removal', isUrgent: true });
   turns.push({ key: 'other removal', isUrgent: true });
-  const taken = Array.from({ length: 4 }, () => {
+  const turnsTaken = Array.from({ length: 4 }, () => {
     const thing = turns.take();
     if (thing?.isUrgent) turns.push(thing);
     return thing?.key;
   });
-  expect(taken).toEqual(['removal', 'other removal', 'addition', 'removal']);
+  expect(turnsTaken).toEqual(['removal', 'other removal', 'addition', 'removal']);
 });
 
 test('a key that comes once nobody waits has its turn as if it were new', () => {

@@ -37,12 +37,14 @@ eachDatabase((database) => {
 
   it('tells what is left until the period ends, to each node by what all of them reported, also when the batch counted before', async () => {
     const { built, nodes, until } = await scene({ limit_bytes: 1000 });
-    const left = (left_bytes: number) => [{ account: built.account.id, left_bytes, until }];
-    expect((await report(nodes[0], [row(built, 300), row(built, 100)])).limits).toEqual(left(600));
-    expect((await report(nodes[1], [row(built, 100)])).limits).toEqual(left(500));
+    const limitsOf = (left_bytes: number) => [{ account: built.account.id, left_bytes, until }];
+    expect((await report(nodes[0], [row(built, 300), row(built, 100)])).limits).toEqual(
+      limitsOf(600),
+    );
+    expect((await report(nodes[1], [row(built, 100)])).limits).toEqual(limitsOf(500));
     const again = await report(nodes[1], [row(built, 100)], seq);
-    expect(again).toEqual({ counted: false, held: false, left_out: [], limits: left(500) });
-    expect((await report(nodes[0], [row(built, 700)])).limits).toEqual(left(0));
+    expect(again).toEqual({ counted: false, held: false, left_out: [], limits: limitsOf(500) });
+    expect((await report(nodes[0], [row(built, 700)])).limits).toEqual(limitsOf(0));
   });
 
   it('tells the least of the limits: one of the server counts with detailed server billing', async () => {

@@ -19,7 +19,7 @@ import { startTestApp, type TestApp } from './harness.ts';
 
 const hour = 3600;
 const day = 24 * hour;
-const kept = { usage_hours_kept_seconds: 92 * day, usage_days_kept_seconds: 0 };
+const retention = { usage_hours_kept_seconds: 92 * day, usage_days_kept_seconds: 0 };
 
 eachDatabase((database) => {
   let t: TestApp;
@@ -73,7 +73,7 @@ eachDatabase((database) => {
       fc.asyncProperty(steps, fc.nat(30 * day), async (all, offset) => {
         const start = t.now() - 200 * day - offset;
         const { account } = await t.account(`any${++names}`, { start });
-        const told = new Map<number, number>();
+        const totals = new Map<number, number>();
         for (const [rows, days] of all) {
           const buckets: UsageBucket[] = rows.map((row) => ({
             ...row,
@@ -83,12 +83,12 @@ eachDatabase((database) => {
           await t.write((tx) => recordUsage(tx, buckets, () => start));
           for (const { hour: at, up, down } of buckets) {
             const begun = at - (at % day);
-            told.set(begun, (told.get(begun) ?? 0) + up + down);
+            totals.set(begun, (totals.get(begun) ?? 0) + up + down);
           }
           const before = await sumsOf(db, account.id, start);
           const roll = new UsageRollUp(
             db,
-            { ...kept, usage_hours_kept_seconds: days * day },
+            { ...retention, usage_hours_kept_seconds: days * day },
             async () => start,
           );
           await roll.look(t.now());
@@ -96,13 +96,13 @@ eachDatabase((database) => {
           expect(after).toEqual(before);
           expect(after.periods.every(({ report: sum, period }) => sum === period)).toBe(true);
           expect(new Map(after.day.map(({ key, up, down }) => [Number(key), up + down]))).toEqual(
-            new Map(Array.from(told).sort(([one], [other]) => one - other)),
+            new Map(Array.from(totals).sort(([a], [b]) => a - b)),
           );
-          const [left] = await db.all<{ hours: number }>(
+          const [remaining] = await db.all<{ hours: number }>(
             'select count(*) as hours from usage_hours where account_id = $1 and hour < $2',
             [account.id, t.now() - (days + 1) * day],
           );
-          expect(left?.hours).toBe(0);
+          expect(remaining?.hours).toBe(0);
         }
       }),
       { numRuns: tries(15) },
@@ -113,7 +113,7 @@ eachDatabase((database) => {
     const { db } = t.running.ctx;
     const start = t.now() - 150 * day - 17 * 60;
     // Nothing is left to do for the accounts of other tests.
-    await new UsageRollUp(db, kept, async () => start).look(t.now());
+    await new UsageRollUp(db, retention, async () => start).look(t.now());
     const { account } = await t.account('sliced', { start });
     const buckets = Array.from({ length: 1300 }, (_, at) => ({
       account_id: account.id,
@@ -127,12 +127,12 @@ eachDatabase((database) => {
     const before = await sumsOf(db, account.id, start);
     const hours = async () =>
       (await db.all('select hour from usage_hours where account_id = $1', [account.id])).length;
-    const rollUp = new UsageRollUp(db, kept, async () => start);
+    const rollUp = new UsageRollUp(db, retention, async () => start);
 
     const writing = (write: typeof db.write) =>
       new UsageRollUp(
         { one: db.one.bind(db), all: db.all.bind(db), write },
-        kept,
+        retention,
         async () => start,
       );
 
@@ -176,7 +176,7 @@ eachDatabase((database) => {
         () => start,
       ),
     );
-    await new UsageRollUp(t.running.ctx.db, kept, async () => start).look(t.now());
+    await new UsageRollUp(t.running.ctx.db, retention, async () => start).look(t.now());
     const path = `/accounts/hourly/usage?from=${first}`;
     expect((await t.operator.get(`${path}&by=hour`)).body.rows).toEqual([
       { hour: start, up: 12, down: 0, total: 12 },
@@ -198,7 +198,7 @@ eachDatabase((database) => {
       down: 0,
     });
     await t.write((tx) => recordUsage(tx, [at(start, 7), at(t.now() - 300 * day, 9)], () => start));
-    const settings = { ...kept, usage_days_kept_seconds: 400 * day };
+    const settings = { ...retention, usage_days_kept_seconds: 400 * day };
     await new UsageRollUp(db, settings, async () => start).look(t.now());
     const days = await addUp(sumSlices(db, account.id, 0, 10 ** 12, 'day'));
     expect(days.map(({ up }) => up)).toEqual([9]);

@@ -47,7 +47,7 @@ eachDatabase((database) => {
   function isSigned(token: string): boolean {
     const [payload = '', signature = ''] = token.slice(4).split('.');
     const { kid } = claimsOf(token);
-    const x = keys.find((one) => one.kid === kid)?.public_key;
+    const x = keys.find((key) => key.kid === kid)?.public_key;
     if (!token.startsWith('ewt_') || !x) return false;
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
     return verify(null, Buffer.from(payload), key, Buffer.from(signature, 'base64url'));
@@ -79,7 +79,7 @@ eachDatabase((database) => {
       const other = await t.account('other');
       await t.user(other, 'dora', { proxy: true });
       const listed = async () =>
-        (await t.as(other).get('/users')).body.map((one: { name: string }) => one.name);
+        (await t.as(other).get('/users')).body.map((user: { name: string }) => user.name);
       await change(other, 'dora', { active: false });
       expect(await listed()).toEqual(['alice']);
       await change(other, 'dora', { active: true });
@@ -206,7 +206,7 @@ eachDatabase((database) => {
       await raise(acme, 'alice');
       const after = claimsOf((await create('alice')).body.token).token_version;
       expect(after).toBe(before + 1);
-      await node.until((one) => one.heard('user').length === 1);
+      await node.until((follower) => follower.heard('user').length === 1);
       expect(node.heard('user')[0]).toMatchObject({
         id: 1,
         value: { name: 'alice', token_version: after },

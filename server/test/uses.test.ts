@@ -89,12 +89,12 @@ eachDatabase((database) => {
     });
 
     it('is taken only from nodes of a server that serves the account', async () => {
-      const one = await scene();
+      const entry = await scene();
       const other = await scene();
-      const use = { account: one.account, entry: one.entry, at: t.now() };
+      const use = { account: entry.account, entry: entry.entry, at: t.now() };
       const own = { account: other.account, entry: other.entry, at: t.now() };
       expect(await report(other.node, use, own)).toBe(204);
-      expect(await shown(one.built)).toEqual([[one.entry, null]]);
+      expect(await shown(entry.built)).toEqual([[entry.entry, null]]);
       expect(await shown(other.built)).toEqual([[other.entry, minute(t.now())]]);
     });
 
@@ -114,18 +114,18 @@ eachDatabase((database) => {
       const expired = await addEntry(built, t.now() + 60);
       const all = [...entries, expired];
       await report(node, ...all.map((entry) => ({ account, entry, at: t.now() })));
-      const known = async () =>
+      const usedEntries = async () =>
         Array.from((await lastUses(t.running.ctx.db, account)).keys()).toSorted((a, b) => a - b);
-      expect(await known()).toEqual(all);
+      expect(await usedEntries()).toEqual(all);
       const [, second, third, fourth] = entries as [number, number, number, number];
       await t.as(built).delete(`/contract/ip-authlist/${entries[0]}`);
-      expect(await known()).toEqual([second, third, fourth, expired]);
+      expect(await usedEntries()).toEqual([second, third, fourth, expired]);
       await t.operator.delete(`/accounts/${built.account.name}/authlist/${second}`);
-      expect(await known()).toEqual([third, fourth, expired]);
+      expect(await usedEntries()).toEqual([third, fourth, expired]);
       await t.pass(61);
-      expect(await known()).toEqual([third, fourth]);
+      expect(await usedEntries()).toEqual([third, fourth]);
       await t.as(built).delete('/contract/ip-authlist');
-      expect(await known()).toEqual([]);
+      expect(await usedEntries()).toEqual([]);
     });
 
     it('of one that is gone is not kept when it is told late', async () => {

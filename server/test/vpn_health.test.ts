@@ -29,7 +29,7 @@ eachDatabase((database) => {
     const account = await t.account(`account${names}`, { servers: [server] });
     const node = await t.node(server);
     const twin = await t.node(server, 'twin');
-    for (const one of [node, twin]) await ack(one);
+    for (const follower of [node, twin]) await ack(follower);
     const check = (service: string, status = 'ok', more: object = {}) => {
       return { service, ip, status, checked_at: t.now(), ...more };
     };
@@ -49,17 +49,17 @@ eachDatabase((database) => {
     const { server, ip, account, node, check } = await scene();
     const before = (await t.as(account).get('/contract/servers')).text;
     expect(await report(node, [check('vpn-ikev2'), check('vpn-ikev1', 'crit')])).toBe(200);
-    const known = [
+    const health = [
       { service: 'vpn-ikev2', status: 'ok', status_time: t.now() },
       { service: 'vpn-ikev1', status: 'crit', status_time: t.now() },
     ];
     const unknown = both.map((service) => ({ service, status: 'unknown', status_time: 0 }));
     const { exit_ips } = (await t.operator.get(`/servers/${server}`)).body;
-    expect(exit_ips.map(({ vpn }: { vpn: unknown }) => vpn)).toEqual([known, unknown]);
+    expect(exit_ips.map(({ vpn }: { vpn: unknown }) => vpn)).toEqual([health, unknown]);
     const path = `/accounts/account${names}/servers`;
     const alice = await t.signIn(`account${names}`, 'alice');
     for (const { body } of [await alice.get('/servers'), await t.operator.get(path)]) {
-      expect(body[0].ips.map(({ vpn }: { vpn: unknown }) => vpn)).toEqual([known, unknown]);
+      expect(body[0].ips.map(({ vpn }: { vpn: unknown }) => vpn)).toEqual([health, unknown]);
     }
     expect((await t.as(account).get('/contract/servers')).text).toBe(before);
     expect(before).toContain(ip);
@@ -126,8 +126,8 @@ eachDatabase((database) => {
     const { node, twin, check, shown } = await scene();
     await report(node, [check('vpn-ikev2', 'warn')]);
     await report(twin, [check('vpn-ikev2', 'ok')]);
-    const drain = (one: TestNode, drained: boolean) =>
-      t.operator.patch(`/nodes/${one.id}`, { drained });
+    const drain = (node: TestNode, drained: boolean) =>
+      t.operator.patch(`/nodes/${node.id}`, { drained });
     await drain(node, true);
     expect((await shown())[0]).toBe('vpn-ikev2 ok');
     await drain(twin, true);

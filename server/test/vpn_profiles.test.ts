@@ -96,8 +96,8 @@ eachDatabase((database) => {
       expect(servers.map(({ server }) => server)).toEqual(['ams1', 'fra1', 'old1']);
       expect(new Set(servers.map(({ password }) => password)).size).toBe(3);
       for (const { server = '', ...values } of servers) {
-        const [one] = (await make('bob', { server })).body.servers;
-        expect(one).toEqual({ server, ...values });
+        const [profile] = (await make('bob', { server })).body.servers;
+        expect(profile).toEqual({ server, ...values });
       }
       const none = await t.operator.post('/accounts/bare/users/bob/vpn-profile', {});
       expect([none.status, none.body.field]).toEqual([409, 'server']);
@@ -105,7 +105,7 @@ eachDatabase((database) => {
 
     test('has a shared key where IKEv1 or L2TP is served, and only there', async () => {
       const { body } = await make('bob', {});
-      const shared = body.servers.map((one: { shared_key: string | null }) => one.shared_key);
+      const shared = body.servers.map((server: { shared_key: string | null }) => server.shared_key);
       expect(shared).toEqual([null, sharedKey(keys.fra1 ?? ''), sharedKey(keys.old1 ?? '')]);
     });
 

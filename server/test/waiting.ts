@@ -33,8 +33,8 @@ export async function until<T>(
       let fault: unknown;
       try {
         // One that hangs is not waited for longer.
-        const found = await Promise.race([find(), over]);
-        if (found !== false && found !== undefined) return found as Exclude<T, false | undefined>;
+        const value = await Promise.race([find(), over]);
+        if (value !== false && value !== undefined) return value as Exclude<T, false | undefined>;
       } catch (error) {
         fault = error;
       }

@@ -281,7 +281,7 @@ eachDatabase((database) => {
   const writers = (): Record<string, Writer> => ({ ...ofServers(), ...ofAccounts(), ...ofLists() });
 
   test('the table has all requests that write such a value', () => {
-    const stored = requestsWith(fieldNames).filter((one) => !notStored.test(one));
+    const stored = requestsWith(fieldNames).filter((field) => !notStored.test(field));
     expect(Object.keys(writers()).toSorted()).toEqual(stored.toSorted());
   });
 
@@ -346,7 +346,7 @@ function requestsWith(names: readonly string[]): string[] {
   };
   const walk = (given: Schema, way: string, request: string): void => {
     const { anyOf = [], items, properties = {} } = resolve(given);
-    for (const one of anyOf) walk(one, way, request);
+    for (const schema of anyOf) walk(schema, way, request);
     if (items) walk(items, `${way}/*`, request);
     for (const [name, schema] of Object.entries(properties)) {
       if (names.includes(name)) requests.add(`${request} ${way}/${name}`);

@@ -103,7 +103,7 @@ export const foreignClients: ForeignClient[] = [
     name: 'wget',
     ...{ schemes: both, tlsToProxy: [], version: '1.1', refusal: /tunneling failed/ },
     ...fetcher(({ site, proxy, authorities, blob, home }, got, isUpload) => {
-      const by = ['http', 'https'].flatMap((one) => ['--execute', `${one}_proxy=${proxy}`]);
+      const by = ['http', 'https'].flatMap((scheme) => ['--execute', `${scheme}_proxy=${proxy}`]);
       const upload = isUpload ? ['--method=PUT', `--body-file=${blob}`] : [];
       const args = ['--no-verbose', '--tries=1', `--ca-certificate=${authorities}`];
       return run('wget', [...args, ...by, ...upload, '-O', got, `${site}/blob`], home);

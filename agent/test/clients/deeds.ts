@@ -108,8 +108,10 @@ export function clientTests(engine: string, start: StartNode): void {
       client.schemes.map((scheme) => ({ client, scheme, name: client.name })),
     );
     /** Each client by one scheme, the last; by both in a deep run. */
-    const once = (some: typeof cases) =>
-      effort === 'deep' ? some : [...new Map(some.map((one) => [one.name, one])).values()];
+    const once = (selected: typeof cases) =>
+      effort === 'deep'
+        ? selected
+        : [...new Map(selected.map((speaker) => [speaker.name, speaker])).values()];
     const random = randomOf(newSeed());
     /** Where the engine treats all clients alike, a submission tries a few, drawn by the seed; a deep run tries all. */
     const drawn = (from: typeof cases) => {
@@ -144,9 +146,9 @@ export function clientTests(engine: string, start: StartNode): void {
         expectSuccess(client, scheme, { credentials: alice }, { isUpload: true }),
       );
 
-      test.for(speakers)('$name, $scheme: speaks through a WebSocket', async (one) => {
-        const { deed, tag } = newDeed(one.scheme, { credentials: alice });
-        const outcome = await one.client.speak?.(deed);
+      test.for(speakers)('$name, $scheme: speaks through a WebSocket', async (speaker) => {
+        const { deed, tag } = newDeed(speaker.scheme, { credentials: alice });
+        const outcome = await speaker.client.speak?.(deed);
         expect(outcome).toEqual({ digest: 'hello', said: outcome?.said });
         expect(site.visits(tag).at(-1)?.from).toBe(t.exits[0]);
       });

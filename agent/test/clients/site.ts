@@ -85,7 +85,9 @@ export async function startSite(dir: string): Promise<Site> {
     });
     await once(server.listen(0, '0.0.0.0'), 'listening');
   }
-  const [http = 0, https = 0] = [plain, tls].map((one) => (one.address() as AddressInfo).port);
+  const [http = 0, https = 0] = [plain, tls].map(
+    (server) => (server.address() as AddressInfo).port,
+  );
   return {
     ...{ http, https, blob, digest, certificate: pair.cert },
     visits: (tag) => visits.get(tag) ?? [],

@@ -67,7 +67,7 @@ const ways = {
       session.request({ ':method': method, ':path': pathname }).end(body),
     );
     const [first, ...others] = await Promise.all(streams.map(collect));
-    if (others.some((one) => !one.equals(first))) throw new Error('the streams differ');
+    if (others.some((other) => !other.equals(first))) throw new Error('the streams differ');
     session.close();
     return first;
   },

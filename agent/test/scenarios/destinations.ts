@@ -55,12 +55,12 @@ export function destinations(s: Scene): void {
       for (const port of [f.normalPort, f.overridePort]) {
         for (const method of ['GET', 'CONNECT']) {
           const target = `${host}:${s.origin.port}`;
-          const asked = t.ask(
+          const answer = t.ask(
             { ...s.normal, port },
             method,
             method === 'GET' ? `http://${target}/` : target,
           );
-          expect((await asked).status).toBeGreaterThanOrEqual(400);
+          expect((await answer).status).toBeGreaterThanOrEqual(400);
         }
       }
       expect([...s.origin.dialled]).toEqual([]);
@@ -69,12 +69,12 @@ export function destinations(s: Scene): void {
     test('a name that changes its address all the time never leads to a refused one', async () => {
       s.origin.dialled.clear();
       const target = `rebind.example:${s.origin.port}`;
-      const asked = Array.from({ length: 100 }, (_, index) =>
+      const answers = Array.from({ length: 100 }, (_, index) =>
         index % 2 === 0
           ? t.ask(s.normal, 'GET', `http://${target}/`)
           : t.ask(s.normal, 'CONNECT', target),
       );
-      const statuses = new Set((await Promise.all(asked)).map(({ status }) => status));
+      const statuses = new Set((await Promise.all(answers)).map(({ status }) => status));
       expect([...s.origin.dialled].filter((ip) => ip !== f.originIp)).toEqual([]);
       expect([...statuses].filter((status) => status !== 200 && status !== 403)).toEqual([]);
     });

@@ -21,8 +21,10 @@ export function exits(s: Scene): void {
           t.ask(s.normal, 'GET', s.url),
           t.ask(s.normal, 'CONNECT', s.to),
         ]);
-        for (const one of [plain, connected]) {
-          expect(one?.status === 'fulfilled' ? one.value.status : 503).toBeGreaterThanOrEqual(500);
+        for (const client of [plain, connected]) {
+          expect(client?.status === 'fulfilled' ? client.value.status : 503).toBeGreaterThanOrEqual(
+            500,
+          );
         }
         expect([...s.origin.dialled]).toEqual([]);
       });

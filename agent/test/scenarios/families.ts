@@ -46,8 +46,10 @@ export function families(s: Scene): void {
         .subarray([...text].map((_, index) => index))
         .map((which) =>
           [...text]
-            .map((one, index) =>
-              which.includes(index) ? `%${one.charCodeAt(0).toString(16).padStart(2, '0')}` : one,
+            .map((character, index) =>
+              which.includes(index)
+                ? `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+                : character,
             )
             .join(''),
         );
@@ -56,14 +58,14 @@ export function families(s: Scene): void {
       ...[t.privateIp, '[fd78::3:1]', '[::1]', 'www.example', 'ipv4.example', 'only.here'],
     );
     const host = fc.oneof(plain, plain, plain.chain(escaped));
-    const asked = fc.record({
+    const question = fc.record({
       host,
       method: fc.constantFrom('GET', 'CONNECT'),
       port: fc.constantFrom(f.normalPort, f.overridePort),
     });
     const override = t.overrideRecord(1, 'only.here', f.otherOriginIp);
     await s.having([override], async () => {
-      const property = fc.asyncProperty(asked, async ({ host, method, port }) => {
+      const property = fc.asyncProperty(question, async ({ host, method, port }) => {
         const { decision } = await s.node.engine.explain({
           kind: 'request',
           ...{ source: f.sources[0], port, method, host, destination_port: s.origin.port },

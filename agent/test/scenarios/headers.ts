@@ -30,7 +30,7 @@ export function headers(s: Scene): void {
       'x-own': 'kept',
     });
     const others = ['host', 'x-own', 'content-length', 'connection'];
-    expect(Object.keys(seen.headers).filter((one) => !others.includes(one))).toEqual([]);
+    expect(Object.keys(seen.headers).filter((header) => !others.includes(header))).toEqual([]);
     client.socket.destroy();
   });
 

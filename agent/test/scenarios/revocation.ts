@@ -36,8 +36,8 @@ export function revocation(s: Scene): void {
 
     test('a node that is drained takes no new connections, and lets open ones go on', async () => {
       const stays = await t.openTunnel(s.normal, s.to);
-      const kept = await t.Client.open(s.normal);
-      expect((await kept.ask(t.requestText('GET', s.url))).status).toBe(200);
+      const client = await t.Client.open(s.normal);
+      expect((await client.ask(t.requestText('GET', s.url))).status).toBe(200);
       await s.having([serverOf(s.families, { drained_nodes: [t.nodeId + 1] })], async () => {
         expect(s.node.engine.isDrained()).toBe(false);
         for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
@@ -48,14 +48,14 @@ export function revocation(s: Scene): void {
         await s.expectRefusal(s.normal, 'drained');
         await s.expectRefusal({ ...s.normal, from: f.sources[2] }, 'drained');
         await s.expectRefusal(s.tokened(1), 'drained');
-        expect((await kept.ask(t.requestText('GET', s.url))).status).toBe(503);
+        expect((await client.ask(t.requestText('GET', s.url))).status).toBe(503);
         expect(t.read(await stays.ask(t.requestText('GET', '/'))).url).toBe('/');
         // It goes on to follow the changes.
         await s.node.apply(t.userRecord(1, { active: false }));
         await stays.ended();
       });
       for (const answer of await s.askBoth(s.normal)) expect(answer.status).toBe(200);
-      kept.socket.destroy();
+      client.socket.destroy();
     });
 
     test('a tunnel ends by itself when what it rests on expires', async () => {

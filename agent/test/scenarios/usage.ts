@@ -104,7 +104,7 @@ export function usage(s: Scene): void {
           const tunnel = method === 'CONNECT' ? await t.openTunnel(through, s.to) : undefined;
           const client = tunnel ?? (await t.Client.open(through));
           const target = `${tunnel ? '/' : s.url}bytes/${down}`;
-          for (let left = requests; left > 0; left--) {
+          for (let remaining = requests; remaining > 0; remaining--) {
             const body = 'u'.repeat(up);
             const answer = await client.ask(
               t.requestText('POST', target, tunnel ? {} : through, body),

@@ -87,10 +87,10 @@ export function whoMay(s: Scene): void {
 
     test('what would happen is told by the same policy', async () => {
       const question = { source: f.sources[0], port: f.normalPort, method: 'CONNECT' };
-      const asked = { ...question, host: f.originIp, destination_port: 443 };
+      const request = { ...question, host: f.originIp, destination_port: 443 };
       const { decision, position } = await s.node.engine.explain({
         kind: 'request',
-        ...asked,
+        ...request,
         credentials: undefined,
       });
       expect(decision).toMatchObject({ verdict: 'allow', exit_ip: f.exits[0] });
