@@ -1,4 +1,5 @@
 // The settings of `npm start` that are not the server's: which ports its proxy has, and which of its nodes run.
+import { type Environment, settingsOf } from '../kit/src/settings.ts';
 
 export interface Settings {
   /** Of the default port scheme, the plain base that is offered to copy. */
@@ -7,24 +8,17 @@ export interface Settings {
   isSimulating: boolean;
 }
 
-const usualPortBase = 11_000;
-
-/** Errors: a sentence for each setting that is wrong. */
-export function readSettings(env: Readonly<Record<string, string | undefined>>): Settings {
-  const faults: string[] = [];
-  const text = env.EXITWARD_DEMO_PORT_BASE || String(usualPortBase);
-  const port_base = Number(text);
-  if (!/^\d{1,5}$/.test(text) || port_base < 2024 || port_base > 63_000) {
-    faults.push(
-      `EXITWARD_DEMO_PORT_BASE: ${JSON.stringify(text)} is not valid; expected a port of 2024 to 63000.`,
-    );
-  }
-  const nodes = env.EXITWARD_DEMO_NODES || 'simulated';
-  if (nodes !== 'simulated' && nodes !== 'off') {
-    faults.push(
-      `EXITWARD_DEMO_NODES: ${JSON.stringify(nodes)} is not valid; expected simulated or off.`,
-    );
-  }
-  if (faults.length > 0) throw new Error(faults.join('\n'));
+/** Errors: a SettingsFault with a line for each setting that is wrong. */
+export function readSettings(env: Environment): Settings {
+  const { whole, choice, check } = settingsOf(env);
+  const port_base = whole('EXITWARD_DEMO_PORT_BASE', 11_000, 2024, 63_000);
+  const nodes = choice('EXITWARD_DEMO_NODES', ['simulated', 'off'], 'simulated');
+  check(/^exitward_demo_/i);
   return { port_base, isSimulating: nodes === 'simulated' };
+}
+
+/** The environment without the settings above, which the server does not have. */
+export function settingsOfServer(env: Environment): Environment {
+  const { EXITWARD_DEMO_PORT_BASE, EXITWARD_DEMO_NODES, ...rest } = env;
+  return { EXITWARD_LOG_LEVEL: 'warn', ...rest };
 }

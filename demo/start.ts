@@ -16,7 +16,7 @@ import type { DemoProxy } from './node.ts';
 import type { NodesRun } from './nodes.ts';
 import { NodesProcess } from './nodes_process.ts';
 import { demo, seedDemo } from './seed.ts';
-import { readSettings, type Settings } from './settings.ts';
+import { readSettings, type Settings, settingsOfServer } from './settings.ts';
 
 const linkSeconds = 86_400;
 // Before anything is started: a wrong setting is said at once.
@@ -28,7 +28,7 @@ const nodes = new NodesProcess(() =>
 );
 
 // People read this terminal: the log speaks up only when something is wrong.
-await runUntilStopped({ EXITWARD_LOG_LEVEL: 'warn', ...process.env }, async (running) => {
+await runUntilStopped(settingsOfServer(process.env), async (running) => {
   // What the nodes counted last is still taken.
   stopFirst(running, () => nodes.stop());
   const { ctx } = running;

@@ -29,9 +29,7 @@ interface Setting {
 /** The text of a file of settings: of the server with its command line, or of the agent. */
 export function settingsFile(of: 'server' | 'agent'): string {
   const sections = readSections().filter(({ title }) =>
-    of === 'agent'
-      ? title === 'The agent'
-      : !['The agent', 'For tests only', 'The demo'].includes(title),
+    of === 'agent' ? title === 'The agent' : !['The agent', 'The demo'].includes(title),
   );
   const texts = sections.map(
     ({ title, settings }) => `\n# ---- ${title} ----\n${settings.map(settingText).join('')}`,

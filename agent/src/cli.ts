@@ -19,7 +19,7 @@ import { no, timeInWords } from '../../kit/src/cli/values.ts';
 import { terminalWidth, wrapped } from '../../kit/src/cli/wrapped.ts';
 import { startFaults } from '../../kit/src/log.ts';
 import { type Environment, SettingsFault } from '../../kit/src/settings.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readConfig, unknownSettings } from './config.ts';
 import { applyFirewall, firewallOptions, firewallRules, removeFirewall } from './firewall.ts';
 import { type Joining, joinNetwork, policyFolder, type UsageLeft } from './identity.ts';
 import { askExplain, askStatus, holdFolder, type Status } from './local.ts';
@@ -87,6 +87,7 @@ const run = command({
   name: 'run',
   summary: 'run the node until SIGTERM; after SIGUSR2 Squid runs on for the next agent',
   serves: true,
+  reportsSettings: true,
   run: async (_given, env) => {
     // Loaded only when needed, like the doctor: other commands do without most of the agent.
     const { runUntilStopped } = await import('./process.ts');
@@ -226,6 +227,7 @@ const usualOutbound = 'deb.debian.org';
 
 const doctor = command({
   name: 'doctor',
+  reportsSettings: true,
   summary: 'look at this machine before and after joining; say what is wrong and what mends it',
   arguments: { url: { read: String, optional: true } },
   options: {
@@ -310,6 +312,7 @@ export function exitwardAgent(env: Environment): Program<Environment> {
 Settings are environment variables, EXITWARD_AGENT_…; all are in docs/configuration.md.
 Off a terminal, output is tab-separated with plain numbers; --json prints it all for programs.
 `,
+    unknownSettings,
     open: () => env,
     linesOf: (message, error) =>
       startFaults(env, error instanceof SettingsFault ? message.split('\n') : [message]),

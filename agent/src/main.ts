@@ -130,7 +130,8 @@ class Agent implements Running {
   }
 
   async start(): Promise<void> {
-    const { state_dir, engine } = this.#config;
+    const { state_dir, engine, unknown_settings } = this.#config;
+    for (const sentence of unknown_settings) this.#log.warn(sentence);
     // First of all: this keeps a second agent out.
     this.#local = await serveLocal(state_dir, this);
     const dir = policyFolder(state_dir);

@@ -45,6 +45,7 @@ const usual: Config = {
   metrics_listen: { host: '127.0.0.1', port: 9465 },
   log_level: 'info',
   journal_stream: undefined,
+  unknown_settings: [],
 };
 
 const networks = (config: Config) => config.allowed.map(([ip, bits]) => `${ip}/${bits}`);
@@ -228,4 +229,18 @@ describe('a fault', () => {
     const expected = [...faulty.map(([name]) => name), 'EXITWARD_AGENT_TLS_CERT'];
     expect(named.toSorted()).toEqual(expected.toSorted());
   });
+});
+
+test('a variable that no setting is called is named, without its value', () => {
+  const unknown = (...variables: string[]) =>
+    readConfig(Object.fromEntries(variables.map((name) => [name, 's3cret']))).unknown_settings;
+  expect(unknown('EXITWARD_AGENT_ENGIN', 'EXITWARD_AGNET_GUARD', 'EXITWARD_LISTEN')).toEqual([
+    'EXITWARD_AGENT_ENGIN: no setting has this name, so it is ignored. Did you mean EXITWARD_AGENT_ENGINE?',
+    'EXITWARD_AGNET_GUARD: no setting has this name, so it is ignored. Did you mean EXITWARD_AGENT_GUARD?',
+  ]);
+  const env = { EXITWARD_AGENT_VPN: 'maybe', EXITWARD_AGENT_VPNS: 'off' };
+  expect(faultsOf(env)).toEqual([
+    expect.stringMatching('^EXITWARD_AGENT_VPN: '),
+    expect.stringMatching('^EXITWARD_AGENT_VPNS: no setting'),
+  ]);
 });

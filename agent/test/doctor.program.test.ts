@@ -131,12 +131,16 @@ describe('before joining', () => {
     expect(stdout).toMatch(/^fault\tcontrol\t[^\t]*127\.0\.0\.1[^\t]*ECONNREFUSED[^\t]*\tcurl /m);
   });
 
-  test('every setting that is wrong is told', async () => {
+  test('every setting that is wrong or misspelt is told', async () => {
     const { code, of } = await doctor([], {
       EXITWARD_AGENT_GUARD: 'on',
       EXITWARD_AGENT_POLL_SECONDS: '0',
     });
     expect([code, of('settings').map(({ state }) => state)]).toEqual([1, ['fault', 'fault']]);
+    const { of: ofMisspelt } = await doctor([], { EXITWARD_AGENT_GUARDS: 'nftables' });
+    expect(ofMisspelt('settings')).toMatchObject([
+      { state: 'warning', sentence: expect.stringContaining('Did you mean EXITWARD_AGENT_GUARD?') },
+    ]);
   });
 
   test('a URL that would carry the token in the clear is no URL', async () => {

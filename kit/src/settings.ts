@@ -1,5 +1,7 @@
-// Settings: reads a program's environment, and reports all faults at once.
+// Settings: reads a program's environment, reports all faults at once, and names what no setting is
+// called.
 import { type Network, parseNetworks } from './address.ts';
+import { nearest } from './similar.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,11 +16,27 @@ export interface ListenAddress {
 /** The levels of pino, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
+/** `127.0.0.1:8080`, `[::1]:8080` or `name:8080`; undefined when it is none of these. */
+export function parseListenAddress(text: string): ListenAddress | undefined {
+  const [, ipv6, host, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  return port <= 65_535 ? { host: ipv6 ?? host ?? '', port } : undefined;
+}
+
+export type Settings = ReturnType<typeof settingsOf>;
+
 /** Reads single settings. An invalid one is a fault, and reads as the fallback. */
 export function settingsOf(env: Environment) {
   /** A line for each. */
   const faults: string[] = [];
-  const text = (name: string, fallback: string) => env[name] || fallback;
+  /** The names of all settings that were read, set or not. */
+  const names = new Set<string>();
+  const text = (name: string, fallback: string) => {
+    names.add(name);
+    return env[name] || fallback;
+  };
+  /** The same without a fallback. */
+  const optional = (name: string) => text(name, '') || undefined;
   const fault = (name: string, expected: string) =>
     faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
 
@@ -38,6 +56,16 @@ export function settingsOf(env: Environment) {
   };
   const wholeOrNone = (name: string, fallback: number, least: number) =>
     text(name, String(fallback)) === '0' ? 0 : whole(name, fallback, least);
+  /** Undefined when it is not set. */
+  const optionalWhole = (name: string, least: number, greatest?: number) =>
+    optional(name) === undefined ? undefined : whole(name, least, least, greatest);
+  const listenAddress = (name: string, fallback: ListenAddress): ListenAddress => {
+    const value = optional(name);
+    const address = value === undefined ? fallback : parseListenAddress(value);
+    if (address) return address;
+    fault(name, 'an address and a port such as 127.0.0.1:8080 or [::1]:8080');
+    return fallback;
+  };
   const networks = (name: string): Network[] => {
     try {
       return parseNetworks(text(name, ''));
@@ -54,11 +82,47 @@ export function settingsOf(env: Environment) {
     }
     return files.cert_file === '' ? undefined : files;
   };
-  /** Errors: a SettingsFault with all faults so far. */
-  const check = () => {
-    if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
+  /**
+   * A line for each variable whose name has this pattern and that was not read.
+   * Errors: a SettingsFault with these lines and all faults, if there is any fault.
+   */
+  const check = (pattern: RegExp) => {
+    const unknown = unknownSettings(env, pattern, names);
+    if (faults.length > 0) throw new SettingsFault([...faults, ...unknown].join('\n'));
+    return unknown;
   };
-  return { faults, text, fault, choice, flag, whole, wholeOrNone, networks, certificate, check };
+  return {
+    ...{ faults, text, optional, fault, choice, flag, whole, wholeOrNone, optionalWhole },
+    ...{ listenAddress, networks, certificate, check },
+  };
+}
+
+/**
+ * A sentence for each variable whose name has the pattern and is not among the settings' names:
+ * most are misspelt. Values are not shown, since they may be secrets.
+ */
+export function unknownSettings(
+  env: Environment,
+  pattern: RegExp,
+  names: Iterable<string>,
+): string[] {
+  const settings = [...names];
+  return Object.entries(env)
+    .filter(([name, value]) => value && pattern.test(name) && !settings.includes(name))
+    .filter(([name, value = '']) => !isInjected(name, value))
+    .map(([name]) => {
+      const likely = nearest(name.toUpperCase(), settings).join(' or ');
+      const question = likely && ` Did you mean ${likely}?`;
+      return `${name}: no setting has this name, so it is ignored.${question}`;
+    });
+}
+
+/** Whether Kubernetes or Docker made it, for a service or a container named after the program. */
+function isInjected(name: string, value: string): boolean {
+  return (
+    /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name) ||
+    (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
+  );
 }
 
 /** The settings that a reader returns, or the lines of its SettingsFault. */

@@ -306,6 +306,18 @@ describe.each(Object.keys(bins))('%s as a process', (program) => {
     expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));
   });
 
+  test('a misspelt setting is named on standard error, never its value', async () => {
+    const [word, misspelt, meant] = {
+      exitward: ['status', 'EXITWARD_ADMIN_TOKN', 'EXITWARD_ADMIN_TOKEN'],
+      'exitward-agent': ['status', 'EXITWARD_AGENT_STATE_DR', 'EXITWARD_AGENT_STATE_DIR'],
+      exw: ['whoami', 'EXW_TOKENFILE', 'EXW_TOKEN_FILE'],
+    }[program] as [string, string, string];
+    const { stderr } = await runWith({ [misspelt]: 's3cret' }, word, '--json');
+    const sentence = `${misspelt}: no setting has this name, so it is ignored.`;
+    expect(stderr).toMatch(new RegExp(`^${sentence} Did you mean ${meant}\\?\n${program}: `));
+    expect(stderr).not.toContain('s3cret');
+  });
+
   test('the message of a hostile server is one line, and does not steer the terminal', async () => {
     const hostile = createServer((_, response) => {
       response.writeHead(403, { 'content-type': 'application/json' });

@@ -13,7 +13,9 @@ import {
   type Environment,
   type ListenAddress,
   logLevels,
+  type Settings,
   settingsOf,
+  settingsOrFaults,
 } from '../../kit/src/settings.ts';
 import type { GeoipSource } from './values/geoip.ts';
 
@@ -90,29 +92,127 @@ export interface Config {
   log_requests: 'all' | 'changes';
   /** Device and inode of the journal's stream, which systemd passes to its services. */
   journal_stream: string | undefined;
-  test_acknowledge_early: boolean;
+  /** A sentence for each variable that looks like a setting but is none. */
+  unknown_settings: string[];
 }
 
 /** Each account has a handful of time series, and is read at each scrape. */
 const maxMetricsAccounts = 200;
 
+/** Settings of the server and its command line, not those of the agent. */
+const ownNames = /^exitward_(?!agent_|test_)/i;
+
 /**
- * Reads the settings (all in docs/configuration.md). An empty environment is valid.
- * Errors: one SettingsFault whose message lists every fault, a line each.
+ * Reads the settings (all in docs/configuration.md, in the same order). An empty environment is
+ * valid. Errors: one SettingsFault whose message lists every fault, a line each.
  */
 export function readConfig(env: Environment): Config {
   const settings = settingsOf(env);
-  const { faults, text, fault, choice, flag, whole, wholeOrNone } = settings;
-  const address = (name: string, fallback: string): ListenAddress => {
-    const value = text(name, fallback);
-    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(value);
-    const port = Number(match?.[3]);
-    if (match && port <= 65535) return { host: match[1] ?? match[2] ?? '', port };
-    fault(name, 'an address and a port such as 127.0.0.1:8080 or [::1]:8080');
-    return { host: '127.0.0.1', port: 0 };
+  const listeners = readListeners(settings);
+  const storage = readStorage(settings);
+  const tls = readTls(settings, listeners.listen.host, storage.data_dir);
+  const urls = readUrls(settings, listeners, tls);
+  checkReach(settings, listeners, tls);
+  // Settings of the command line in the same file are no mistake.
+  readAccess(settings);
+  const config = {
+    ...listeners,
+    ...urls,
+    ...storage,
+    backups: readBackups(settings, storage.database_url),
+    ...tls,
+    acme: tls.acme && { ...tls.acme, names: certifiedNames(settings, tls.acme, urls.public_url) },
+    ...readAccountRules(settings),
+    ...readConnectionBounds(settings),
+    ...readNodeRules(settings),
+    ...readGeo(settings),
+    ...readRunning(settings),
+    journal_stream: env.JOURNAL_STREAM,
   };
+  return { ...config, unknown_settings: settings.check(ownNames) };
+}
 
+/** The sentences of `unknown_settings`; none while there are faults, which come first. */
+export function unknownSettings(env: Environment): string[] {
+  const [config] = settingsOrFaults(() => readConfig(env));
+  return config?.unknown_settings ?? [];
+}
+
+function readListeners(settings: Settings) {
+  const { text, listenAddress } = settings;
+  const listen = listenAddress('EXITWARD_LISTEN', { host: '127.0.0.1', port: 8080 });
+  return {
+    listen,
+    admin_listen: listenAddress('EXITWARD_ADMIN_LISTEN', { host: '127.0.0.1', port: 8081 }),
+    node_listen: listenAddress('EXITWARD_NODE_LISTEN', listen),
+    metrics_listen:
+      text('EXITWARD_METRICS_LISTEN', '') === 'off'
+        ? undefined
+        : listenAddress('EXITWARD_METRICS_LISTEN', { host: '127.0.0.1', port: 9464 }),
+    metrics_accounts: readMetricsAccounts(settings),
+  };
+}
+
+function readMetricsAccounts({ text, fault }: Settings): string[] {
+  const names = text('EXITWARD_METRICS_ACCOUNTS', '').split(',').filter(Boolean);
+  const accounts = [...new Set(names.map((name) => name.trim()))];
+  if (accounts.length <= maxMetricsAccounts) return accounts;
+  fault('EXITWARD_METRICS_ACCOUNTS', `at most ${maxMetricsAccounts} names of accounts`);
+  return [];
+}
+
+type Listeners = ReturnType<typeof readListeners>;
+type Tls = ReturnType<typeof readTls>;
+
+/** Where people and nodes reach the server; by default at its own listeners. */
+function readUrls(settings: Settings, { listen, node_listen }: Listeners, tls: Tls) {
+  const scheme = tls.tls || tls.tls_terminated ? 'https' : 'http';
+  const originOf = ({ host, port }: ListenAddress) =>
+    `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const public_url = readOrigin(settings, 'EXITWARD_PUBLIC_URL', originOf(listen));
+  const listenerOfNodes = node_listen === listen ? public_url : originOf(node_listen);
+  return { public_url, node_url: readOrigin(settings, 'EXITWARD_NODE_URL', listenerOfNodes) };
+}
+
+function readOrigin({ optional, fault }: Settings, name: string, fallback: string): string {
+  const value = optional(name);
+  if (value === undefined) return fallback;
+  const url = URL.parse(value);
+  const isSafe =
+    url?.protocol === 'https:' ||
+    (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/[[\]]/g, '')));
+  const { pathname, search, hash, username, password } = url ?? {};
+  if (url && isSafe && pathname === '/' && !(search || hash || username || password)) {
+    return url.origin;
+  }
+  fault(name, 'https and a host, such as https://proxies.example');
+  return fallback;
+}
+
+/** Tokens cross no network unencrypted. */
+function checkReach(
+  { faults }: Settings,
+  { listen, admin_listen, node_listen }: Listeners,
+  { tls, tls_terminated }: Tls,
+): void {
+  if (tls || tls_terminated) return;
+  const carryTokens = {
+    EXITWARD_LISTEN: listen,
+    EXITWARD_ADMIN_LISTEN: admin_listen,
+    // Named after the setting that it comes from.
+    ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
+  };
+  for (const [name, { host, port }] of Object.entries(carryTokens)) {
+    if (isLoopback(host)) continue;
+    faults.push(
+      `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_ACME, or EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
+    );
+  }
+}
+
+function readStorage({ text, optional, faults }: Settings) {
   const data_dir = resolve(text('EXITWARD_DATA_DIR', 'data'));
+  const inData = (name: string, file: string) => resolve(text(name, resolve(data_dir, file)));
   const database_url = text('EXITWARD_DATABASE_URL', `sqlite:${resolve(data_dir, 'exitward.db')}`);
   if (!/^(sqlite:.+|postgres(ql)?:\/\/.+)$/.test(database_url)) {
     // The value may hold a password, so it is not repeated.
@@ -120,183 +220,138 @@ export function readConfig(env: Environment): Config {
       'EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.',
     );
   }
-  const backup_dir = text('EXITWARD_BACKUP_DIR', '');
-  if (backup_dir !== '' && !database_url.startsWith('sqlite:')) {
+  return {
+    data_dir,
+    database_url,
+    keys_file: inData('EXITWARD_KEYS_FILE', 'keys.json'),
+    admin_token_file: inData('EXITWARD_ADMIN_TOKEN_FILE', 'admin-token'),
+    packages_dir: inData('EXITWARD_PACKAGES_DIR', 'packages'),
+    mounted_secrets: optional('EXITWARD_MOUNTED_SECRETS'),
+  };
+}
+
+function readBackups({ optional, whole, choice, faults }: Settings, database_url: string) {
+  const folder = optional('EXITWARD_BACKUP_DIR');
+  const backups = {
+    every_seconds: whole('EXITWARD_BACKUP_EVERY_SECONDS', 86_400, 60, 366 * 86_400),
+    keep: whole('EXITWARD_BACKUP_KEEP', 14, 1, 10_000),
+    verify: choice('EXITWARD_BACKUP_VERIFY', ['yes', 'no'], 'yes') === 'yes',
+  };
+  if (folder === undefined) return undefined;
+  if (!database_url.startsWith('sqlite:')) {
     faults.push(
       'EXITWARD_BACKUP_DIR: backups by the server are for SQLite; on PostgreSQL schedule pg_dump, see docs/postgresql.md.',
     );
   }
-  const backups = {
-    folder: resolve(backup_dir),
-    every_seconds: whole('EXITWARD_BACKUP_EVERY_SECONDS', 86_400, 60, 366 * 86_400),
-    keep: whole('EXITWARD_BACKUP_KEEP', 14, 1, 10_000),
-    verify: choice('EXITWARD_BACKUP_VERIFY', ['yes', 'no'] as const, 'yes') === 'yes',
-  };
-  const files = settings.certificate('EXITWARD_TLS_CERT', 'EXITWARD_TLS_KEY');
-  const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
-  const geoip: GeoipSource[] = [];
-  for (const pair of text('EXITWARD_GEOIP', '').split(',').filter(Boolean)) {
-    const [, provider, file] = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,62})=(\S.*?)\s*$/.exec(pair) ?? [];
-    if (provider && file) geoip.push({ provider, file: resolve(file) });
-    else fault('EXITWARD_GEOIP', 'PROVIDER=FILE, or several separated by commas');
-  }
-  const listen = address('EXITWARD_LISTEN', '127.0.0.1:8080');
-  const admin_listen = address('EXITWARD_ADMIN_LISTEN', '127.0.0.1:8081');
-  const node_listen = env.EXITWARD_NODE_LISTEN ? address('EXITWARD_NODE_LISTEN', '') : listen;
-  const metrics_listen =
-    text('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464') === 'off'
-      ? undefined
-      : address('EXITWARD_METRICS_LISTEN', '127.0.0.1:9464');
-  const metricsAccounts = (): string[] => {
-    const named = text('EXITWARD_METRICS_ACCOUNTS', '').split(',').filter(Boolean);
-    const names = [...new Set(named.map((name) => name.trim()))];
-    if (names.length <= maxMetricsAccounts) return names;
-    fault('EXITWARD_METRICS_ACCOUNTS', `at most ${maxMetricsAccounts} names of accounts`);
-    return [];
-  };
+  return { folder: resolve(folder), ...backups };
+}
+
+function readTls(settings: Settings, host: string, data_dir: string) {
+  const { flag, faults } = settings;
   const acme = readAcme({
-    env,
-    settings: {
+    settings,
+    names: {
       contact: 'EXITWARD_ACME',
       names: 'EXITWARD_ACME_NAMES',
       directory: 'EXITWARD_ACME_DIRECTORY',
       challenge: 'EXITWARD_ACME_CHALLENGE',
       listen: 'EXITWARD_ACME_LISTEN',
     },
-    fault,
-    host: listen.host,
+    host,
     answers_itself: true,
   });
+  const files = settings.certificate('EXITWARD_TLS_CERT', 'EXITWARD_TLS_KEY');
+  const tls_terminated = flag('EXITWARD_TLS_TERMINATED');
   if (acme && (files || tls_terminated)) {
     faults.push(
       'EXITWARD_ACME: the certificate comes by ACME, from the files of EXITWARD_TLS_CERT, or is that of a proxy in front (EXITWARD_TLS_TERMINATED); set one of the three.',
     );
   }
-  const hasTls = files !== undefined || acme !== undefined;
-  const test_acknowledge_early = flag('EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT');
-  const carryTokens = {
-    EXITWARD_LISTEN: listen,
-    EXITWARD_ADMIN_LISTEN: admin_listen,
-    // Named after the setting that it comes from.
-    ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
+  const certificate = join(data_dir, acmeFolder, certificateFile);
+  return {
+    acme,
+    tls: acme ? { cert_file: certificate, key_file: certificate } : files,
+    tls_terminated,
+    trusted_proxies: settings.networks('EXITWARD_TRUSTED_PROXIES'),
   };
-  const open = Object.entries(carryTokens).filter(([, { host }]) => !isLoopback(host));
-  if (!hasTls && !tls_terminated) {
-    for (const [name, { host, port }] of open) {
-      faults.push(
-        `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_ACME, or EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
-      );
-    }
-  }
-  const originOf = ({ host, port }: ListenAddress) => {
-    const scheme = hasTls || tls_terminated ? 'https' : 'http';
-    return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  };
-  const origin = (name: 'EXITWARD_PUBLIC_URL' | 'EXITWARD_NODE_URL', fallback: string) => {
-    const value = text(name, fallback);
-    const url = URL.parse(value);
-    const isSafe =
-      url?.protocol === 'https:' ||
-      (url?.protocol === 'http:' && isLoopback(url.hostname.replace(/[[\]]/g, '')));
-    const { pathname, search, hash, username, password } = url ?? {};
-    if (url && isSafe && pathname === '/' && !(search || hash || username || password)) {
-      return url.origin;
-    }
-    if (env[name]) fault(name, 'https and a host, such as https://proxies.example');
-    return fallback;
-  };
-  const public_url = origin('EXITWARD_PUBLIC_URL', originOf(listen));
-  const usual_node_url = node_listen === listen ? public_url : originOf(node_listen);
-  if (test_acknowledge_early && open.length > 0) {
-    faults.push(
-      'EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: a test switch, for loopback listeners only.',
-    );
-  }
-  const public_host = new URL(public_url).hostname;
-  if (acme && !acme.names && !isName(public_host)) {
+}
+
+/** Names that a certificate authority can check: by default that of the public URL. */
+function certifiedNames({ faults }: Settings, acme: AcmeSettings, public_url: string): string[] {
+  if (acme.names) return acme.names;
+  const { hostname } = new URL(public_url);
+  if (!isName(hostname)) {
     faults.push(
       'EXITWARD_PUBLIC_URL: ACME needs the DNS name that leads here, such as https://proxies.example; or set EXITWARD_ACME_NAMES.',
     );
   }
-  const certificate = join(data_dir, acmeFolder, certificateFile);
-  const acmeFiles = { cert_file: certificate, key_file: certificate };
-  const config: Config = {
-    listen,
-    admin_listen,
-    node_listen,
-    metrics_listen,
-    metrics_accounts: metricsAccounts(),
-    public_url,
-    node_url: origin('EXITWARD_NODE_URL', usual_node_url),
-    data_dir,
-    packages_dir: resolve(text('EXITWARD_PACKAGES_DIR', resolve(data_dir, 'packages'))),
-    database_url,
-    keys_file: resolve(text('EXITWARD_KEYS_FILE', resolve(data_dir, 'keys.json'))),
-    admin_token_file: resolve(text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'))),
-    mounted_secrets: text('EXITWARD_MOUNTED_SECRETS', '') || undefined,
-    backups: backup_dir === '' ? undefined : backups,
-    tls: acme ? acmeFiles : files,
-    acme: acme && { ...acme, names: acme.names ?? [public_host] },
-    tls_terminated,
-    trusted_proxies: settings.networks('EXITWARD_TRUSTED_PROXIES'),
-    variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'] as const, 'both'),
-    addresses: choice('EXITWARD_ADDRESSES', ['any', 'public'] as const, 'any'),
-    api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'] as const, 'viewable'),
-    contract_servers: choice(
-      'EXITWARD_CONTRACT_SERVERS',
-      ['account', 'operator'] as const,
-      'account',
-    ),
-    authlist_proof: choice(
-      'EXITWARD_AUTHLIST_PROOF',
-      ['off', 'prefer', 'require'] as const,
-      'prefer',
-    ),
+  return [hostname];
+}
+
+function readAccountRules({ choice, whole }: Settings) {
+  return {
+    variants: choice('EXITWARD_VARIANTS', ['both', 'current', 'earlier'], 'both'),
+    addresses: choice('EXITWARD_ADDRESSES', ['any', 'public'], 'any'),
+    api_tokens: choice('EXITWARD_API_TOKENS', ['viewable', 'once'], 'viewable'),
+    contract_servers: choice('EXITWARD_CONTRACT_SERVERS', ['account', 'operator'], 'account'),
+    authlist_proof: choice('EXITWARD_AUTHLIST_PROOF', ['off', 'prefer', 'require'], 'prefer'),
     max_authlist_entries: whole('EXITWARD_MAX_AUTHLIST_ENTRIES', 100_000, 1),
     max_overrides: whole('EXITWARD_MAX_OVERRIDES', 100_000, 1),
     max_users: whole('EXITWARD_MAX_USERS', 10_000, 1),
     max_api_tokens: whole('EXITWARD_MAX_API_TOKENS', 100, 1),
-    conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
-    restored_entries_per_hour: whole('EXITWARD_RESTORED_ENTRIES_PER_HOUR', 500_000, 1),
-    server_additions_per_hour: whole('EXITWARD_SERVER_ADDITIONS_PER_HOUR', 500, 1),
     writes_per_day: whole('EXITWARD_WRITES_PER_DAY', 1_000_000, 1),
     idempotency_keys_per_day: whole('EXITWARD_IDEMPOTENCY_KEYS_PER_DAY', 250_000, 0),
+    restored_entries_per_hour: whole('EXITWARD_RESTORED_ENTRIES_PER_HOUR', 500_000, 1),
+    server_additions_per_hour: whole('EXITWARD_SERVER_ADDITIONS_PER_HOUR', 500, 1),
+    conflicts_per_hour: whole('EXITWARD_CONFLICTS_PER_HOUR', 1000, 1),
     rate_limit_per_minute: whole('EXITWARD_RATE_LIMIT_PER_MINUTE', 0, 0),
-    health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
-    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),
-    node_max_bytes_per_second: whole('EXITWARD_NODE_MAX_BYTES_PER_SECOND', 2_500_000_000, 1),
-    geoip,
-    geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'] as const, 'off'),
-    changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
-    audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
-    // A node may report usage that is 40 days old, and the API shows the last 30 days by hour.
-    usage_hours_kept_seconds: wholeOrNone(
-      'EXITWARD_USAGE_HOURS_KEPT_SECONDS',
-      92 * 86_400,
-      41 * 86_400,
-    ),
-    usage_days_kept_seconds: wholeOrNone(
-      'EXITWARD_USAGE_DAYS_KEPT_SECONDS',
-      400 * 86_400,
-      41 * 86_400,
-    ),
-    audit_records_per_account: whole('EXITWARD_AUDIT_RECORDS_PER_ACCOUNT', 1_000_000, 1),
-    cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
+  };
+}
+
+function readConnectionBounds({ whole, optionalWhole }: Settings) {
+  return {
     max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),
-    max_connections_per_address: env.EXITWARD_MAX_CONNECTIONS_PER_ADDRESS
-      ? whole('EXITWARD_MAX_CONNECTIONS_PER_ADDRESS', 1, 1)
-      : undefined,
+    max_connections_per_address: optionalWhole('EXITWARD_MAX_CONNECTIONS_PER_ADDRESS', 1),
     request_seconds: whole('EXITWARD_REQUEST_SECONDS', 10, 1, 3600),
     unread_seconds: whole('EXITWARD_UNREAD_SECONDS', 30, 1, 3600),
     unread_bytes: whole('EXITWARD_UNREAD_BYTES', 64 * 1024 * 1024, 0),
+  };
+}
+
+function readNodeRules({ whole }: Settings) {
+  return {
+    health_stale_seconds: whole('EXITWARD_HEALTH_STALE_SECONDS', 900, 10),
+    node_lost_seconds: whole('EXITWARD_NODE_LOST_SECONDS', 45, 30),
+    node_max_bytes_per_second: whole('EXITWARD_NODE_MAX_BYTES_PER_SECOND', 2_500_000_000, 1),
+    changes_kept_seconds: whole('EXITWARD_CHANGES_KEPT_SECONDS', 7 * 86_400, 60),
+  };
+}
+
+function readGeo({ text, choice, fault }: Settings) {
+  const geoip: GeoipSource[] = [];
+  for (const pair of text('EXITWARD_GEOIP', '').split(',').filter(Boolean)) {
+    const [, provider, file] = /^\s*([A-Za-z0-9][A-Za-z0-9._-]{0,62})=(\S.*?)\s*$/.exec(pair) ?? [];
+    if (provider && file) geoip.push({ provider, file: resolve(file) });
+    else fault('EXITWARD_GEOIP', 'PROVIDER=FILE, or several separated by commas');
+  }
+  return { geoip, geofeed: choice('EXITWARD_GEOFEED', ['off', 'public'], 'off') };
+}
+
+function readRunning({ choice, whole, wholeOrNone }: Settings) {
+  // A node may report usage that is 40 days old, and the API shows the last 30 days by hour.
+  const minUsageSeconds = 41 * 86_400;
+  const usageSeconds = (name: string, days: number) =>
+    wholeOrNone(name, days * 86_400, minUsageSeconds);
+  return {
+    audit_kept_seconds: whole('EXITWARD_AUDIT_KEPT_SECONDS', 400 * 86_400, 86_400),
+    audit_records_per_account: whole('EXITWARD_AUDIT_RECORDS_PER_ACCOUNT', 1_000_000, 1),
+    usage_hours_kept_seconds: usageSeconds('EXITWARD_USAGE_HOURS_KEPT_SECONDS', 92),
+    usage_days_kept_seconds: usageSeconds('EXITWARD_USAGE_DAYS_KEPT_SECONDS', 400),
+    cache_bytes: whole('EXITWARD_CACHE_BYTES', 32 * 1024 * 1024, 0),
     stop_seconds: whole('EXITWARD_STOP_SECONDS', 10, 0, 3600),
     log_level: choice('EXITWARD_LOG_LEVEL', logLevels, 'info'),
-    log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'] as const, 'changes'),
-    journal_stream: env.JOURNAL_STREAM,
-    test_acknowledge_early,
+    log_requests: choice('EXITWARD_LOG_REQUESTS', ['all', 'changes'], 'changes'),
   };
-  settings.check();
-  return config;
 }
 
 /** How the command line reaches a running server. */
@@ -313,13 +368,18 @@ export interface OperatorAccess {
 
 /** Reads the settings of the command line; it ignores the rest of the environment. */
 export function readOperatorAccess(env: Environment): OperatorAccess {
-  const data_dir = env.EXITWARD_DATA_DIR || 'data';
+  return readAccess(settingsOf(env));
+}
+
+function readAccess({ text, optional }: Settings): OperatorAccess {
+  const data_dir = text('EXITWARD_DATA_DIR', 'data');
+  const token_file = text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'));
   return {
-    admin_url: env.EXITWARD_ADMIN_URL || 'http://127.0.0.1:8081',
-    admin_insecure: env.EXITWARD_ADMIN_INSECURE === 'yes',
-    admin_token: env.EXITWARD_ADMIN_TOKEN?.trim() || undefined,
-    admin_token_file: resolve(env.EXITWARD_ADMIN_TOKEN_FILE || resolve(data_dir, 'admin-token')),
-    mounted_secrets: env.EXITWARD_MOUNTED_SECRETS || undefined,
+    admin_url: text('EXITWARD_ADMIN_URL', 'http://127.0.0.1:8081'),
+    admin_insecure: text('EXITWARD_ADMIN_INSECURE', 'no') === 'yes',
+    admin_token: optional('EXITWARD_ADMIN_TOKEN')?.trim() || undefined,
+    admin_token_file: resolve(token_file),
+    mounted_secrets: optional('EXITWARD_MOUNTED_SECRETS'),
   };
 }
 

@@ -61,6 +61,8 @@ export interface TestDoubles {
   jobs?: boolean;
   /** See `DatabaseOptions`. */
   largest_group?: number;
+  /** Stands between the server and its database. */
+  database?: (db: Database) => Database;
 }
 
 const starting: Actor = { kind: 'system', name: 'start', address: '', request_id: '' };
@@ -81,13 +83,12 @@ function prepareDataDir(path: string): void {
 /** Opens the database and migrates it to this schema. Close it after use. */
 export async function openStorage(
   config: Config,
-  { clock = systemClock, largest_group }: TestDoubles = {},
+  { clock = systemClock, largest_group, database = (db) => db }: TestDoubles = {},
   metrics?: Metrics,
 ): Promise<Database> {
   const db = await openDatabase(config.database_url, {
     clock,
     largest_group,
-    acknowledge_early: config.test_acknowledge_early,
     onGroup: (actions, seconds) => {
       metrics?.groups.observe(seconds);
       metrics?.groupActions.inc(actions);
@@ -95,7 +96,7 @@ export async function openStorage(
   });
   try {
     await migrate(db);
-    return db;
+    return database(db);
   } catch (error) {
     await db.close().catch(() => {});
     throw error;
@@ -164,6 +165,7 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
   try {
     const stopping = new AbortController();
     const ctx = await createContext(config, db, doubles, metrics, stopping.signal);
+    for (const sentence of config.unknown_settings) ctx.log.warn(sentence);
     await ensureNetwork(ctx);
     const { admin_token_file, mounted_secrets } = config;
     await ensureOperatorToken(db, ctx.secrets, admin_token_file, starting, mounted_secrets);

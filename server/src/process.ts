@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { startFaults } from '../../kit/src/log.ts';
 import type { Environment } from '../../kit/src/settings.ts';
 import { SettingsFault } from '../../kit/src/settings.ts';
-import { type Running, serve } from './main.ts';
+import { type Running, serve, type TestDoubles } from './main.ts';
 
 /**
  * Serves until SIGTERM or SIGINT, then finishes the requests in flight and exits with 0; a second
@@ -14,6 +14,7 @@ import { type Running, serve } from './main.ts';
 export async function runUntilStopped(
   env: Environment,
   ready: (running: Running) => Promise<void> = async () => {},
+  doubles: TestDoubles = {},
 ): Promise<void> {
   let running: Running | undefined;
   let stopping = false;
@@ -34,7 +35,7 @@ export async function runUntilStopped(
     });
   }
   try {
-    running = await serve(env);
+    running = await serve(env, doubles);
     await ready(running);
     if (env.NOTIFY_SOCKET) execFile('systemd-notify', ['--ready'], () => {});
   } catch (error) {

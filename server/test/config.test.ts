@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest';
 import type { Environment } from '../../kit/src/settings.ts';
 import { tries } from '../../test/effort.ts';
 import { isLoopback, readConfig } from '../src/config.ts';
+import { eachDatabase } from './databases.ts';
+import { keptLog, startTestApp } from './harness.ts';
 
 /** Every name that config.ts knows, as it stands there. */
 const names = Array.from(
@@ -15,6 +17,14 @@ const names = Array.from(
       /EXITWARD_[A-Z0-9_]*[A-Z0-9]/g,
     ),
   ),
+);
+
+/** The names in the tables of docs/configuration.md, but for the agent's and the demo's. */
+const documented = Array.from(
+  readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8').matchAll(
+    /^\| `(EXITWARD_(?!AGENT_|DEMO_)\w+)`/gm,
+  ),
+  ([, name = '']) => name,
 );
 
 /** The lines of the error, or none. */
@@ -39,7 +49,7 @@ describe('readConfig', () => {
       addresses: 'any',
       api_tokens: 'viewable',
       rate_limit_per_minute: 0,
-      test_acknowledge_early: false,
+      unknown_settings: [],
     });
   });
 
@@ -230,12 +240,43 @@ describe('readConfig', () => {
     });
   });
 
-  test('refuses the test switch where others can reach the server', () => {
-    const env = { EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: 'yes', EXITWARD_TLS_TERMINATED: 'yes' };
-    expect(faultsOf(env)).toEqual([]);
-    expect(
-      faultsOf({ ...env, EXITWARD_LISTEN: '0.0.0.0:1', EXITWARD_ADMIN_LISTEN: '0.0.0.0:2' }),
-    ).toEqual([expect.stringMatching('^EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: ')]);
+  describe('a variable that no setting is called', () => {
+    const unknown = (...variables: string[]) =>
+      readConfig(Object.fromEntries(variables.map((name) => [name, 's3cret']))).unknown_settings;
+
+    test('is named, with the setting that was likely meant and never its value', () => {
+      expect(unknown('EXITWARD_BACKUP_DRI', 'exitward_listen', 'EXITWARD_AGNET_GUARD')).toEqual([
+        'EXITWARD_BACKUP_DRI: no setting has this name, so it is ignored. Did you mean EXITWARD_BACKUP_DIR?',
+        'exitward_listen: no setting has this name, so it is ignored. Did you mean EXITWARD_LISTEN?',
+        'EXITWARD_AGNET_GUARD: no setting has this name, so it is ignored.',
+      ]);
+    });
+
+    test('is named with the faults that it may be the cause of', () => {
+      const env = { EXITWARD_LISTEN: '0.0.0.0:80', EXITWARD_TLS_TERMINTED: 'yes' };
+      expect(faultsOf(env)).toEqual([
+        expect.stringMatching('^EXITWARD_LISTEN: .*in the clear'),
+        expect.stringMatching('^EXITWARD_TLS_TERMINTED: .*mean EXITWARD_TLS_TERMINATED'),
+      ]);
+    });
+
+    test('is none of those that are documented, that other programs read, or that are empty', () => {
+      const env = Object.fromEntries(documented.map((name) => [name, 'x']));
+      expect(faultsOf(env).filter((line) => line.includes('no setting has'))).toEqual([]);
+      expect(unknown('EXITWARD_AGENT_X', 'EXITWARD_TEST_X', 'PATH', 'EXITWARDX')).toEqual([]);
+      expect(readConfig({ EXITWARD_X: '' }).unknown_settings).toEqual([]);
+    });
+
+    test('is no variable that Kubernetes or Docker makes for a service called exitward', () => {
+      const injected = {
+        EXITWARD_SERVICE_HOST: '10.0.0.1',
+        EXITWARD_SERVICE_PORT_HTTP: '80',
+        EXITWARD_PORT: 'tcp://10.0.0.1:80',
+        EXITWARD_PORT_80_TCP_ADDR: '10.0.0.1',
+      };
+      expect(readConfig(injected).unknown_settings).toEqual([]);
+      expect(readConfig({ EXITWARD_PORT: '80' }).unknown_settings).toHaveLength(1);
+    });
   });
 
   test('knows what only this machine reaches', () => {
@@ -291,5 +332,17 @@ describe('readConfig', () => {
         },
       ),
     );
+  });
+});
+
+eachDatabase((database) => {
+  test('a variable that no setting is called is a warning in the log at the start', async () => {
+    const { log, lines } = keptLog();
+    const t = await startTestApp(await database.url(), { EXITWARD_GEOIPS: 's3cret' }, log);
+    await t.stop();
+    expect(lines.filter(({ level }) => level === 40)).toMatchObject([
+      { msg: expect.stringMatching(/^EXITWARD_GEOIPS: .*mean EXITWARD_GEOIP\?$/) },
+    ]);
+    expect(JSON.stringify(lines)).not.toContain('s3cret');
   });
 });

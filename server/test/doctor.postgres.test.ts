@@ -281,6 +281,14 @@ describe('exitward doctor', () => {
     expect([code, states('settings')]).toEqual([1, ['fault', 'fault']]);
   });
 
+  test('a setting that is misspelt is a warning', async () => {
+    cli.env = { ...cli.env, EXITWARD_VARIANT: 'current' };
+    const { findings } = await doctor();
+    expect(named(findings, 'settings')).toMatchObject([
+      { state: 'warning', sentence: expect.stringContaining('Did you mean EXITWARD_VARIANTS?') },
+    ]);
+  });
+
   test('a certificate of another name than the public URL, or that has expired, is a fault', async () => {
     const [cert_file, key_file] = [join(cli.data_dir, 'cert'), join(cli.data_dir, 'key')];
     const { cert, key } = newCertificate('localhost');

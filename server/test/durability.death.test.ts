@@ -1,6 +1,7 @@
 // Durability: the real process, killed at random moments in the middle of writes, and asked what it kept.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import type { Environment } from '../../kit/src/settings.ts';
@@ -60,8 +61,13 @@ async function kill(server: ServerProcess, settings: Environment): Promise<void>
 }
 
 /** Starts the server, compares with what was acknowledged before, writes, and kills it in the middle. */
-async function cycle(settings: Environment, crowd: Crowd, random: Random): Promise<void> {
-  const server = await ServerProcess.start(settings);
+async function cycle(
+  settings: Environment,
+  crowd: Crowd,
+  random: Random,
+  program?: string,
+): Promise<void> {
+  const server = await ServerProcess.start(settings, { program });
   let written: Promise<void> | undefined;
   try {
     await look(server, settings, crowd);
@@ -114,9 +120,9 @@ eachDatabase((database) => {
     const random = Random.printed(`durability control on ${database.name}`);
     const settings = settingsOf(await database.url());
     const crowd = await prepare(settings, random);
-    const faulty = { ...settings, EXITWARD_TEST_ACKNOWLEDGE_BEFORE_COMMIT: 'yes' };
+    const faulty = fileURLToPath(new URL('serve_early.ts', import.meta.url));
     for (let tries = 0; tries < controlTries && crowd.verdict.lost.length === 0; tries += 1) {
-      await cycle(faulty, crowd, random);
+      await cycle(settings, crowd, random, faulty);
     }
     const server = await ServerProcess.start(settings);
     await look(server, settings, crowd);

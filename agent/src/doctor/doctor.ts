@@ -6,6 +6,7 @@ import {
   fault,
   runChecks,
   type State,
+  warning,
   worst,
 } from '../../../kit/src/doctor/check.ts';
 import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
@@ -56,8 +57,10 @@ export interface ExamineOptions {
 export async function examine(env: Environment, options: ExamineOptions): Promise<Report> {
   const url = options.url === undefined ? undefined : checkUrl(options.url);
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
-  const findings = wrong.map(settingsFinding);
+  const findings = wrong.map((sentence) => settingsFinding(sentence));
   if (config) {
+    const { unknown_settings } = config;
+    findings.push(...unknown_settings.map((sentence) => settingsFinding(sentence, warning)));
     const { identity, damage } = identityOf(config);
     findings.push(...damage);
     const { state_dir } = config;
@@ -80,8 +83,8 @@ export async function examine(env: Environment, options: ExamineOptions): Promis
 
 const file = '/etc/exitward/agent.env, or the environment';
 
-function settingsFinding(sentence: string): Finding {
-  return { name: 'settings', ...fault(sentence, `set it right in ${file}`) };
+function settingsFinding(sentence: string, outcome: typeof fault = fault): Finding {
+  return { name: 'settings', ...outcome(sentence, `set it right in ${file}`) };
 }
 
 function identityOf({ state_dir }: Config): { identity?: Identity; damage: Finding[] } {

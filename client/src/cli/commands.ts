@@ -48,6 +48,7 @@ export function exw(env: Environment, version = ''): Program<Session> {
       'exw authlist add 203.0.113.7 --expiry +30d',
     ],
     notes,
+    unknownSettings: (session) => session.unknownSettings,
     open: (options) => new Session(options as ConstructorParameters<typeof Session>[0], env),
     ask: (words, onAway) => askService(words, env, onAway),
     linesOf: (message, error) =>

@@ -68,6 +68,7 @@ function destination(text: string): string {
 
 export const doctor = command({
   name: 'doctor',
+  reportsSettings: true,
   summary: 'say why a connection through the proxy does not work, and what mends it',
   options: {
     server: {
@@ -117,6 +118,9 @@ async function* examined(
   wanted: Wanted,
   credentials: Credentials | undefined,
 ): AsyncGenerator<Finding> {
+  for (const sentence of session.unknownSettings) {
+    yield warning('settings', sentence, 'set it right in the environment');
+  }
   let account: Account;
   try {
     account = await session.account();

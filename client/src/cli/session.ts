@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
+import { unknownSettings } from '../../../kit/src/settings.ts';
 import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
@@ -37,6 +38,8 @@ export const sessionOptions = {
   insecure: { summary: 'send the token over plain http to another machine' },
 } as const satisfies Options;
 
+const settings = ['EXW_URL', 'EXW_VARIANT', 'EXW_TOKEN_FILE', 'EXW_TOKEN'];
+
 type SessionOptions = OptionValues<typeof sessionOptions & typeof jsonOption>;
 
 export class Session {
@@ -51,6 +54,11 @@ export class Session {
     this.isJson = options.json;
     this.#options = options;
     this.#env = env;
+  }
+
+  /** A sentence for each variable that looks like a setting of exw but is none. */
+  get unknownSettings(): string[] {
+    return unknownSettings(this.#env, /^EXW_/i, settings);
   }
 
   /** The account, for every command except login. Errors: a failure or a usage fault. */

@@ -1,4 +1,5 @@
 // The settings of ACME: which authority is asked, for which names, and where checks are answered.
+import { parseListenAddress, type Settings } from '../settings.ts';
 import type { ListenAt } from './answers.ts';
 import type { ChallengeType } from './protocol.ts';
 
@@ -21,11 +22,9 @@ export const acmeFolder = 'tls';
 type Name = 'contact' | 'names' | 'directory' | 'challenge' | 'listen';
 
 export interface AcmeSource {
-  env: Readonly<Record<string, string | undefined>>;
+  settings: Settings;
   /** The environment variable of each setting. */
-  settings: Record<Name, string>;
-  /** Reports an invalid value. */
-  fault: (name: string, expected: string) => void;
+  names: Record<Name, string>;
   /** The host that the program listens on. */
   host: string | undefined;
   /** Whether the program's own listeners answer tls-alpn-01. */
@@ -37,44 +36,39 @@ const challenges: readonly ChallengeType[] = ['tls-alpn-01', 'http-01'];
 
 /** Undefined: ACME is off, as it is without a contact. */
 export function readAcme(source: AcmeSource): AcmeSettings | undefined {
-  const { env, settings, fault } = source;
-  const contact = env[settings.contact];
-  const directory_url = env[settings.directory] || letsEncrypt;
-  const challenge = (env[settings.challenge] || 'tls-alpn-01') as ChallengeType;
-  const named = env[settings.names];
-  const names = named
+  const { names: variables, settings } = source;
+  const { text, optional, choice, fault } = settings;
+  const contact = optional(variables.contact);
+  const directory_url = text(variables.directory, letsEncrypt);
+  const challenge = choice(variables.challenge, challenges, 'tls-alpn-01');
+  const names = optional(variables.names)
     ?.split(',')
     .map((name) => name.trim().toLowerCase())
     .filter(Boolean);
   if (contact && !/^[^\s@,<>]+@[^\s@,<>]+\.[^\s@,<>]+$/.test(contact)) {
-    fault(settings.contact, 'an e-mail address');
+    fault(variables.contact, 'an e-mail address');
   }
   if (URL.parse(directory_url)?.protocol !== 'https:') {
-    fault(settings.directory, 'the https URL of the directory of a certificate authority');
+    fault(variables.directory, 'the https URL of the directory of a certificate authority');
   }
-  if (!challenges.includes(challenge)) fault(settings.challenge, `one of ${challenges.join(', ')}`);
-  if (named && !(names?.length && names.every(isName))) {
-    fault(settings.names, 'DNS names such as proxies.example, separated by commas');
+  if (names && !(names.length > 0 && names.every(isName))) {
+    fault(variables.names, 'DNS names such as proxies.example, separated by commas');
   }
   const listen = listenOf(source, challenge);
-  return contact
-    ? { contact, directory_url, challenge, listen, names: named ? names : undefined }
-    : undefined;
+  return contact ? { contact, directory_url, challenge, listen, names } : undefined;
 }
 
 function listenOf(
-  { env, settings, fault, host, answers_itself }: AcmeSource,
+  { settings, names, host, answers_itself }: AcmeSource,
   challenge: ChallengeType,
 ): ListenAt | undefined {
-  const text = env[settings.listen];
-  if (text) {
-    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
-    const port = Number(match?.[3]);
-    const named = match?.[1] ?? match?.[2];
-    if (match && port >= 1 && port <= 65_535) {
-      return { host: named === '*' ? undefined : named, port };
+  const text = settings.optional(names.listen);
+  if (text !== undefined) {
+    const address = parseListenAddress(text);
+    if (address && address.port > 0) {
+      return { ...address, host: address.host === '*' ? undefined : address.host };
     }
-    fault(settings.listen, 'an address and a port such as 0.0.0.0:80 or [::]:443');
+    settings.fault(names.listen, 'an address and a port such as 0.0.0.0:80 or [::]:443');
     return undefined;
   }
   if (challenge === 'http-01') return { host, port: 80 };

@@ -35,6 +35,8 @@ export interface Definition<Session, Arguments, Options> {
   list?: true | 'once';
   /** Whether it runs until it is stopped, and shows nothing. */
   serves?: true;
+  /** Whether it reports unknown settings itself: in a log, or as findings. */
+  reportsSettings?: true;
   /** Whether the first argument comes after `--`, and everything after it is left as it is. */
   verbatim?: true;
   /** The question before something is destroyed; undefined when nothing is this time. */
@@ -66,6 +68,8 @@ export interface Program<Session> {
   examples: readonly string[];
   /** Below the commands, in --help and in the manual page. */
   notes: string;
+  /** A sentence for each variable that looks like a setting but is none. */
+  unknownSettings: (session: Session) => readonly string[];
   /** Opens the session that commands work with. `options`: the values of the options above. */
   open: (options: Record<string, unknown>) => Session;
   /** The names of records, for completion; `onAway` is called when it gives up. */

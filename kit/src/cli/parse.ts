@@ -1,5 +1,6 @@
 // Reads a command line against the table of commands.
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { similar } from '../similar.ts';
 import type { Command, Given } from './command.ts';
 import { UsageFault } from './failures.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   ofLists,
   unasked,
 } from './options.ts';
-import { similar } from './similar.ts';
 
 export interface Parsed {
   given: Given<Record<string, never>, Record<string, never>>;

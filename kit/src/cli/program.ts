@@ -1,4 +1,6 @@
 // One run of a command line: finds the command, asks before it destroys, prints the outcome.
+
+import { similar } from '../similar.ts';
 import { type Command, commandsOf, type Noun, optionsOf, type Program } from './command.ts';
 import { candidates, nextWords } from './completion.ts';
 import { UsageFault } from './failures.ts';
@@ -6,7 +8,6 @@ import { helpOf, overview } from './help.ts';
 import { notify, print, printDocument, screenOf } from './output.ts';
 import { findCommand, type Parsed, parse } from './parse.ts';
 import { confirmed } from './question.ts';
-import { similar } from './similar.ts';
 import { usualEverySeconds, watch } from './watch.ts';
 import { terminalWidth } from './wrapped.ts';
 
@@ -57,6 +58,7 @@ async function runCommand<Session>(
   if (!parsed) return succeedWith(helpOf(program, command));
   const { given, common } = parsed;
   const session = program.open(common);
+  if (!command.reportsSettings) notify(...program.unknownSettings(session));
   const question = common.yes ? undefined : command.question?.(given);
   if (question) await confirmed(question, () => command.extent?.(given, session));
   if (common.watch) return watchCommand(parsed, command, session);

@@ -20,6 +20,7 @@ import { command } from './command.ts';
 export const doctor = command({
   name: 'doctor',
   summary: 'look at the server and its machine; say what is wrong and what mends it',
+  reportsSettings: true,
   run: async (_given, env) => {
     const findings = await examine(env);
     const state = worst(findings);
@@ -31,7 +32,8 @@ export const doctor = command({
 /** All findings, whether a server runs or not. */
 async function examine(env: Environment): Promise<Finding[]> {
   const [config, wrong] = settingsOrFaults(() => readConfig(env));
-  if (!config) return wrong.map(settingsFinding);
+  if (!config) return wrong.map((sentence) => settingsFinding(sentence));
+  const unknown = config.unknown_settings.map((sentence) => settingsFinding(sentence, warning));
   const [isRunning, serverFindings] = await askServer(env);
   const { stoppedDatabase } = await import('../doctor/database.ts');
   const { diskChecks } = await import('../doctor/disk.ts');
@@ -43,12 +45,12 @@ async function examine(env: Environment): Promise<Finding[]> {
     ...(isRunning ? [] : [stoppedDatabase(config, systemClock)]),
     ...outsideChecks(config, systemClock, isRunning),
   ];
-  return [...serverFindings, ...(await runChecks(local))];
+  return [...unknown, ...serverFindings, ...(await runChecks(local))];
 }
 
-function settingsFinding(sentence: string): Finding {
+function settingsFinding(sentence: string, outcome: typeof fault = fault): Finding {
   const remedy = 'set it right in /etc/exitward/exitward.env, or the environment';
-  return { name: 'settings', ...fault(sentence, remedy) };
+  return { name: 'settings', ...outcome(sentence, remedy) };
 }
 
 interface Running {

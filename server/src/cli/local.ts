@@ -17,6 +17,7 @@ export const serve = command({
   name: 'serve',
   summary: 'run the server until it is told to stop (SIGTERM or SIGINT)',
   serves: true,
+  reportsSettings: true,
   run: async (_given, env) => {
     await (await import('./serve.ts')).runServer(env);
     return 0;

@@ -6,6 +6,7 @@ import { completionOf } from '../../../kit/src/cli/completion.ts';
 import { runProgram } from '../../../kit/src/cli/program.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { SettingsFault } from '../../../kit/src/settings.ts';
+import { unknownSettings } from '../config.ts';
 import { version } from '../version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { applyVerb } from './apply.ts';
@@ -84,6 +85,7 @@ export function exitward(env: Environment): Program<Environment> {
       'exitward usage --account acme --by server',
     ],
     notes,
+    unknownSettings,
     open: () => env,
     ask: (_words, onAway) => namesFromServer(env, onAway),
     linesOf: (message, error) => (error instanceof SettingsFault ? message.split('\n') : [message]),

@@ -123,8 +123,6 @@ export type DatabaseFacts =
 
 export interface DatabaseOptions {
   clock: Clock;
-  /** Test-only: resolves writes before the commit, as the control of the durability test. */
-  acknowledge_early?: boolean;
   /** Test-only: replaces the flush of SQLite's log, to simulate a disk that is slow or fails. */
   sync?: Sync | undefined;
   /** How many actions share a commit at most; 1: one commit per action. For measuring. */

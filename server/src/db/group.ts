@@ -1,5 +1,5 @@
 // Group commit: actions that wait at the same time share one transaction, one commit and one fsync.
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { ApiError } from '../errors.ts';
 import type {
   Actor,
@@ -47,8 +47,6 @@ const largestGroup = 512;
 const longestGroup_seconds = 0.05;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
-/** How long the durability test's control delays a commit that it has acknowledged. */
-const earlyMs = 20;
 
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
@@ -237,7 +235,7 @@ export class GroupWriter {
 
   /** Runs the actions of `next`, and adds each one that it takes to `actions`. */
   async #runGroup(next: IteratorObject<Waiting>, actions: Waiting[]): Promise<void> {
-    const { clock, acknowledge_early } = this.#options;
+    const { clock } = this.#options;
     const connection = this.#connection;
     const group = new SharedGroup();
     const results: Array<[Waiting, unknown]> = [];
@@ -265,10 +263,6 @@ export class GroupWriter {
       } finally {
         tx.end();
       }
-    }
-    if (acknowledge_early) {
-      for (const [waiting, result] of results) waiting.resolve(result);
-      await sleep(earlyMs);
     }
     const last = committerTx();
     await Promise.all(group.flushes.map((flush) => flush(last)));

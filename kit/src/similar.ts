@@ -6,6 +6,13 @@ const minLikeness = 0.4;
 
 /** A line that names the known words nearest to an unknown one; empty when none is near. */
 export function similar(word: string, knownWords: readonly string[]): string {
+  const words = nearest(word, knownWords);
+  if (words.length === 0) return '';
+  return `\n(Did you mean ${words.length > 1 ? 'one of ' : ''}${words.join(', ')}?)`;
+}
+
+/** The known words nearest to an unknown one, in alphabetical order; none that is too far. */
+export function nearest(word: string, knownWords: readonly string[]): string[] {
   const scored = [...new Set(knownWords)]
     .map((name) => ({ name, bare: withoutDashes(name) }))
     .map(({ name, bare }) => ({ name, bare, edits: editsBetween(withoutDashes(word), bare) }))
@@ -14,9 +21,10 @@ export function similar(word: string, knownWords: readonly string[]): string {
       return bare.length > 1 && edits <= maxEdits && (length - edits) / length > minLikeness;
     });
   const least = Math.min(...scored.map(({ edits }) => edits));
-  const nearest = scored.filter(({ edits }) => edits === least).map(({ name }) => name);
-  if (nearest.length === 0) return '';
-  return `\n(Did you mean ${nearest.length > 1 ? 'one of ' : ''}${nearest.sort().join(', ')}?)`;
+  return scored
+    .filter(({ edits }) => edits === least)
+    .map(({ name }) => name)
+    .sort();
 }
 
 const withoutDashes = (word: string) => word.replace(/^--/, '');
