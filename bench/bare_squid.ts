@@ -79,6 +79,7 @@ export class BareSquid {
       decider: [],
       certificate: undefined,
       own: new Set(),
+      name_servers: [],
     });
     const lines = conf.split('\n').filter((line) => !decisions.test(line));
     return ['http_access allow all', ...lines].join('\n');

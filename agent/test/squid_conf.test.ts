@@ -104,6 +104,14 @@ test('what Squid cannot read is refused by name', () => {
   );
 });
 
+test('new name servers of the machine make a new configuration, unless the operator names others', () => {
+  const before = confOf({}, undefined, ['192.0.2.1']);
+  expect(before).toEqual(confOf({}, undefined, ['192.0.2.1']));
+  expect(before).not.toEqual(confOf({}, undefined, ['192.0.2.1', '192.0.2.2']));
+  const own = (server: string) => confOf({ dns_servers: ['9.9.9.9'] }, undefined, [server]);
+  expect(own('192.0.2.1')).toEqual(own('192.0.2.2'));
+});
+
 test('a cap is Squid’s as far as it knows of it, and an idle tunnel has its time', () => {
   const lines = confOf({ idle_seconds: 60, caps: { address: 100 } });
   expect(lineOf(lines, 'client_ip_max')).toBe('client_ip_max_connections 116');

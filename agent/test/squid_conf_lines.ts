@@ -11,7 +11,11 @@ export const listener = (port: number, exit_ip: string, tls = false): Listener =
 });
 
 /** The lines of the configuration of a Squid with these settings. */
-export const confOf = (change: Partial<ConfOptions['config']> = {}, listeners?: Listener[]) =>
+export const confOf = (
+  change: Partial<ConfOptions['config']> = {},
+  listeners?: Listener[],
+  name_servers = ['9.9.9.9'],
+) =>
   squidConf({
     listeners: listeners ?? [listener(10_001, '198.51.100.1'), listener(10_501, '198.51.100.1')],
     config: {
@@ -29,4 +33,5 @@ export const confOf = (change: Partial<ConfOptions['config']> = {}, listeners?: 
     decider: ['/usr/bin/node', '/opt/decider.js'],
     certificate: undefined,
     own: new Set(['9.9.9.10', '10.0.0.1', '2600::44']),
+    name_servers,
   }).split('\n');

@@ -153,7 +153,7 @@ function requestOf({ world }: Scene, { from, credentials = '' }: Through): Proxy
 }
 
 async function explained(scene: Scene, by: Through): Promise<string> {
-  const { source, credentials, ...request } = requestOf(scene, by);
+  const { kind: _, source, credentials, ...request } = requestOf(scene, by);
   const token = credentials ? { user: credentials.user, token: credentials.password } : {};
   const path = `/servers/${scene.node.server}/explain`;
   const question = { ...request, from: source, ...token };

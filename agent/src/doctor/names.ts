@@ -1,9 +1,10 @@
 // Names and the way out: do the name servers answer correctly, and can each exit reach the
 // Internet?
 import { randomBytes } from 'node:crypto';
-import { promises as dns, getServers, NODATA, NOTFOUND } from 'node:dns';
+import { promises as dns, NODATA, NOTFOUND } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { machineNameServers } from '../name_servers.ts';
 import { canConnect } from './control.ts';
 import { exitsOf } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
@@ -30,7 +31,7 @@ interface Reply {
 async function names(subject: Subject): Promise<Outcome[]> {
   const { config } = subject;
   const isOwn = config.dns_servers.length > 0;
-  const servers = isOwn ? config.dns_servers : getServers();
+  const servers = isOwn ? config.dns_servers : machineNameServers();
   const where = isOwn ? 'EXITWARD_AGENT_DNS_SERVERS' : '/etc/resolv.conf';
   if (servers.length === 0) {
     return [fault('There is no name server.', `name one in ${where}`)];

@@ -46,8 +46,9 @@ export interface EmbeddedOptions {
 
 const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_ms: 60_000 };
 
-/** How often expiries, failed ports, and the machine's own addresses are checked. */
+/** How often expiries are checked. */
 const evaluateSeconds = 1;
+/** How often failed ports, and the machine's addresses and name servers are checked. */
 const retrySeconds = 5;
 
 /**
@@ -121,6 +122,7 @@ class EmbeddedEngine implements Engine {
     void every(evaluateSeconds, () => this.#closeRevoked());
     void every(retrySeconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
+      this.#ctx.resolver.followMachine();
       return this.#listen();
     });
   }

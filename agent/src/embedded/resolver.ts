@@ -1,6 +1,8 @@
 // Resolves names to addresses, with the operator's name servers or those of the machine.
 import { promises as dns, NODATA, type RecordWithTtl } from 'node:dns';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
+import { machineNameServers } from '../name_servers.ts';
 
 interface Resolved {
   addresses: string[];
@@ -21,15 +23,26 @@ export class Resolver {
    * Avoids getaddrinfo: its four threads are shared with all file access, and a few names with slow
    * servers would block them all.
    */
-  readonly #dns = new dns.Resolver({ timeout: timeoutMs, tries });
+  #dns = new dns.Resolver({ timeout: timeoutMs, tries });
+  readonly #isOfMachine: boolean;
   readonly #clock: Clock;
   /** Oldest first. Names that were not found are not cached. */
   readonly #cached = new Map<string, Resolved>();
 
   /** `servers`: such as `1.1.1.1,[2620:fe::fe]:53`, in order; if empty, those of the machine. */
   constructor(servers: string[], clock: Clock) {
-    if (servers.length > 0) this.#dns.setServers(servers);
+    this.#isOfMachine = servers.length === 0;
+    if (!this.#isOfMachine) this.#dns.setServers(servers);
     this.#clock = clock;
+  }
+
+  /** Asks the machine's name servers of now. Cached responses of others are forgotten. */
+  followMachine(): void {
+    if (!this.#isOfMachine || isDeepStrictEqual(machineNameServers(), this.#dns.getServers())) {
+      return;
+    }
+    this.#dns = new dns.Resolver({ timeout: timeoutMs, tries });
+    this.#cached.clear();
   }
 
   /**

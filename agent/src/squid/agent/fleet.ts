@@ -7,6 +7,7 @@ import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
 import { ownAddresses } from '../../address.ts';
 import { Certificate, type KeyPair } from '../../certificate.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
+import { machineNameServers } from '../../name_servers.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
@@ -250,6 +251,7 @@ export class Fleet {
       decider: [process.execPath, deciderFile, dir, squid.paths.rules, squid.paths.agent_socket],
       certificate,
       own: ownAddresses(),
+      name_servers: machineNameServers(),
     });
     const inForce = listeners.map(({ port, exit_ip, tls }) => ({
       port: port + config.port_shift,
@@ -288,7 +290,8 @@ export class Fleet {
             else if (isTime) await this.#look(worker);
           });
           for (const error of errors) log.error({ err: error }, 'watching Squid failed');
-          // Applies changes around it: of the certificate, or of this machine's addresses.
+          // Applies changes around it: of the certificate, or of this machine's addresses and name
+          // servers.
           const isCalm = this.workers.every(({ dead_since }) => dead_since === undefined);
           if (isTime && isCalm && this.#wanted) await this.#listen(this.#wanted);
         })

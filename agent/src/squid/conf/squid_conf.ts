@@ -65,6 +65,8 @@ export interface ConfOptions {
   certificate: string | undefined;
   /** Addresses of this machine. */
   own: ReadonlySet<string>;
+  /** Those of this machine: Squid looks them up only when it reads its configuration. */
+  name_servers: readonly string[];
 }
 
 /** Addresses that no machine has: binding fails, so nothing leaves from the wrong family. */
@@ -72,7 +74,7 @@ const unusable = ['100::1', '240.0.0.1'];
 
 /** The configuration. Errors: a value that Squid's syntax cannot express, by name. */
 export function squidConf(options: ConfOptions): string {
-  const { listeners, config, paths, user, decider, certificate, own: ownAddresses } = options;
+  const { listeners, config, paths, user, decider, certificate, name_servers } = options;
   for (const word of [...Object.values(paths), ...decider, ...Object.values(config.tls ?? {})]) {
     if (/[\s"'\\#]/.test(word)) {
       throw new Error(`${JSON.stringify(word)} holds a space or a quote, which Squid cannot read.`);
@@ -80,7 +82,7 @@ export function squidConf(options: ConfOptions): string {
   }
   const exits = groupByExit(listeners);
   const refused = refusedDestinations(
-    [...ownAddresses, ...exits.map(([exit_ip]) => exit_ip)],
+    [...options.own, ...exits.map(([exit_ip]) => exit_ip)],
     config.allowed,
   );
   const lines = [
@@ -156,7 +158,7 @@ export function squidConf(options: ConfOptions): string {
     'adapted_http_access allow all',
     `deny_info ${statusOf('destination_refused')}:${pageOf('destination_refused')} bad_destination`,
     ...(config.dns_servers.length === 0
-      ? []
+      ? [`# name servers ${name_servers.join(' ')}`]
       : [`dns_nameservers ${config.dns_servers.map(nameServer).join(' ')}`]),
 
     // The source: the exit of the port, and no address at all in the other family.
