@@ -1,7 +1,14 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /**
@@ -14,12 +21,12 @@ const usage = `coalesce((select case when sum(cast(p.bytes as double precision))
 
 /** The sort orders of a page. */
 const sorts = {
-  id: 'a.id',
-  name: 'a.name',
-  plan: 'a.plan',
-  expiry: 'a.expiry',
-  usage,
-} as const;
+  id: byNumber('a.id'),
+  name: byText('a.name'),
+  plan: byText('a.plan'),
+  expiry: byNumber('a.expiry'),
+  usage: byNumber(usage),
+};
 
 export type AccountSort = keyof typeof sorts;
 export const accountSorts = Object.keys(sorts) as AccountSort[];

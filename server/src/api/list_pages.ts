@@ -6,6 +6,7 @@ import { Digits, OneOf, Text } from '../http/fields.ts';
 import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
 import {
   type ListPage,
+  noPlace,
   type PageRequest,
   type PageSlice,
   type Place,
@@ -66,7 +67,7 @@ export function pageIn<S extends string>(query: ListQuery<S>): PageRequest<S | '
   }
   const { sort = 'id', order = 'asc' } = query;
   const limit = limitIn(query.limit);
-  return { sort, isDescending: order === 'desc', limit, after: placeIn(query.after) };
+  return { sort, isDescending: order === 'desc', limit, after: placeIn(query.after, sort) };
 }
 
 /** The filters that lists share. Errors: 400. */
@@ -74,21 +75,22 @@ export function filterIn({ search, ends_before }: ListQuery<string>) {
   return { search: search?.trim(), ends_before: wholeIn('ends_before', ends_before, 0, 1) };
 }
 
-/** The place in a Link of ours. Errors: 400. */
-function placeIn(text: string | undefined): Place | undefined {
+/** The place in a Link of ours: the sort, the value by which it sorts, and the id. Errors: 400. */
+function placeIn(text: string | undefined, sort: string): Place | undefined {
   if (text === undefined) return undefined;
   try {
-    const [value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[];
+    const [sortedBy, value, id] = JSON.parse(
+      Buffer.from(text, 'base64url').toString(),
+    ) as unknown[];
     const isText = typeof value === 'string' && !value.includes('\0') && value.isWellFormed();
-    if ((isText || Number.isSafeInteger(value)) && Number.isSafeInteger(id)) {
-      return { value: value as Place['value'], id: id as number };
-    }
+    const isPlace = (isText || Number.isSafeInteger(value)) && Number.isSafeInteger(id);
+    if (isPlace && sortedBy === sort) return { value: value as Place['value'], id: id as number };
   } catch {}
-  throw invalidField('after', 'is no place in the list; expected one of the Link of a response.');
+  throw noPlace();
 }
 
-const placeText = ({ sort_key, id }: Sorted<unknown>) =>
-  Buffer.from(JSON.stringify([sort_key, id])).toString('base64url');
+const placeText = (sort: string, { sort_key, id }: Sorted<unknown>) =>
+  Buffer.from(JSON.stringify([sort, sort_key, id])).toString('base64url');
 
 /** Reads a page next to other traffic; sets its Link and, for a first page, the counts. */
 export async function readPage<R>(
@@ -102,5 +104,7 @@ export async function readPage<R>(
   if (!request.after) {
     reply.headers({ 'exitward-total': page.total, 'exitward-found': page.found });
   }
-  return pageOf(reply, page.rows, request.limit, (last) => ({ after: placeText(last) }));
+  return pageOf(reply, page.rows, request.limit, (last) => ({
+    after: placeText(request.sort, last),
+  }));
 }

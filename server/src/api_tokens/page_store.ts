@@ -1,17 +1,24 @@
 // The SQL of pages of an account's API tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
 /** The sort orders of a page. A token without an expiry sorts after all others. */
 const sorts = {
-  id: 't.id',
-  name: 't.name',
-  created_at: 't.created_at',
-  expiry: `coalesce(t.expiry, ${Number.MAX_SAFE_INTEGER})`,
-  last_used_at: 'coalesce(t.last_used_at, 0)',
-} as const;
+  id: byNumber('t.id'),
+  name: byText('t.name'),
+  created_at: byNumber('t.created_at'),
+  expiry: byNumber(`coalesce(t.expiry, ${Number.MAX_SAFE_INTEGER})`),
+  last_used_at: byNumber('coalesce(t.last_used_at, 0)'),
+};
 
 type TokenSort = keyof typeof sorts;
 export const tokenSorts = Object.keys(sorts) as TokenSort[];

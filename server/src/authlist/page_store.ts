@@ -1,7 +1,15 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byAddress,
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { AuthlistEntry } from './store.ts';
 
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
@@ -9,13 +17,13 @@ const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.ent
 
 /** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: ['a.id', ''],
-  ip: ['ip_order(a.ip)', ''],
-  user: ['u.name', users],
+  id: byNumber('a.id'),
+  ip: byAddress('a.ip'),
+  user: byText('u.name', users),
   // A sum, so that no index fits: PostgreSQL would walk all accounts' rows in expiry order.
-  expiry: ['a.expiry + 0', ''],
-  last_used_at: ['coalesce(s.used_at, 0)', uses],
-} as const;
+  expiry: byNumber('a.expiry + 0'),
+  last_used_at: byNumber('coalesce(s.used_at, 0)', uses),
+};
 
 export type EntrySort = keyof typeof sorts;
 export const entrySorts = Object.keys(sorts) as EntrySort[];
@@ -57,11 +65,11 @@ export function entryPageSlices(
   now: number,
 ): AsyncGenerator<PageSlice<PagedEntry>, void, void> {
   const isFiltered = search !== '' || user !== '' || state !== undefined || ends_before > 0;
-  const [sort, join] = sorts[page.sort];
+  const sort = sorts[page.sort];
   const sql = {
     slices: (rows: number) => liveSlices(db, 'authlist', account_id, rows),
     row: 'a',
-    from: `authlist a ${join}`,
+    from: `authlist a ${sort.join}`,
     joins: `${users} ${uses}`,
     columns: 'a.*, u.name as "user", u.active, u.proxy, s.used_at as last_used_at',
     shown: {

@@ -3,7 +3,14 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>
@@ -37,7 +44,9 @@ export const serverStates = [...standings, 'misplaced', 'over_limit'] as const;
 
 const periodBytes = `coalesce((select u.bytes from usage_periods u where u.account_id = $3
   and u.period_start = t.period_start and u.server_id = s.id), 0)`;
-const bytes = 'sum(cast(u.bytes as double precision))';
+/** Doubles, which cannot overflow, capped at what JSON holds exactly. */
+const sum = 'sum(cast(u.bytes as double precision))';
+const bytes = `case when ${sum} > ${Number.MAX_SAFE_INTEGER} then ${Number.MAX_SAFE_INTEGER} else ${sum} end`;
 // The bounds and the sum make SQLite use the index by server: it would scan the hours of all
 // servers for each one.
 const monthBytes = `coalesce((select ${bytes} from usage_server_hours u where u.account_id = $3
@@ -54,22 +63,21 @@ const ofContract = (sort: string) => `case when c.server_id is null then -1 else
  * that end with one.
  */
 const sorts = {
-  id: ['s.id', ''],
-  name: ['s.name', ''],
-  place: ["s.city || ', ' || s.country || ', ' || s.name", ''],
-  ip_count: [amount(exits()), ''],
+  id: byNumber('s.id'),
+  name: byText('s.name'),
+  place: byText("s.city || ', ' || s.country || ', ' || s.name"),
+  ip_count: byNumber(amount(exits())),
   // Best first, in the order of the list of states.
-  state: [
+  state: byNumber(
     ofContract(
       `case ${standing} ${standings.map((state, at) => `when '${state}' then ${at}`).join(' ')} end`,
     ),
-    '',
-  ],
-  current: [ofContract(periodBytes), ''],
-  last_30_days: [ofContract('coalesce(m.bytes, 0)'), months],
-  limit_bytes: [ofContract('coalesce(c.limit_bytes, 0)'), ''],
-  added_at: [ofContract('c.added_at'), ''],
-} as const;
+  ),
+  current: byNumber(ofContract(periodBytes)),
+  last_30_days: byNumber(ofContract('coalesce(m.bytes, 0)'), months),
+  limit_bytes: byNumber(ofContract('coalesce(c.limit_bytes, 0)')),
+  added_at: byNumber(ofContract('c.added_at')),
+};
 
 export type ServerSort = keyof typeof sorts;
 export const serverSorts = Object.keys(sorts) as ServerSort[];
@@ -161,12 +169,12 @@ export function serverPageSlices(
   filter: ServerFilter,
   page: PageRequest<ServerSort>,
 ): AsyncGenerator<PageSlice<PagedServer>, void, void> {
-  const [sort, join] = sorts[page.sort];
+  const sort = sorts[page.sort];
   const values = valuesOf(of);
   const list = {
     slices: (rows: number) => idSlices(db, 'servers', rows),
     row: 's',
-    from: `servers s cross join ${asSeen} ${view === 'contract' ? '' : 'left'} join ${contract} ${join}`,
+    from: `servers s cross join ${asSeen} ${view === 'contract' ? '' : 'left'} join ${contract} ${sort.join}`,
     joins: `cross join ${asSeen} left join ${contract}`,
     columns,
     shown: { sql: views[view], values },

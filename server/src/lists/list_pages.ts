@@ -3,6 +3,7 @@
 // be on the page leave the database.
 import type { Reader, Value } from '../db/database.ts';
 import type { Ids } from '../db/slices.ts';
+import { invalidField } from '../errors.ts';
 
 /** How many rows are read in one turn of the event loop. */
 const sliceOfPage = 10_000;
@@ -20,6 +21,29 @@ export interface PageRequest<Sort extends string = string> {
   after?: Place | undefined;
   limit: number;
 }
+
+/** Errors: 400 for a place that is not one of this list in this order. */
+export const noPlace = () =>
+  invalidField(
+    'after',
+    'is no place in the list; expected one of the Link of a response, with the same sort.',
+  );
+
+/** A sort order: a value that is never null, and the tables that it needs. */
+export interface SortKey {
+  sql: string;
+  /** The type of its values; those of addresses depend on the database. */
+  type: 'number' | 'text' | 'address';
+  join: string;
+}
+
+export const byNumber = (sql: string, join = ''): SortKey => ({ sql, type: 'number', join });
+export const byText = (sql: string, join = ''): SortKey => ({ sql, type: 'text', join });
+export const byAddress = (ip: string): SortKey => ({
+  sql: `ip_order(${ip})`,
+  type: 'address',
+  join: '',
+});
 
 /** A condition in SQL, and its values. */
 interface Condition {
@@ -42,8 +66,7 @@ export interface ListSql {
   shown: Condition;
   /** Which of them match; undefined: all. */
   filter: Condition | undefined;
-  /** The value that the page is sorted by; never null. */
-  sort: string;
+  sort: SortKey;
 }
 
 export type Sorted<R> = R & { id: number; sort_key: string | number };
@@ -65,13 +88,16 @@ export interface ListPage<R> extends Counts {
   rows: Sorted<R>[];
 }
 
-/** The slices that make up a page. */
+/** The slices that make up a page. Errors: 400 for a place whose value does not fit the sort. */
 export async function* pageSlices<R>(
   db: Reader,
   sql: ListSql,
   { after, isDescending, limit }: Omit<PageRequest, 'sort'>,
 ): AsyncGenerator<PageSlice<R>, void, void> {
-  const { slices, row, from, columns, joins, shown, filter, sort } = sql;
+  const { slices, row, from, columns, joins, shown, filter } = sql;
+  const { sql: sort, type } = sql.sort;
+  const isNumber = typeof after?.value === 'number';
+  if (after && type !== 'address' && isNumber !== (type === 'number')) throw noPlace();
   const onList = `${row}.id > $1 and ${row}.id <= $2 and ${shown.sql}`;
   const wanted = filter ? `${onList} and ${filter.sql}` : onList;
   const given = 2 + shown.values.length + (filter?.values.length ?? 0);

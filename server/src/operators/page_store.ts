@@ -1,16 +1,23 @@
 // The SQL of pages of operator tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
 /** The sort orders of a page. */
 const sorts = {
-  id: 't.id',
-  name: 't.name',
-  created_at: 't.created_at',
-  last_used_at: 'coalesce(t.last_used_at, 0)',
-} as const;
+  id: byNumber('t.id'),
+  name: byText('t.name'),
+  created_at: byNumber('t.created_at'),
+  last_used_at: byNumber('coalesce(t.last_used_at, 0)'),
+};
 
 export type OperatorTokenSort = keyof typeof sorts;
 export const operatorTokenSorts = Object.keys(sorts) as OperatorTokenSort[];

@@ -1,17 +1,25 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byAddress,
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
-/** The sort orders of a page; `server` needs the joined tables. */
+/** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: 'o.id',
-  hostname: 'o.hostname',
-  ip: 'ip_order(o.ip)',
-  server: 's.name',
-  expiry: 'o.expiry + 0',
-} as const;
+  id: byNumber('o.id'),
+  hostname: byText('o.hostname'),
+  ip: byAddress('o.ip'),
+  server: byText('s.name', joins),
+  expiry: byNumber('o.expiry + 0'),
+};
 
 export type OverrideSort = keyof typeof sorts;
 export const overrideSorts = Object.keys(sorts) as OverrideSort[];
@@ -46,13 +54,13 @@ export function pageSlicesOf(
   page: PageRequest<OverrideSort>,
   { since, now }: { since: number; now: number },
 ): AsyncGenerator<PageSlice<Override>, void, void> {
-  const { sort } = page;
+  const sort = sorts[page.sort];
   const values = [now, containing(search), server, ends_before];
   const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
     slices: (rows: number) => liveSlices(db, 'overrides', account_id, rows),
     row: 'o',
-    from: `overrides o ${state || sort === 'server' ? joins : ''}`,
+    from: `overrides o ${state ? joins : sort.join}`,
     columns,
     joins,
     shown: { sql: 'o.account_id = $3 and o.expiry > $4', values: [account_id, since] },
@@ -61,7 +69,7 @@ export function pageSlicesOf(
       : asksFor
         ? { sql: matchesSql, values }
         : undefined,
-    sort: sorts[sort],
+    sort,
   };
   return pageSlices(db, sql, page);
 }

@@ -3,7 +3,14 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedPairs } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { ServerRow } from './store.ts';
 
 /**
@@ -54,12 +61,12 @@ const nodeState = `case when ${isInState.neutral} then 3 when ${isInState.bad} t
  * case of a to z.
  */
 const sorts = {
-  id: ['s.id', ''],
-  name: ['s.name', ''],
-  title: ['lower(s.title)', ''],
-  ip_count: ['(select count(*) from exit_ips e where e.server_id = s.id)', ''],
-  nodes: [nodeState, `${nodes} ${changed}`],
-} as const;
+  id: byNumber('s.id'),
+  name: byText('s.name'),
+  title: byText('lower(s.title)'),
+  ip_count: byNumber('(select count(*) from exit_ips e where e.server_id = s.id)'),
+  nodes: byNumber(nodeState, `${nodes} ${changed}`),
+};
 
 export type ServerSort = keyof typeof sorts;
 export const serverSorts = Object.keys(sorts) as ServerSort[];
@@ -107,7 +114,7 @@ export function serverPageSlices(
   fresh_after: number,
 ): AsyncGenerator<PageSlice<ServerRow>, void, void> {
   const { search = '', country = '', service = '', port_scheme = '', exits = '' } = filter;
-  const [sort, tables] = sorts[page.sort];
+  const sort = sorts[page.sort];
   const texts = [containing(search), country, service && `%"${service}"%`, port_scheme, exits];
   const values: Value[] = [...texts, fresh_after];
   let more = filter.nodes ? `and ${isInState[filter.nodes]}` : '';
@@ -124,7 +131,7 @@ export function serverPageSlices(
   const sql = {
     slices: (rows: number) => idSlices(db, 'servers', rows),
     row: 's',
-    from: `servers s ${filter.nodes ? `${nodes} ${changed}` : tables}`,
+    from: `servers s ${filter.nodes ? `${nodes} ${changed}` : sort.join}`,
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },

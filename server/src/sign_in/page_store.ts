@@ -1,19 +1,26 @@
 // The SQL of pages of an account's users, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import { containing, type PageRequest, type PageSlice, pageSlices } from '../lists/list_pages.ts';
+import {
+  byNumber,
+  byText,
+  containing,
+  type PageRequest,
+  type PageSlice,
+  pageSlices,
+} from '../lists/list_pages.ts';
 import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
 
 /** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: ['u.id', ''],
-  name: ['u.name', ''],
+  id: byNumber('u.id'),
+  name: byText('u.name'),
   // Inactive users first, then by their permissions.
-  flags: ['u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy', ''],
-  last_sign_in_at: ['coalesce(p.last_sign_in_at, 0)', signIns],
-} as const;
+  flags: byNumber('u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy'),
+  last_sign_in_at: byNumber('coalesce(p.last_sign_in_at, 0)', signIns),
+};
 
 export type UserSort = keyof typeof sorts;
 export const userSorts = Object.keys(sorts) as UserSort[];
@@ -51,7 +58,7 @@ export function userPageSlices(
   page: PageRequest<UserSort>,
   now: number,
 ): AsyncGenerator<PageSlice<User>, void, void> {
-  const [sort, join] = sorts[page.sort];
+  const sort = sorts[page.sort];
   const matches = `cast($5 as bigint) is not null
     and ($6 = '' or lower(u.name) like $6 escape '\\' or lower(u.display_name) like $6 escape '\\')`;
   const conditions = [matches, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
@@ -59,7 +66,7 @@ export function userPageSlices(
   const sql = {
     slices: (rows: number) => idSlices(db, 'users', rows, account_id),
     row: 'u',
-    from: `users u ${join}`,
+    from: `users u ${sort.join}`,
     columns: 'u.*',
     joins: '',
     shown: {
