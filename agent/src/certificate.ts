@@ -2,7 +2,7 @@
 // its expiry.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
+import { requirePair } from '../../kit/src/certificate.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
 
@@ -100,7 +100,7 @@ export class Certificate {
       const isNew = cert !== this.#current?.cert || key !== this.#current.key;
       if (isNew) {
         // Between two writes the files do not match.
-        createSecureContext({ cert, key });
+        requirePair({ cert, key });
         const life = this.#lifeOf(cert, isServed || this.#current !== undefined);
         this.#current = { cert, key, ...life };
       }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openLog } from '../../kit/src/log.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
+import { CertificateTrust } from './certificate_trust.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
@@ -104,6 +105,7 @@ class Agent implements Running {
   #health: HealthChecks | undefined;
   #exitAddresses: ExitAddresses | undefined;
   #certificate: RenewedCertificate | undefined;
+  #trust: CertificateTrust | undefined;
   #lastUsed: LastUsedReporter | undefined;
   #limits: Limits | undefined;
   #usage: { journal: Journal; meter: Meter; sender: Sender } | undefined;
@@ -204,8 +206,15 @@ class Agent implements Running {
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
-    if (!this.#config.acme) return;
     const dir = policyFolder(this.#config.state_dir);
+    const trust = new CertificateTrust({
+      ...{ config: this.#config, dir, clock },
+      isShown: () =>
+        engine.vpn?.() !== undefined || [...engine.listeners().values()].some(({ tls }) => tls),
+    });
+    this.#trust = trust;
+    this.#keep('trust', (signal) => trust.run(signal));
+    if (!this.#config.acme) return;
     const certificate = new RenewedCertificate({ config: this.#config, dir, clock, log });
     this.#certificate = certificate;
     this.#keep('certificate', (signal) => certificate.run(signal));
@@ -335,7 +344,13 @@ class Agent implements Running {
     });
     const parts = [
       ...[this.#time, this.#link, this.#engine],
-      ...[this.#certificate, this.#exitAddresses, this.#health, this.#store?.unreadable],
+      ...[
+        this.#certificate,
+        this.#trust,
+        this.#exitAddresses,
+        this.#health,
+        this.#store?.unreadable,
+      ],
     ];
     const faults = [
       ...failed,

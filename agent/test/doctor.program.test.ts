@@ -362,7 +362,7 @@ describe('after joining', () => {
 
   const withoutCharon = { EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
 
-  test('each lack is a fault with its remedy where the server has a VPN, and a certificate of another name is one', async () => {
+  test('each lack is a fault with its remedy where the server has a VPN, and a certificate that clients reject is a warning', async () => {
     const { cert, key } = createCertificate('other.example.net');
     const [cert_file, key_file] = [join(parent, 'vpn.crt'), join(parent, 'vpn.key')];
     writeFileSync(cert_file, cert);
@@ -375,8 +375,15 @@ describe('after joining', () => {
     expect([code, new Set(finding.map(({ state }) => state))]).toEqual([1, new Set(['fault'])]);
     const sentences = finding.map(({ sentence }) => sentence).join('\n');
     expect(sentences).toContain('cannot serve a VPN: there is no /usr/sbin/no-charon.');
-    expect(sentences).toContain('cannot serve a VPN: the certificate is not of fra1.example.net.');
     expect(finding.map(({ remedy }) => remedy)).not.toContain(null);
+    const rejected = 'Clients of fra1.example.net reject the certificate: ';
+    expect(of('certificate')).toMatchObject([
+      { state: 'warning', sentence: `${rejected}it is signed by itself.` },
+    ]);
+    const trusted = { ...pair, NODE_EXTRA_CA_CERTS: cert_file };
+    expect((await doctor([], { ...withoutCharon, ...trusted })).of('certificate')).toMatchObject([
+      { state: 'warning', sentence: expect.stringContaining(', not for fra1.example.net.') },
+    ]);
   });
 
   test('the same is no fault where the server has none', async () => {

@@ -4,13 +4,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Certificate } from '../src/certificate.ts';
+import { CertificateTrust } from '../src/certificate_trust.ts';
 import { systemClock } from '../src/clock.ts';
+import type { Config } from '../src/config.ts';
 import { type Fault, FaultList, type KnownFault } from '../src/faults.ts';
 import { ExitAddresses } from '../src/health/exit_addresses.ts';
 import { FaultReporter } from '../src/link/fault_reporter.ts';
 import type { Listener } from '../src/policy/policy.ts';
+import { createCertificate } from './node_records.ts';
 
 const portFault = (port: number, message = 'It is taken.'): Fault => ({
   kind: 'port',
@@ -166,6 +169,58 @@ describe('a certificate', () => {
     expect(await made.certificate.renew()).toBe(true);
     expect(made.messages()).toEqual([expect.stringMatching(/ expired at /)]);
   });
+});
+
+test('a certificate that clients would reject is a fault while something shows it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const tls = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
+  const { cert, key } = createCertificate('proxy.test');
+  writeFileSync(tls.cert_file, cert);
+  writeFileSync(tls.key_file, key);
+  const state = { isShown: true };
+  const acme = { names: ['proxy.test'] } as Config['acme'];
+  const isShown = () => state.isShown;
+  const trust = new CertificateTrust({ config: { tls, acme }, dir, isShown, clock: systemClock });
+  const stopping = new AbortController();
+  const running = trust.run(stopping.signal);
+  await vi.waitFor(() => {
+    expect(trust.faults()).toEqual([
+      {
+        kind: 'certificate',
+        subject: `${tls.cert_file} trust`,
+        message: expect.stringContaining(' reject it: it is signed by itself; the file needs '),
+      },
+    ]);
+  }, 90_000);
+  state.isShown = false;
+  expect(trust.faults()).toEqual([]);
+  stopping.abort();
+  await running;
+});
+
+test('an RSA certificate with an EC key is a fault, at the start and in place of a good pair', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const files = { cert_file: join(dir, 'crt'), key_file: join(dir, 'key') };
+  const place = ({ cert, key }: { cert: string; key: string }) => {
+    writeFileSync(files.cert_file, cert);
+    writeFileSync(files.key_file, key);
+  };
+  const [rsa, ec] = [createCertificate('proxy.test', 'rsa'), createCertificate('proxy.test')];
+  const certificate = new Certificate({ tls: files, acme: undefined }, systemClock.now);
+  place({ cert: rsa.cert, key: ec.key });
+  expect(await certificate.renew()).toBe(false);
+  expect(certificate.fault).toContain('the key is not that of the certificate');
+  place(ec);
+  expect(await certificate.renew()).toBe(true);
+  const { current } = certificate;
+  place({ cert: rsa.cert, key: ec.key });
+  expect(await certificate.renew()).toBe(false);
+  expect([certificate.current, certificate.fault]).toEqual([
+    current,
+    expect.stringContaining('the key is not that of the certificate'),
+  ]);
 });
 
 test('a file without a certificate is a fault of the files', async () => {

@@ -49,8 +49,10 @@ interface CertificateChain extends KeyPair {
 }
 
 /** Of one name or address, signed by itself. */
-export function createCertificate(name: string): KeyPair {
-  return inTemporaryFolder((folder) => issue(folder, 'leaf', name, alternativeName(name)));
+export function createCertificate(name: string, algorithm: 'ec' | 'rsa' = 'ec'): KeyPair {
+  return inTemporaryFolder((folder) =>
+    issue(folder, 'leaf', name, alternativeName(name), undefined, algorithm),
+  );
 }
 
 /** Of one name or address, signed by an intermediate authority, as public authorities do; `cert` is both certificates. */
@@ -83,13 +85,15 @@ function issue(
   name: string,
   extension: string,
   issuer?: string,
+  algorithm: 'ec' | 'rsa' = 'ec',
 ): KeyPair {
   const [crt, key] = [join(folder, `${file}.crt`), join(folder, `${file}.key`)];
   const by = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
   execFileSync(
     'openssl',
     [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+      ...['req', '-x509', '-newkey', algorithm, '-nodes'],
+      ...(algorithm === 'ec' ? ['-pkeyopt', 'ec_paramgen_curve:prime256v1'] : []),
       ...['-keyout', key, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
       ...['-addext', extension, ...by],
     ],

@@ -1084,6 +1084,8 @@ export interface NetworkStatus {
     names: string[];
     /** When it ends. */
     not_after: number;
+    /** Why clients that verify it reject it, in a sentence; null when they accept it. */
+    rejection: string | null;
     /** Why no newer one is there, in a sentence; null when all is well. */
     last_error: string | null;
     /** The same by ACME for programs: docs/tls.md. */

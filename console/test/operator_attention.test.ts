@@ -271,11 +271,14 @@ test('a certificate that is missing, ends soon or is not renewed is told with th
     not_after: now + 60 * day,
     last_error: null as string | null,
     last_error_code: null,
+    rejection: null as string | null,
     next_try: now + day,
   };
   const sentences = (changes: Partial<NonNullable<Network['status']['tls']>>) =>
     attention(network({ status: { ...status, tls: { ...tls, ...changes } } }));
   expect(sentences({})).toEqual([]);
+  const rejection = 'Clients that verify the certificate reject it: it is signed by itself.';
+  expect(sentences({ rejection })).toMatchObject([{ tone: 'bad', sentence: rejection }]);
   const last_error = 'ca.example does not reach it.';
   expect(sentences({ last_error })).toMatchObject([
     { tone: 'warn', sentence: `No new certificate: ${last_error}` },

@@ -384,6 +384,11 @@ function readAccess({ text, optional }: Settings): OperatorAccess {
 }
 
 /** True for an address that only this machine can reach. */
+/** The name or address in a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
+
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -81,6 +81,7 @@ describe('what a server keeps up by itself', () => {
         names: ['control.example.net'],
         not_after: 2_000_000,
         last_error_code: null,
+        rejection: null,
         next_try: null,
       });
     expect(certificateRenewal(null).state).toBe('ok');
@@ -289,7 +290,7 @@ describe('exitward doctor', () => {
     ]);
   });
 
-  test('a certificate of another name than the public URL, or that has expired, is a fault', async () => {
+  test('a certificate of another name than the public URL, or with a key of another, is a fault; one that clients reject is a warning', async () => {
     const [cert_file, key_file] = [join(cli.data_dir, 'cert'), join(cli.data_dir, 'key')];
     const { cert, key } = newCertificate('localhost');
     writeFileSync(cert_file, cert);
@@ -304,7 +305,9 @@ describe('exitward doctor', () => {
     expect([code, states('certificate'), states('public_url')]).toEqual([1, ['fault'], ['fault']]);
     expect(named(findings, 'certificate')[0]?.sentence).toContain('proxies.invalid');
     cli.env = { ...cli.env, EXITWARD_PUBLIC_URL: 'https://localhost' };
-    expect((await doctor()).states('certificate')).toEqual(['ok']);
+    expect((await doctor()).states('certificate')).toEqual(['warning']);
+    writeFileSync(key_file, newCertificate('localhost').key);
+    expect((await doctor()).states('certificate')).toEqual(['fault']);
   });
 
   test('PostgreSQL is looked at while no server runs; one that does not sync its commits is a fault', async () => {

@@ -6,8 +6,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createCertificate } from '../../agent/test/node_records.ts';
 import { freePorts } from '../../test/authority.ts';
+import type { Config } from '../src/config.ts';
+import { ServedCertificate } from '../src/tls/certificate.ts';
 import { newCertificate } from './certificate.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 
@@ -109,6 +112,38 @@ test('a new certificate that is broken leaves the old one in place, until a good
   rmSync(files.cert);
   install(newCertificate('third'));
   await vi.waitFor(async () => expect(await shown()).toBe('third'), 90_000);
+});
+
+test('an RSA certificate with an EC key is refused at the start, and leaves a good pair in place', async () => {
+  const { cert } = createCertificate('localhost', 'rsa');
+  const good = newCertificate('fourth');
+  install({ cert, key: good.key });
+  await vi.waitFor(async () => {
+    const { tls } = (await t.operator.get('/status')).body;
+    expect(tls.last_error).toMatch(/are no pair: the key is not that of the certificate\.$/);
+  }, 90_000);
+  expect(await shown()).toBe('third');
+  const start = startTestApp(`sqlite:${join(folder, 'refused.db')}`, {
+    EXITWARD_TLS_CERT: files.cert,
+    EXITWARD_TLS_KEY: files.key,
+  });
+  await expect(start).rejects.toThrow(/are no pair: the key is not that of the certificate\.$/);
+  install(good);
+  await vi.waitFor(async () => expect(await shown()).toBe('fourth'), 90_000);
+});
+
+test('clients that would reject the certificate are a warning, which leaves it in use', async () => {
+  const certificate = { cert_file: files.cert, key_file: files.key };
+  const config = { tls: certificate, acme: undefined, public_url: 'https://control.example' };
+  const served = ServedCertificate.open(config as Config, t.clock, log) as ServedCertificate;
+  onTestFinished(() => served.stop());
+  served.showOn([]);
+  await vi.waitFor(() => {
+    expect(served.status().rejection).toBe(
+      'Clients that verify the certificate reject it: it is signed by itself.',
+    );
+  }, 90_000);
+  expect(served.status()).toMatchObject({ names: ['127.0.0.1', 'localhost'], last_error: null });
 });
 
 test("the operators' own listener speaks plain HTTP on loopback, and TLS where other machines reach it", async () => {

@@ -17,6 +17,7 @@ import { askStatus } from '../local.ts';
 import type { Policy } from '../policy/policy.ts';
 import { Replica } from '../store/replica.ts';
 import { version } from '../version.ts';
+import { certificateChecks } from './certificate.ts';
 import { controlChecks } from './control.ts';
 import { diskChecks } from './disk.ts';
 import { kernelChecks } from './kernel.ts';
@@ -31,6 +32,7 @@ import { vpnChecks } from './vpn.ts';
 const checks: readonly NodeCheck[] = [
   ...nodeChecks,
   ...programChecks,
+  ...certificateChecks,
   ...vpnChecks,
   ...kernelChecks,
   ...diskChecks,

@@ -112,8 +112,3 @@ export function sharedSecret({ vpn_key, hostname }: ServerValue): ViciMessage | 
   if (vpn_key === undefined) return undefined;
   return { id: 'exitward', type: 'ike', data: sharedKey(vpn_key), owners: [hostname] };
 }
-
-/** The certificates of a PEM file, one by one. */
-export function certificatesOf(pem: string): string[] {
-  return pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
-}

@@ -1,19 +1,14 @@
 // The serving part of the VPN: what charon and the L2TP daemons should offer, and the tunnels that
 // they carry.
 import { isIPv4 } from 'node:net';
+import { certificatesOf } from '../../../kit/src/certificate.ts';
 import type { VpnService } from '../../../kit/src/vpn_password.ts';
 import { ownAddresses } from '../address.ts';
 import type { Certificate, KeyPair } from '../certificate.ts';
 import type { Config, VpnSettings } from '../config.ts';
 import type { ServerValue } from '../policy/records.ts';
 import type { Charon } from './charon.ts';
-import {
-  certificatesOf,
-  connectionsOf,
-  ipv6Pool,
-  servedServices,
-  sharedSecret,
-} from './connections.ts';
+import { connectionsOf, ipv6Pool, servedServices, sharedSecret } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
 import { canCarryIpv6, findLackOfL2tp, type Lack, mayCarryPpp } from './machine.ts';
 import type { Tunnel, TunnelClient } from './sessions.ts';

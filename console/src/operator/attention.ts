@@ -200,7 +200,7 @@ const certificateSeconds = 14 * 86_400;
 
 function ofCertificate({ status: { tls }, now }: Network): Item[] {
   if (!tls) return [];
-  const { names, source, not_after, last_error } = tls;
+  const { names, source, not_after, last_error, rejection } = tls;
   const key = 'certificate';
   const ends = `The certificate of ${names.join(', ')} ${not_after <= now ? 'expired' : 'expires'} ${fromNow(not_after, now)}.`;
   const soon = source === 'file' ? now + certificateSeconds : now;
@@ -208,7 +208,7 @@ function ofCertificate({ status: { tls }, now }: Network): Item[] {
     const tone = not_after <= now ? 'bad' : 'warn';
     return [{ key, tone, sentence: last_error ? `${ends} ${last_error}` : ends }];
   }
-  if (!last_error) return [];
+  if (!last_error) return rejection ? [{ key, tone: 'bad', sentence: rejection }] : [];
   const first = source === 'self_signed' ? 'There is no certificate yet' : 'No new certificate';
   return [
     { key, tone: source === 'self_signed' ? 'bad' : 'warn', sentence: `${first}: ${last_error}` },

@@ -1,8 +1,8 @@
 // The certificate of this machine, by ACME: kept in a folder, renewed at two thirds of its life.
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { createSecureContext } from 'node:tls';
 import type { Logger } from 'pino';
+import { requirePair } from '../certificate.ts';
 import { ownedByLog } from '../owner.ts';
 import type { Answers } from './answers.ts';
 import { type AcmeCode, AcmeError } from './problems.ts';
@@ -195,7 +195,7 @@ export class Renewal {
     const refuse = (why: string) =>
       new AcmeError('authority', `${authority} issued a certificate that ${why}; it is not taken.`);
     try {
-      createSecureContext({ cert: chain, key });
+      requirePair({ cert: chain, key });
     } catch (error) {
       throw refuse(`cannot be used (${(error as Error).message})`);
     }

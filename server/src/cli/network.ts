@@ -45,6 +45,7 @@ const certificateColumns: Column[] = [
   ['ends', 'not_after', 'time'],
   ['next try', 'next_try', 'time'],
   ['fault', 'last_error'],
+  ['rejected', 'rejection'],
 ];
 
 const backupFields: Column[] = [

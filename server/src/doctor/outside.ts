@@ -2,13 +2,15 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { promises as dns } from 'node:dns';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
+import { Trust } from '../../../kit/src/certificate.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Clock } from '../clock.ts';
-import { type Config, isLoopback } from '../config.ts';
+import { type Config, hostOf, isLoopback } from '../config.ts';
+import { type Certificate, readCertificate } from '../tls/certificate.ts';
 
 const run = promisify(execFile);
 const stepSeconds = 5;
@@ -27,11 +29,10 @@ export function outsideChecks(config: Config, clock: Clock, isRunning: boolean):
   ];
 }
 
-function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '');
-}
-
-function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Clock): Outcome {
+async function certificateFiles(
+  { tls, tls_terminated, public_url }: Config,
+  clock: Clock,
+): Promise<Outcome> {
   if (!tls) {
     return ok(
       tls_terminated
@@ -41,13 +42,13 @@ function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Cl
   }
   const { cert_file } = tls;
   const renew = `renew it, and copy it to ${cert_file}: it is taken without a restart`;
-  let certificate: X509Certificate;
+  let pair: Certificate;
   try {
-    certificate = new X509Certificate(readFileSync(cert_file));
+    pair = readCertificate(tls);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return fault(`The certificate ${cert_file} cannot be read (${code ?? message}).`, renew);
+    return fault((error as Error).message, renew);
   }
+  const certificate = new X509Certificate(pair.cert);
   const host = hostOf(public_url);
   const isNamed = isIP(host) ? certificate.checkIP(host) : certificate.checkHost(host);
   const names = (certificate.subjectAltName ?? certificate.subject).replaceAll(
@@ -60,6 +61,14 @@ function certificateFiles({ tls, tls_terminated, public_url }: Config, clock: Cl
     return fault(
       `The certificate ${cert_file} is of ${names}, and EXITWARD_PUBLIC_URL has ${host}.`,
       'set EXITWARD_PUBLIC_URL to a name that the certificate has, or get another one',
+    );
+  }
+  const trust = new Trust();
+  await trust.judge(pair, host);
+  if (trust.rejection !== undefined) {
+    return warning(
+      `Clients that verify the certificate ${cert_file} reject it: ${trust.rejection}.`,
+      'the file needs the whole chain (fullchain.pem of certbot); for an authority of your own: update-ca-certificates',
     );
   }
   const sentence = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;

@@ -3,18 +3,19 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createSecureContext, type Server, type TLSSocket } from 'node:tls';
+import type { Server, TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
 import { Answers } from '../../../kit/src/acme/answers.ts';
 import type { AcmeCode } from '../../../kit/src/acme/problems.ts';
 import { clockSeconds } from '../../../kit/src/acme/protocol.ts';
 import { type Folder, Renewal } from '../../../kit/src/acme/renewal.ts';
 import { readFacts } from '../../../kit/src/acme/x509.ts';
+import { requirePair, Trust } from '../../../kit/src/certificate.ts';
 import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
 import { ownedByLog } from '../../../kit/src/owner.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import { type Config, hostOf, isLoopback } from '../config.ts';
 import { version } from '../version.ts';
 
 export interface TlsFiles {
@@ -47,6 +48,8 @@ export interface CertificateStatus {
   last_error_code: AcmeCode | null;
   /** When the certificate authority is contacted next, in epoch seconds. */
   next_try: number | null;
+  /** Why clients that verify the certificate reject it, as a sentence. */
+  rejection: string | null;
 }
 
 const lookMs = 1000;
@@ -58,6 +61,8 @@ export class ServedCertificate {
   readonly #answers: Answers | undefined;
   readonly #renewal: Renewal | undefined;
   #current: Certificate;
+  readonly #host: string;
+  readonly #trust = new Trust();
   #servers: Server[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** The state of the files at the last look. */
@@ -72,8 +77,9 @@ export class ServedCertificate {
     return config.tls && new ServedCertificate(config.tls, config, clock, log);
   }
 
-  private constructor(files: TlsFiles, { acme }: Config, clock: Clock, log: Logger) {
+  private constructor(files: TlsFiles, { acme, public_url }: Config, clock: Clock, log: Logger) {
     this.#files = files;
+    this.#host = hostOf(public_url);
     this.#clock = clock;
     this.#log = log;
     if (acme) {
@@ -129,7 +135,14 @@ export class ServedCertificate {
 
   status(): CertificateStatus {
     const { names, not_after, is_self_signed } = readFacts(this.#current.cert.toString());
-    const certificate = { names, not_after };
+    const reason = this.#trust.rejection;
+    // Until the first certificate by ACME, `source` says it.
+    const isAwaited = this.#renewal && is_self_signed;
+    const rejection =
+      reason === undefined || isAwaited
+        ? null
+        : `Clients that verify the certificate reject it: ${reason}.`;
+    const certificate = { names, not_after, rejection };
     const fault = this.#fault ?? null;
     if (!this.#renewal) {
       const none = { last_error_code: null, next_try: null };
@@ -145,11 +158,16 @@ export class ServedCertificate {
     await this.#renewal?.stop();
   }
 
+  async #look(): Promise<void> {
+    this.#reload();
+    if (!isLoopback(this.#host)) await this.#trust.judge(this.#current, this.#host);
+  }
+
   /**
    * A certificate that cannot be used, or not yet, is reported, and the old one stays. The first
    * look reads the files.
    */
-  #look(): void {
+  #reload(): void {
     const state = [this.#files.cert_file, this.#files.key_file].map(stateOf).join(' ');
     if (state === this.#looked) return;
     this.#looked = state;
@@ -201,7 +219,7 @@ function privateFolder(path: string): Folder {
 }
 
 /** Errors: one sentence when the files cannot be read or do not belong together. */
-function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
+export function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
   let read: Certificate;
   try {
     read = { cert: readFileSync(cert_file), key: readFileSync(key_file) };
@@ -210,10 +228,11 @@ function readCertificate({ cert_file, key_file }: TlsFiles): Certificate {
     throw new Error(`The TLS file ${path ?? cert_file} cannot be read (${code}).`);
   }
   try {
-    createSecureContext(read);
+    requirePair(read);
   } catch (error) {
-    const reason = (error as Error).message.replace(/^error:[^:]*:[^:]*::?/, '');
-    throw new Error(`The TLS certificate ${cert_file} and key ${key_file} are no pair: ${reason}.`);
+    throw new Error(
+      `The TLS certificate ${cert_file} and key ${key_file} are no pair: ${(error as Error).message}.`,
+    );
   }
   return read;
 }

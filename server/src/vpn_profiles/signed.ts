@@ -11,6 +11,7 @@ import {
   SignedData,
   SignerInfo,
 } from 'pkijs';
+import { certificatesOf } from '../../../kit/src/certificate.ts';
 import type { Certificate as KeyPair } from '../tls/certificate.ts';
 
 const digest = 'SHA-256';
@@ -31,7 +32,9 @@ export async function signed(
 ): Promise<Buffer | undefined> {
   const algorithm = algorithmOf(createPrivateKey(key));
   if (!algorithm) return undefined;
-  const chain = certificatesOf(cert.toString());
+  const chain = certificatesOf(cert.toString()).map((pem) =>
+    Certificate.fromBER(bytes(new X509Certificate(pem).raw)),
+  );
   const [certificate] = chain as [Certificate];
   const { issuer, serialNumber } = certificate;
   const data = new SignedData({
@@ -70,11 +73,6 @@ function algorithmOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) {
   if (asymmetricKeyType === 'rsa') return { name: 'RSASSA-PKCS1-v1_5', hash: digest };
   const namedCurve = curves[asymmetricKeyDetails?.namedCurve ?? ''];
   return namedCurve === undefined ? undefined : { name: 'ECDSA', namedCurve };
-}
-
-function certificatesOf(pem: string): Certificate[] {
-  const each = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  return each.map((block) => Certificate.fromBER(bytes(new X509Certificate(block).raw)));
 }
 
 function attribute(type: string, value: ObjectIdentifier | OctetString | UTCTime): Attribute {

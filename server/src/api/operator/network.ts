@@ -26,6 +26,9 @@ const Certificate = Strict({
   ),
   names: Type.Array(Type.String(), { description: 'The names that it is for.' }),
   not_after: Timestamp('When it ends.'),
+  rejection: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why clients that verify it reject it, in a sentence; null when they accept it.',
+  }),
   last_error: Type.Union([Type.String(), Type.Null()], {
     description: 'Why no newer one is there, in a sentence; null when all is well.',
   }),
