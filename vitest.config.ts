@@ -1,4 +1,5 @@
-// How the tests run: a project for each kind of test/lanes.mjs, in threads without isolation (fast).
+// How the tests run: a project for each kind of test/lanes.mjs, in threads without isolation
+// (fast).
 import type { ProvidedContext } from 'vitest';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { effort } from './test/effort.ts';
@@ -17,7 +18,7 @@ const bothDatabases = {
 const sqlite = { ...bothDatabases, provide: { databases: databases.slice(0, 1) } };
 const browser = { globalSetup: ['test/browser.ts'] };
 
-/** What the files of a kind share, where they share something. */
+/** The parts that the files of a kind share, where they share something. */
 const shared: Record<string, TestProjectInlineConfiguration['test'] & { globalSetup: string[] }> = {
   unit: isDeep ? bothDatabases : sqlite,
   attack: isDeep ? bothDatabases : sqlite,
@@ -47,7 +48,8 @@ const projects = Object.entries(kinds).map(
         ],
         pool: 'threads',
         isolate: false,
-        // Left to itself it takes one on two cores, and the tests wait for processes and databases more than they compute.
+        // Left to itself it takes one on two cores, and the tests wait for processes and databases
+        // more than they compute.
         maxWorkers: 3,
         setupFiles: seeded,
         globalSetup: ['test/programs.ts', ...globalSetup],

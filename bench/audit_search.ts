@@ -1,4 +1,5 @@
-// A search of the audit log for what is not there: how long each page of the walk takes, and how long one slice holds the event loop.
+// A search of the audit log for what is not there: how long each page of the walk takes, and how
+// long one slice holds the event loop.
 //   node bench/audit_search.ts [--records 1000000]
 //   node bench/postgres.ts audit_search.ts [--records 1000000]
 import { parseArgs } from 'node:util';

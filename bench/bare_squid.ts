@@ -1,4 +1,5 @@
-// A Squid as the agent would start it, but for the decisions: it lets everybody in. What the agent's costs are measured against.
+// A Squid as the agent would start it, except the decisions: it lets everybody in. The floor for
+// what the agent costs.
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

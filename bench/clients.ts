@@ -1,4 +1,5 @@
-// Clients of a proxy for measurements: one request on a connection of its own, requests at a steady pace, and tunnels.
+// Clients of a proxy for measurements: one request on a connection of its own, requests at a steady
+// pace, and tunnels.
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -9,7 +10,7 @@ export interface Through {
   from?: string;
 }
 
-/** What a plain request asks for. */
+/** The target of a plain request. */
 export interface Asked {
   /** As in the request's first line. */
   target: string;

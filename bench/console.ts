@@ -1,4 +1,5 @@
-// The pages of both consoles in real Chromium: bytes, requests, milliseconds to the first view and to filter, in a small and a large network.
+// The pages of both consoles in real Chromium: bytes, requests, milliseconds to the first view and
+// to filter, in a small and a large network.
 //   node bench/console.ts   prints the table of docs/console.md; on SQLite
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { fillNetwork, type NetworkSize } from '../test/console/filling.ts';
 import { median, start } from './load.ts';
 import type { Served } from './server.ts';
 
-/** What is beside the one account, its one user and its one server. */
+/** The records next to the one account, its one user and its one server. */
 const sizes: Array<NetworkSize & { name: string; entries: number }> = [
   { name: 'small', entries: 20, servers: 20, nodes: 2, accounts: 2, records: 5 },
   { name: 'large', entries: 100_000, servers: 2300, nodes: 40, accounts: 300, records: 300 },
@@ -55,7 +56,10 @@ async function filterTime(page: Page): Promise<number> {
   return (await page.evaluate('window.filtered')) as number;
 }
 
-/** Opens pages in a tab whose browser has the files of the console already, as everybody's has from the second day on. */
+/**
+ * Opens pages in a tab whose browser has the files of the console already, as everybody's has from
+ * the second day on.
+ */
 async function open(page: Page, base_url: string, paths: string[]): Promise<Map<string, View>> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('Network.enable');

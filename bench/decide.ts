@@ -1,5 +1,5 @@
-// What a decision costs a node: by address and by token, with 1,000 authlist entries and with 1,000,000, side by side;
-// and what it costs to count and time each.
+// The cost of a decision on a node: by address and by token, with 1,000 authlist entries and with
+// 1,000,000, side by side; and what it costs to count and time each.
 //   node bench/decide.ts [--entries 1000000] [--rounds 7]
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -80,7 +80,10 @@ function fill(entries: number): Policy {
 type Ask = (index: number) => ProxyRequest & { header: string | undefined };
 const decisionCount = 20_000;
 
-/** Nanoseconds for each decision, counted by `tally` as engines do. Every text is new to the machine, as one from the network is. */
+/**
+ * Nanoseconds for each decision, counted by `tally` as engines do. Every text is new to the
+ * machine, as one from the network is.
+ */
 function measure(policy: Policy, ask: Ask, count = decisionCount, tally?: DecisionTally): number {
   const requests = Array.from({ length: count }, (_, index) => ask(index));
   const before = performance.now();

@@ -1,4 +1,5 @@
-// The server of `npm start` with its simulated nodes and without them, in alternating rounds: requests a second, and what its processes use at rest.
+// The server of `npm start` with its simulated nodes and without them, in alternating rounds:
+// requests a second, and what its processes use at rest.
 //   node bench/demo.ts [--rounds 3] [--seconds 4] [--rest 60]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +22,9 @@ const [rounds, seconds, rest] = [values.rounds, values.seconds, values.rest].map
   number,
   number,
 ];
-/** What the nodes may take from the server's requests, and both processes of a core at rest. */
+/**
+ * The share that the nodes may take of the server's requests, and both processes of a core at rest.
+ */
 const minRatio = 0.9;
 const maxCores = 0.1;
 const kinds = ['simulated', 'off'] as const;

@@ -1,4 +1,5 @@
-// How soon a change is in force: from its answer to the next connection that is evaluated by it, on a node with many entries.
+// How soon a change is in force: from its answer to the next connection that is evaluated by it, on
+// a node with many entries.
 //   node bench/effect.ts [--entries 100000] [--changes 300]
 import { parseArgs } from 'node:util';
 import { ask, quantile, type Through } from './clients.ts';
@@ -50,7 +51,9 @@ async function changeAuthlist(node: Node, effects: Effect[], at: number): Promis
   effects.push(await until(through, page, (answer) => answer.startsWith('HTTP/1.1 407')));
 }
 
-/** Moves a name to the origin's other address. The floor: the same request again, after no change. */
+/**
+ * Moves a name to the origin's other address. The floor: the same request again, after no change.
+ */
 async function changeOverride(
   node: Node,
   { effects, floor }: Record<'effects' | 'floor', Effect[]>,

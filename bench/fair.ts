@@ -1,6 +1,9 @@
-// One account against another: what a victim waits for while an attacker reads whole lists, makes changes, and undoes removals.
-//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 100000]   entries: of each account
-// A server and its clients share the machine: times are also told without the waits of server and victim for a processor, which may be counted twice.
+// One account against another: what a victim waits for while an attacker reads whole lists, makes
+// changes, and undoes removals.
+//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 100000]
+//       entries: of each account
+// A server and its clients share the machine: times are also printed without the waits of server
+// and victim for a processor, which may be counted twice.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -107,7 +110,10 @@ function waited_ms(): number {
   return of(server.pid) + of('self');
 }
 
-/** Runs the victim's step again and again, at this pace, until the attack is over; its times in milliseconds. */
+/**
+ * Runs the victim's step again and again, at this pace, until the attack is over; its times in
+ * milliseconds.
+ */
 async function beside(
   attack: Promise<unknown>,
   step: () => Promise<unknown>,
@@ -139,7 +145,10 @@ async function flood(next: () => Promise<unknown> | undefined): Promise<void> {
   await Promise.all(Array.from({ length: connections }, floodOnce));
 }
 
-/** A node of the server: hears of an entry's end, and resolves who waits for it. It acknowledges, or it would be cut off. */
+/**
+ * A node of the server: hears of an entry's end, and resolves who waits for it. It acknowledges, or
+ * it would be cut off.
+ */
 function follow(served: Served) {
   const waiting = new Map<number, () => void>();
   const authorization = `Bearer ${served.nodes[0]}`;

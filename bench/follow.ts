@@ -1,4 +1,5 @@
-// Many nodes follow one control plane while changes are made: from an answered change to every node having it, and its acknowledgement.
+// Many nodes follow one control plane while changes are made: from an answered change to every node
+// having it, and its acknowledgement.
 //   node bench/follow.ts [--nodes 300] [--servers 100] [--per-second 200] [--seconds 20]
 import { fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,8 @@
-// Nodes in one process that follow the changes and acknowledge them as the agent does: one at a time, the newest. Started by follow.ts.
+// Nodes in one process that follow the changes and acknowledge them as the agent does: one at a
+// time, the newest. Started by follow.ts.
 import { connect, type Socket } from 'node:net';
 
-/** What it is told first; it answers when all follow. */
+/** The first message that it gets; it answers when all follow. */
 export interface Following {
   url: string;
   /** One for each node. */
@@ -24,7 +25,7 @@ export interface Times {
   most_ms: number;
 }
 
-/** What it answers to the changes that were made. */
+/** Its answer to the changes that were made. */
 export interface Followed {
   /** From the change's answer on. */
   received: Times;
@@ -140,7 +141,7 @@ function timesOf(changes: Array<[revision: number, answered_ms: number]>, what: 
     let at = 0;
     for (const [revision, answered_ms] of changes) {
       while ((moments[at] as Moment)[0] < revision) at += 1;
-      // A node may have it before whoever made it has the answer.
+      // A node may have it before its author has the answer.
       all.push(Math.max(0, (moments[at] as Moment)[1] - answered_ms));
     }
   }

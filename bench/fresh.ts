@@ -1,4 +1,5 @@
-// A fresh database for a measurement: the one of EXITWARD_DATABASE_URL, or SQLite in a folder that goes with it.
+// A fresh database for a measurement: the one of EXITWARD_DATABASE_URL, or SQLite in a folder that
+// goes with it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

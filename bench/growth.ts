@@ -1,4 +1,5 @@
-// Growth: the same work with 1,000 and with 1,000,000 authlist entries, side by side, and what a server needs.
+// Growth: the same work with 1,000 and with 1,000,000 authlist entries, side by side, and what a
+// server needs.
 //   node bench/growth.ts [--entries 1000000] [--accounts 10000] [--rounds 5] [--seconds 3]
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

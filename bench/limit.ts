@@ -1,4 +1,5 @@
-// How much passes a limit: a tunnel at a steady rate until it is ended, against the traffic of 250 ms.
+// How much passes a limit: a tunnel at a steady rate until it is ended, against the traffic of 250
+// ms.
 //   node bench/limit.ts [--rate 50] [--limit 400] [--times 3]     MB a second, MB
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,7 +1,9 @@
-// Pages of long lists, of entries, users and accounts: bytes and milliseconds of a first view, of each filter and sort, and what others wait for meanwhile.
+// Pages of long lists, of entries, users and accounts: bytes and milliseconds of a first view, of
+// each filter and sort, and what others wait for meanwhile.
 //   node bench/lists.ts [--entries 100000] [--people 20000] [--rounds 9]
 //   node bench/postgres.ts lists.ts [--entries 100000] [--people 20000] [--rounds 9]
-// Server and client share the machine: times are told without their waits for a processor, which others may have.
+// Server and client share the machine: times are printed without their waits for a processor, which
+// others may have.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

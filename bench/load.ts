@@ -29,7 +29,7 @@ export interface Result {
 const run = promisify(execFile);
 const twoCores = availableParallelism() >= 2;
 
-/** Runs wrk, on the second core unless told otherwise. */
+/** Runs wrk, by default on the second core. */
 export async function load({
   url,
   connections,
@@ -75,7 +75,7 @@ export interface Process {
 }
 
 /**
- * Starts a TypeScript file of bench/ as a process, on the first core unless told otherwise; resolves
+ * Starts a TypeScript file of bench/ as a process, by default on the first core; resolves
  * with its first line.
  */
 export async function start(

@@ -92,7 +92,10 @@ export async function fillNetwork(
   return tokens;
 }
 
-/** As many users more of the first account, and accounts more, each with usage of its running period. */
+/**
+ * As many users more of the first account, and accounts more, each with usage of its running
+ * period.
+ */
 export async function fillPeople(ctx: Context, people: number): Promise<void> {
   const now = ctx.clock.now();
   const rows = <R>(made: (id: number) => R) => Array.from({ length: people }, (_, at) => made(at));

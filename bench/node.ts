@@ -1,4 +1,5 @@
-// A node for a measurement: the real agent as a process, with a control plane in another, all on loopback.
+// A node for a measurement: the real agent as a process, with a control plane in another, all on
+// loopback.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,7 +16,10 @@ import type { Served } from './server.ts';
 export type EngineName = 'squid' | 'embedded';
 
 export const hosts = { origins: ['127.80.2.1', '127.80.2.2'], exit: '127.80.5.1' } as const;
-/** Of the default port scheme, with the one port base that there is; moved to where nothing else listens. */
+/**
+ * Of the default port scheme, with the one port base that there is; moved to where nothing else
+ * listens.
+ */
 export const schemePorts = [10_001, 10_501, 11_001, 11_501] as const;
 const startSeconds = 60;
 

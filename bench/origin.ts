@@ -1,5 +1,7 @@
-// What proxies are measured with: answers ready bytes to requests, and as many bytes as asked for in tunnels.
-//   node bench/origin.ts HOST…   prints the ports, the same on all of them: {"http": …, "tunnel": …}
+// The origin that proxies are measured with: answers ready bytes to requests, and as many bytes as
+// requested in tunnels.
+//   node bench/origin.ts HOST…
+//       prints the ports, the same on all of them: {"http": …, "tunnel": …}
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 

@@ -1,4 +1,5 @@
-// The policy of a large node on disk and in memory: what it needs to start, and to follow a change, against floors and limits.
+// The policy of a large node on disk and in memory: what it needs to start, and to follow a change,
+// against floors and limits.
 //   node bench/policy.ts [--entries 1000000] [--accounts 1000] [--rounds 5]
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,7 +42,10 @@ async function measure(what: string, { folder, entries, accounts }: Subject): Pr
 
 const decider = fileURLToPath(new URL('../agent/src/squid/decider/main.ts', import.meta.url));
 
-/** Milliseconds from the start of Squid's helper to its first answer, to a request that waits for it. */
+/**
+ * Milliseconds from the start of Squid's helper to its first answer, to a request that waits for
+ * it.
+ */
 async function startDecider(folder: string): Promise<number> {
   const rulesFile = join(folder, 'rules.json');
   const rules = {

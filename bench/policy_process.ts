@@ -1,5 +1,6 @@
 // One measurement of a node's policy, in a process of its own; prints what it found as JSON.
-//   node --expose-gc bench/policy_process.ts start|parse|change|compact|replace FOLDER ENTRIES ACCOUNTS
+//   node --expose-gc bench/policy_process.ts MEASUREMENT FOLDER ENTRIES ACCOUNTS
+//       start, parse, change, compact or replace
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -13,7 +14,10 @@ const [what = '', folder = '', entries = 0, accounts = 0] = process.argv
 const now = Math.floor(Date.now() / 1000);
 const expiry = now + 86_400;
 
-/** What a control plane would send: one override to a hundred entries, ten users to an account. */
+/**
+ * The records that a control plane would send: one override to a hundred entries, ten users to an
+ * account.
+ */
 async function* snapshot(): AsyncGenerator<string> {
   let records = 0;
   const line = (record: unknown) => {
@@ -99,7 +103,9 @@ const measures: Record<string, (dir: string) => Promise<Record<string, number>>>
     return { ms: performance.now() - began, lines };
   },
 
-  /** One change at a time: written, then applied by a replica; in between a turn of the event loop. */
+  /**
+   * One change at a time: written, then applied by a replica; in between a turn of the event loop.
+   */
   async change(dir) {
     const store = await Store.open(dir);
     const replica = new Replica(dir);

@@ -1,4 +1,4 @@
-// What processes use, with those that they have started: memory, and time of the processor.
+// The resources of processes, with those that they have started: memory, and time of the processor.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 

@@ -1,4 +1,5 @@
-// What a node costs its traffic: a bare Squid, Squid with the agent, the embedded engine and no proxy, side by side.
+// The cost of a node for its traffic: a bare Squid, Squid with the agent, the embedded engine and
+// no proxy, side by side.
 //   node bench/proxy.ts [--entries 100000] [--rounds 3] [--seconds 1] [--tunnels 2000]
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -111,7 +112,7 @@ async function throughput(proxy: Proxy | undefined, tunnels: number): Promise<nu
   return rate;
 }
 
-/** What a tunnel keeps in memory that has carried a few bytes and is silent. */
+/** The memory of a tunnel that has carried a few bytes and is silent. */
 async function tellMemory(name: Name, proxy: Proxy, tunnels: number): Promise<void> {
   const before = totalOf(usageOf(proxy.pid), 'memory_mb');
   const open: Tunnel[] = [];
@@ -208,7 +209,7 @@ try {
   tellRates('throughput of four tunnels at once', 'x4', 'MB/s', least.throughput);
   for (const proxy of all) await proxy.stop();
 
-  // One at a time: what the agent has the kernel tell of its sockets, the kernel tells of all.
+  // One at a time: the kernel reports all sockets of this machine where the agent asks for its own.
   await inTurns(async (name, proxy) => {
     await proxy?.start();
     await pace(proxy ?? originAt, askedOf(proxy), { per_second: 500, seconds: 0.5 });

@@ -1,9 +1,11 @@
-// The attackers of fair.ts, a process of their own, so that what they do with the bytes delays nobody's times but theirs.
-//   node bench/readers.ts URL CONNECTIONS SECONDS PATH…   with READERS_AUTHORIZATION; a path with # is another one each time
+// The attackers of fair.ts, a process of their own, so that what they do with the bytes delays
+// nobody's times but theirs.
+//   node bench/readers.ts URL CONNECTIONS SECONDS PATH…
+//       with READERS_AUTHORIZATION; a path with # is another one each time
 import { Agent, request } from 'node:http';
 import { setPriority } from 'node:os';
 
-/** What it prints. */
+/** The line that it prints. */
 export interface Read {
   answers: number;
   megabytes: number;
@@ -39,7 +41,7 @@ function readOnce(): Promise<void> {
   });
 }
 
-// Whoever is attacked has the processor first.
+// The attacked side has the processor first.
 setPriority(19);
 const until = performance.now() + Number(seconds) * 1000;
 await Promise.all(

@@ -1,4 +1,5 @@
-// Bytes that a record takes in the database, indexes included: fills each table, and measures how much it grew.
+// Bytes that a record takes in the database, indexes included: fills each table, and measures how
+// much it grew.
 //   node bench/record_sizes.ts [--records 100000]
 //   node bench/postgres.ts record_sizes.ts [--records 100000]
 import { parseArgs } from 'node:util';

@@ -1,6 +1,8 @@
-// Requests side by side: Exitward against a bare server with the same bytes, alternating rounds, medians, ratios.
+// Requests side by side: Exitward against a bare server with the same bytes, alternating rounds,
+// medians, ratios.
 //   node bench/requests.ts [--rounds 5] [--seconds 4]   on EXITWARD_DATABASE_URL, or SQLite
-//   node bench/requests.ts --cache [--usage-seconds 3]   with the response cache against without it, under reports of usage
+//   node bench/requests.ts --cache [--usage-seconds 3]
+//       with the response cache against without it, under reports of usage
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -191,8 +193,8 @@ function basic(token: string | undefined): string {
 }
 
 /**
- * Each kind of GET with the response cache and without it, alternating, while a node reports usage of all
- * accounts every few seconds.
+ * Each kind of GET with the response cache and without it, alternating, while a node reports usage
+ * of all accounts every few seconds.
  */
 async function measureCache(accounts: number): Promise<void> {
   const [cached, uncached] = await Promise.all(

@@ -1,4 +1,5 @@
-// `npm run bench`: every measurement, one after another. Needs wrk, taskset and cc (Debian: wrk, util-linux, gcc), and for proxy.ts, effect.ts and limit.ts root and Squid.
+// `npm run bench`: every measurement, one after another. Needs wrk, taskset and cc (Debian: wrk,
+// util-linux, gcc), and for proxy.ts, effect.ts and limit.ts root and Squid.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,5 @@
-// Exitward for a measurement: fills a fresh database when asked, serves it, and prints where and with which tokens.
+// Exitward for a measurement: fills a fresh database when asked, serves it, and prints where and
+// with which tokens.
 //   node bench/server.ts ACCOUNTS ENTRIES [SERVERS NODES PEOPLE]   (0 0: serves what is there)
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { createInvite, joinNode } from '../server/src/nodes/nodes.ts';
 import { requireServer } from '../server/src/servers/servers.ts';
 import { bench, fillNetwork, fillPeople } from './network.ts';
 
-/** What it prints. */
+/** The line that it prints. */
 export interface Served {
   base_url: string;
   admin_url: string;
@@ -30,7 +31,8 @@ const [accounts = 0, entries = 0, servers = 1, nodes = 1, people = 0] = process.
   .slice(2)
   .map(Number);
 if (process.env.BENCH_RESPONSE_CACHE === 'off') {
-  // Principals are remembered all the same: only responses are neither cached nor served ahead of the router.
+  // Principals are remembered all the same: only responses are neither cached nor served ahead of
+  // the router.
   ResponseCache.prototype.store = () => {};
   ResponseCache.prototype.serve = (_request, _response, _nextRequestId, miss) => miss();
 }

@@ -1,4 +1,5 @@
-// Pages and places of the servers of a large network: how long each takes, with nodes up to date and with nodes that lack thousands of changes.
+// Pages and places of the servers of a large network: how long each takes, with nodes up to date
+// and with nodes that lack thousands of changes.
 //   node bench/servers.ts [--servers 2300] [--changes 9000]
 //   node bench/postgres.ts servers.ts [--servers 2300] [--changes 9000]
 import { parseArgs } from 'node:util';

@@ -1,4 +1,5 @@
-// A slow disk under SQLite: reads and /healthz beside a writer, and the latency of 128 writers, against a bare server.
+// A slow disk under SQLite: reads and /healthz beside a writer, and the latency of 128 writers,
+// against a bare server.
 //   node bench/slow_disk.ts [--fsync-ms 500] [--seconds 8]   needs cc
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -41,7 +42,10 @@ interface Asked {
 }
 
 let written = 0;
-/** Asks again and again on so many connections, until the time is up; every latency in milliseconds, sorted. */
+/**
+ * Asks again and again on so many connections, until the time is up; every latency in milliseconds,
+ * sorted.
+ */
 async function latencies(url: string, connections: number, query: Asked): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const { hostname, port } = new URL(url);

@@ -1,6 +1,8 @@
-// The VPN of a node: logins in a second and what each costs, how soon a revoked session is dead, and what counting costs.
+// The VPN of a node: logins in a second and what each costs, how soon a revoked session is dead,
+// and what counting costs.
 //   node bench/vpn.ts [--sessions 1000] [--logins 3000]
-// As root with nftables the kernel is the real one, in a network namespace of its own; charon is a socket that speaks VICI.
+// As root with nftables the kernel is the real one, in a network namespace of its own; charon is a
+// socket that speaks VICI.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -115,7 +117,7 @@ async function filled(count: number) {
   return { policy, sessions, tunnels };
 }
 
-/** A charon that has ended each tunnel as soon as it is told. */
+/** A charon that has ended each tunnel as soon as it gets the command. */
 async function startCharon(path: string): Promise<() => void> {
   const server = createServer((socket) => {
     socket.on('data', () => {
@@ -134,7 +136,10 @@ async function revocations(): Promise<void> {
   const stop = await startCharon(join(folder, 'vici'));
   const vici = new Vici(join(folder, 'vici'), pino({ level: 'silent' }));
   const { policy, sessions, tunnels } = await filled(all);
-  /** Tells charon of each that is to end; returns when it had been told, in milliseconds of `performance`. */
+  /**
+   * Has charon end each of these; returns when it got the command, in milliseconds of
+   * `performance`.
+   */
   const end = async (of: VpnSessions, open: Map<string, Tunnel>) => {
     const at: number[] = [];
     for (const stray of of.noteTunnels(open)) {

@@ -1,4 +1,5 @@
-// The RADIUS server of a node by itself, with a policy of many accounts: prints its port, and at the end of its input the processor time that it took, in microseconds.
+// The RADIUS server of a node by itself, with a policy of many accounts: prints its port, and at
+// the end of its input the processor time that it took, in microseconds.
 import { once } from 'node:events';
 import pino from 'pino';
 import { systemClock } from '../agent/src/clock.ts';

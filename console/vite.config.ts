@@ -1,4 +1,5 @@
-// Builds the console into the files that the server serves at `/`, and tells what the first page costs.
+// Builds the console into the files that the server serves at `/`, and prints the size of the first
+// page.
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { env, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +28,7 @@ function firstPageSize(): Plugin {
         for (const other of chunk.imports) want(other);
       };
       for (const chunk of chunks) {
-        // The overview is the first page of whoever is signed in.
+        // The overview is the first page after signing in.
         const isFirst =
           chunk.isEntry || chunk.facadeModuleId?.endsWith('/account/overview/page.tsx');
         if (isFirst) want(chunk.fileName);

@@ -1,4 +1,5 @@
-// A customer of the demo: lists an address for some minutes, again and again, so that the nodes have changes to follow.
+// A customer of the demo: lists an address for some minutes, again and again, so that the nodes
+// have changes to follow.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { draws } from './life.ts';
 

@@ -1,4 +1,5 @@
-// The demo's geo-IP providers: some that are wrong about an exit IP come to agree, and are wrong again later.
+// The demo's geo-IP providers: some that are wrong about an exit IP come to agree, and are wrong
+// again later.
 import { bumpVersion, networkVersion } from '../server/src/changes/changes.ts';
 import type { Context } from '../server/src/context.ts';
 import { listGeoStatuses, setGeoStatuses } from '../server/src/geo/geo.ts';

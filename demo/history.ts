@@ -1,4 +1,5 @@
-// The history of the demo network before it began: the traffic that was seeded, with connections and rejections to it.
+// The history of the demo network before it began: the traffic that was seeded, with connections
+// and rejections to it.
 import type { Transaction } from '../server/src/db/database.ts';
 import {
   addPoints,

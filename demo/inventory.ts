@@ -1,4 +1,5 @@
-// The servers of the demo, and the plan of the nodes that run for them; both of its processes know it.
+// The servers of the demo, and the plan of the nodes that run for them; both of its processes know
+// it.
 import { readFileSync } from 'node:fs';
 import type { NewServer } from '../server/src/servers/servers.ts';
 
@@ -23,7 +24,10 @@ export interface Plan {
   simulated: PlannedNode[];
 }
 
-/** Its name is the first by the alphabet: what the console and exw offer to copy first works as it stands. */
+/**
+ * Its name is the first by the alphabet: what the console and exw offer to copy first works as it
+ * stands.
+ */
 export const realServer: DemoServer = {
   name: 'aar1',
   hostname: 'localhost',

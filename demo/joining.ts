@@ -1,4 +1,5 @@
-// The part of the demo's nodes that the server's process does: their servers, their ports, and invitations for those that have to join.
+// The part of the demo's nodes that the server's process does: their servers, their ports, and
+// invitations for those that have to join.
 import { join } from 'node:path';
 import { isJoined, readIdentity } from '../agent/src/identity.ts';
 import { pageOfAccounts } from '../server/src/accounts/accounts.ts';
@@ -29,7 +30,7 @@ export async function planNodes(
   const { data_dir } = ctx.config;
   const serversOfNodes = new Map((await listNodes(ctx.db)).map(({ id, server }) => [id, server]));
   const planNode = async (server: string, state_dir: string): Promise<PlannedNode> => {
-    // A database that begun anew knows nothing of the node that was.
+    // A new database knows nothing of the earlier node.
     const isKnown =
       isJoined(state_dir) && serversOfNodes.get(readIdentity(state_dir).node) === server;
     return { server, state_dir, code: isKnown ? undefined : await invite(ctx, server) };
@@ -46,7 +47,10 @@ export async function planNodes(
   };
 }
 
-/** The name of the server of this machine, which is on the first account's contract; demos of before named it otherwise. */
+/**
+ * The name of the server of this machine, which is on the first account's contract; older demos
+ * named it otherwise.
+ */
 async function seedReal(ctx: Context): Promise<string> {
   const { exit_ips, ...facts } = realServer;
   const existing = (await listServers(ctx.db)).find(({ hostname }) => hostname === facts.hostname);
@@ -62,7 +66,10 @@ async function seedReal(ctx: Context): Promise<string> {
   return facts.name;
 }
 
-/** The default port scheme has the ports that the proxy of this machine listens on, whichever were chosen. */
+/**
+ * The default port scheme has the ports that the proxy of this machine listens on, whichever were
+ * chosen.
+ */
 async function movePorts(ctx: Context, port_base: number): Promise<void> {
   await ctx.db.write(demo, async (tx) => {
     const { id, bases } = await requirePortScheme(tx, 'default');

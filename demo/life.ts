@@ -1,4 +1,5 @@
-// How the demo's network lives: what is carried when, and which servers are unwell, drawn by time from a fixed seed, so that a restart goes on.
+// How the demo's network lives: what is carried when, and which servers are unwell, drawn by time
+// from a fixed seed, so that a restart goes on.
 import type { Reason } from '../agent/src/policy/denials.ts';
 
 /** `behind`: changes are in force late. `down`: the node is away. */
@@ -35,8 +36,8 @@ export function draws(...words: Array<string | number>): () => number {
 }
 
 /**
- * Bytes a second that an account moves through a server on average at a time (epoch seconds): most by day and on
- * working days, by the sun at its longitude; some servers are busier than others.
+ * Bytes a second that an account moves through a server on average at a time (epoch seconds): most
+ * by day and on working days, by the sun at its longitude; some servers are busier than others.
  */
 export function rateAt(at: number, server: { name: string; longitude: number }): number {
   const local = at + (server.longitude / 360) * day;
@@ -57,7 +58,7 @@ interface Trouble {
   among?: number;
 }
 
-/** What goes wrong somewhere, each beside the others: for so long at one server, then at another. */
+/** The faults, each next to the others: for so long at one server, then at another. */
 const troubles: readonly Trouble[] = [
   // The first account's servers are the first ones: its people see a network that lives, too.
   { condition: 'slow', minutes: 17, odds: 0.9, among: 12 },

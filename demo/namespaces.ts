@@ -1,4 +1,5 @@
-// Network namespaces for a demo: machines that have the kernel and the files of this one, and nothing of its network.
+// Network namespaces for a demo: machines that have the kernel and the files of this one, and
+// nothing of its network.
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -66,7 +67,10 @@ export class Namespaces {
     return ready.trim();
   }
 
-  /** Starts a program, and waits until it says the word, if there is one. `ended` tells all that it said. Errors: it does not say it. */
+  /**
+   * Starts a program, and waits until it says the word, if there is one. `ended` resolves with all
+   * that it said. Errors: it does not say it.
+   */
   async start(command: string[], place: Place, word: string): Promise<{ ended: Promise<string> }> {
     const child = this.#spawn(command, place);
     let said = '';

@@ -1,4 +1,5 @@
-// The demo's real node: an agent with the embedded engine, on this machine alone, and the origin behind it.
+// The demo's real node: an agent with the embedded engine, on this machine alone, and the origin
+// behind it.
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +25,7 @@ export interface DemoProxy {
 
 export interface DemoNode {
   proxy: DemoProxy;
-  /** What keeps it from working, a sentence each. */
+  /** The faults that keep it from working, a sentence each. */
   faults: string[];
   stop(): Promise<void>;
 }
@@ -49,7 +50,7 @@ export async function identityOf(
   return identity;
 }
 
-/** Starts the origin and the node; what hinders them is told and hinders nothing else. */
+/** Starts the origin and the node; a fault of theirs is reported and hinders nothing else. */
 export async function startNode({ url, port_base, real }: Plan): Promise<DemoNode> {
   const origin_port = port_base + originOffset;
   const proxy: DemoProxy = {
@@ -86,7 +87,10 @@ export async function startNode({ url, port_base, real }: Plan): Promise<DemoNod
   };
 }
 
-/** Waits a moment until the newest policy is in force: then the proxy listens, or says why it does not. */
+/**
+ * Waits a moment until the newest policy is in force: then the proxy listens, or says why it does
+ * not.
+ */
 async function settled(agent: Agent): Promise<void> {
   for (let attempts = 200; attempts > 0; attempts--) {
     const { state, stored, applied } = agent.status();

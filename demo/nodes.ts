@@ -1,16 +1,17 @@
-// The process of all nodes of the demo, beside the server's, which starts it, tells it what to run, and outlives it.
+// The process of all nodes of the demo, next to the server's, which starts it, says what to run,
+// and outlives it.
 import { type Customer, keepListing } from './customer.ts';
 import { otherServers, type Plan, type PlannedNode } from './inventory.ts';
 import { conditionsAt, draws, rateAt } from './life.ts';
 import { type DemoNode, identityOf, startNode } from './node.ts';
 import { SimulatedNode } from './simulated_node.ts';
 
-/** What it is told first; it answers with `NodesRun`. */
+/** The first message that it gets; it answers with `NodesRun`. */
 export interface NodesToRun extends Plan {
   customer?: Customer | undefined;
 }
 
-/** What became of the real node. */
+/** The state of the real node. */
 export type NodesRun = Pick<DemoNode, 'proxy' | 'faults'> | { error: string };
 
 const life = new AbortController();
@@ -53,7 +54,7 @@ async function run({ customer, ...plan }: NodesToRun): Promise<void> {
   if (customer) await keepListing(customer, life.signal);
 }
 
-/** What was counted last is still taken. */
+/** The last counts are still accepted. */
 async function stop(): Promise<void> {
   life.abort();
   await real?.stop();

@@ -1,4 +1,5 @@
-// The demo's origin: a small page of this machine, since there may be no network, that tells how a request reached it.
+// The demo's origin: a small page of this machine, since there may be no network, that shows how a
+// request reached it.
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
 /** Starts it on a port of 127.0.0.1. Errors: when the port is taken. */

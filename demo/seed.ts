@@ -1,4 +1,5 @@
-// The demo network: real cities, made-up exit IPs, two accounts, users with every combination of flags, some usage.
+// The demo network: real cities, made-up exit IPs, two accounts, users with every combination of
+// flags, some usage.
 import { type Account, createAccount, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { createEntry } from '../server/src/authlist/authlist.ts';
 import type { Context } from '../server/src/context.ts';
@@ -30,7 +31,10 @@ export const demo: Actor = { kind: 'system', name: 'demo', address: '', request_
 
 const day = 86_400;
 
-/** Fills an empty database with the demo network. Answers false when there is something in it already. */
+/**
+ * Fills an empty database with the demo network. Answers false when there is something in it
+ * already.
+ */
 export async function seedDemo(ctx: Context): Promise<boolean> {
   if ((await pageOfAccounts(ctx.db, '', 1)).length > 0) return false;
   if ((await listServers(ctx.db)).length > 0) return false;
@@ -67,7 +71,7 @@ interface Terms {
   ip: string;
 }
 
-/** What their servers carry in a month stays below the limits (life.ts). */
+/** The traffic of their servers in a month stays below the limits (life.ts). */
 const acmeTerms: Terms = {
   ...{ name: 'acme', plan: 'Business', detailed_billing: true },
   ...{ limit_bytes: 2_000_000_000_000, ip: '203.0.113.200' },

@@ -1,4 +1,5 @@
-// The settings of `npm start` that are not the server's: which ports its proxy has, and which of its nodes run.
+// The settings of `npm start` that are not the server's: which ports its proxy has, and which of
+// its nodes run.
 import { type Environment, settingsOf } from '../kit/src/settings.ts';
 
 export interface Settings {

@@ -1,4 +1,5 @@
-// A simulated node: it speaks the node interface by the agent's own client, decides by its policy, and makes up the rest.
+// A simulated node: it speaks the node interface by the agent's own client, decides by its policy,
+// and makes up the rest.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ControlError } from '../agent/src/control_error.ts';
@@ -39,7 +40,9 @@ export interface Simulated {
 const reportSeconds = 3;
 const healthSeconds = 60;
 const acknowledgingPauseSeconds = 0.1;
-/** So late a node that is behind applies a change; after 45 seconds without a word it would be lost. */
+/**
+ * So late a node that is behind applies a change; after 45 seconds without a word it would be lost.
+ */
 const behindSeconds = 24;
 const certificateSeconds = 60 * 86_400;
 const everyPort = [{ first: 1, last: 65_535 }];
@@ -66,7 +69,7 @@ export class SimulatedNode {
   #batch: Batch | undefined;
   #uses: LastUsed[] = [];
   #health_due = 0;
-  /** As told last. */
+  /** As reported last. */
   #faults: KnownFault[] | undefined;
   readonly #revoked = new AbortController();
 
@@ -174,7 +177,7 @@ export class SimulatedNode {
   async #keepReporting(): Promise<void> {
     while (!this.#signal.aborted) {
       const condition = this.#options.condition();
-      // A change of health is told at once.
+      // A change of health is reported at once.
       if (condition !== this.#condition) this.#health_due = 0;
       this.#condition = condition;
       if (condition === 'down') this.#fallSilent();

@@ -1,4 +1,5 @@
-// `npm start`: the server with a demo network, its nodes in a process beside it, and what to try first, ready to copy.
+// `npm start`: the server with a demo network, its nodes in a process beside it, and what to try
+// first, ready to copy.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Account, pageOfAccounts } from '../server/src/accounts/accounts.ts';
@@ -29,7 +30,7 @@ const nodes = new NodesProcess(() =>
 
 // People read this terminal: the log speaks up only when something is wrong.
 await runUntilStopped(settingsOfServer(process.env), async (running) => {
-  // What the nodes counted last is still taken.
+  // The last counts of the nodes are still accepted.
   stopFirst(running, () => nodes.stop());
   const { ctx } = running;
   const seeded = await seedDemo(ctx);

@@ -1,4 +1,5 @@
-// The traffic of a simulated node: clients of its accounts come and go by chance, and move bytes as long as they are let in.
+// The traffic of a simulated node: clients of its accounts come and go by chance, and move bytes as
+// long as they are let in.
 
 import type { Rejections } from '../agent/src/link/rejection_reporter.ts';
 import { isDrained, type Rules } from '../agent/src/policy/decide.ts';
@@ -7,7 +8,7 @@ import type { Account, Policy } from '../agent/src/policy/policy.ts';
 import type { UsageRow } from '../agent/src/usage/journal_state.ts';
 import { rejectedAt, upShare } from './life.ts';
 
-/** What one client does. */
+/** The activity of one client. */
 interface Session {
   account: number;
   user: number;

@@ -1,4 +1,5 @@
-// `npm run demo:vpn`: a client with strongSwan leaves by a node of a network, all of them in network namespaces; each step is told.
+// `npm run demo:vpn`: a client with strongSwan leaves by a node of a network, all of them in
+// network namespaces; each step is printed.
 import { client, exit, hostname, ipsec, Machines, origin, until } from './vpn_machines.ts';
 import { findNeeds } from './vpn_needs.ts';
 
@@ -79,7 +80,7 @@ async function show(): Promise<undefined> {
   );
 }
 
-/** The command line, which is told as it is typed. */
+/** The command line, which is printed as it is typed. */
 function exitward(words: string): Promise<string> {
   typed(`exitward ${words}`);
   return machines.exitward(...words.split(' '));

@@ -1,4 +1,5 @@
-// The programs that the demo of the VPN runs inside of its namespaces: the origin, and its visitors. Each prints what it saw.
+// The programs that the demo of the VPN runs inside of its namespaces: the origin, and its
+// visitors. Each prints what it saw.
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -29,7 +30,8 @@ if (role === 'ask') {
   console.log(JSON.stringify({ at, size: text.length, text: text.slice(0, 4000) }));
 }
 
-// Follows a page without an end until nothing came for a second, and tells when its last byte came. It gives up after 20 seconds.
+// Follows a page without an end until nothing came for a second, and prints when its last byte
+// came. It gives up after 20 seconds.
 if (role === 'watch') {
   const [url = ''] = words;
   const began = Date.now();

@@ -1,4 +1,5 @@
-// The machines of the demo of the VPN, and what is typed on them: a node with the control plane beside it, a client, an origin.
+// The machines of the demo of the VPN, and what is typed on them: a node with the control plane
+// beside it, a client, an origin.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -101,7 +102,9 @@ export class Machines {
     );
   }
 
-  /** The client logs in by its profile. Errors: neither is its tunnel up then, nor was it refused. */
+  /**
+   * The client logs in by its profile. Errors: neither is its tunnel up then, nor was it refused.
+   */
   async isLetIn(): Promise<boolean> {
     const login = await this.swanctl('--initiate', '--child', 'exitward-here').catch(
       (error: Error) => error,
@@ -128,7 +131,10 @@ export class Machines {
     return this.ask('node', url, 'POST', `Bearer ${token}`);
   }
 
-  /** The client loads a page that has no end; resolves when it comes. `ended` tells when its last byte came, in epoch milliseconds. */
+  /**
+   * The client loads a page that has no end; resolves when it comes. `ended` resolves with when its
+   * last byte came, in epoch milliseconds.
+   */
   async watch(): Promise<{ ended: Promise<number> }> {
     const words = [...inside, 'watch', `http://${origin}/stream`];
     const { ended } = await this.#world.start(words, { at: 'client' }, 'it flows');
@@ -151,7 +157,10 @@ export async function until(name: string, isSo: () => Promise<boolean>): Promise
   }
 }
 
-/** Of a device with strongSwan; its own packets of IKE and ESP, which are marked, stay outside of its tunnel. */
+/**
+ * Of a device with strongSwan; its own packets of IKE and ESP, which are marked, stay outside of
+ * its tunnel.
+ */
 function clientConf(dir: string): string {
   const sealing = ipsec === 'kernel' ? '' : 'kernel-libipsec';
   return `charon-systemd {

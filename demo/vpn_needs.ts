@@ -1,4 +1,5 @@
-// The needs of the demo of the VPN: root, the packages, and a part of the kernel that seals packets.
+// The needs of the demo of the VPN: root, the packages, and a part of the kernel that seals
+// packets.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -28,7 +29,10 @@ export function findNeeds(): string | undefined {
   return needs.length === 0 ? undefined : `The demo of the VPN needs ${needs.join(', and ')}.`;
 }
 
-/** The part that can seal packets: the kernel where it has ESP. It is tried in a namespace that goes with the command. */
+/**
+ * The part that can seal packets: the kernel where it has ESP. It is tried in a namespace that goes
+ * with the command.
+ */
 export function sealer(): 'kernel' | 'userspace' {
   const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel';
   const cipher = ['aead', 'rfc4106(gcm(aes))', `0x${'01'.repeat(36)}`, '128'];

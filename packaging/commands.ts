@@ -1,4 +1,5 @@
-// The commands of the three programs in one form, read from their own tables: manual pages come from it.
+// The commands of the three programs in one form, read from their own tables: manual pages come
+// from it.
 import { exitwardAgent } from '../agent/src/cli.ts';
 import { exw } from '../client/src/cli/commands.ts';
 import { commandsOf, optionsOf, type Program as Table } from '../kit/src/cli/command.ts';

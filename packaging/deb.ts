@@ -1,4 +1,5 @@
-// The packages exitward and exitward-agent: what dpkg is told of them, and where everything lies in them.
+// The packages exitward and exitward-agent: the control files for dpkg, and where everything lies
+// in them.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,7 +43,8 @@ const packages: Record<string, Package> = {
  usage, health and faults. The proxy is Squid, which the agent runs itself, or
  one inside of the agent.`,
     depends: 'iproute2, nftables, squid-openssl',
-    // No more than that: charon and xl2tpd start services of their own, which take the ports of IKE and L2TP.
+    // No more than that: charon and xl2tpd start services of their own, which take the ports of IKE
+    // and L2TP.
     suggests:
       'charon-systemd, libcharon-extra-plugins, libstrongswan-standard-plugins, xl2tpd, ppp',
     workspace: 'agent',
@@ -105,7 +107,10 @@ function launcher(path: string): string {
   return readFileSync(path, 'utf8').replace('#include settings.sh', () => settings);
 }
 
-/** Each program asks its own table at each Tab: what it prints for a shell is all that a shell needs. */
+/**
+ * Each program asks its own table at each Tab: what it prints for a shell is all that a shell
+ * needs.
+ */
 function layCompletions(tree: Tree, name: string): void {
   tree.write(
     `usr/share/bash-completion/completions/${name}`,

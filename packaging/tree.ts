@@ -1,4 +1,5 @@
-// A tree of files that is the same each time: modes and times are set, owners are root, and dpkg-deb packs it in one way.
+// A tree of files that is the same each time: modes and times are set, owners are root, and
+// dpkg-deb packs it in one way.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -13,7 +14,10 @@ import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** The time that all files bear, in epoch seconds: what is said, else that of the last commit. Errors: neither is there. */
+/**
+ * The time that all files bear, in epoch seconds: what is said, else that of the last commit.
+ * Errors: neither is there.
+ */
 export function epochOf(said: string | undefined): number {
   if (said !== undefined && /^\d+$/.test(said)) return Number(said);
   try {
@@ -78,7 +82,8 @@ export class Tree {
 /** Packs a finished tree. */
 export function packDeb(tree: Tree, file: string, epoch: number): void {
   mkdirSync(dirname(file), { recursive: true });
-  // One thread and a level that is said: neither the machine's cores nor dpkg's defaults show in the bytes.
+  // One thread and a level that is said: neither the machine's cores nor dpkg's defaults show in
+  // the bytes.
   const how = ['--root-owner-group', '--uniform-compression', '-Zzstd', '-z6', '--threads-max=1'];
   execFileSync('dpkg-deb', [...how, '--build', tree.folder, file], {
     stdio: ['ignore', 'ignore', 'inherit'],

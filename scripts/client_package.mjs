@@ -17,7 +17,8 @@ execFileSync(tsc, ['--project', 'client/tsconfig.pack.json', '--outDir', dist], 
   stdio: 'inherit',
 });
 
-// tsc turns `./x.ts` into `./x.js` in the code, but leaves it in declarations, which not every tool follows.
+// tsc turns `./x.ts` into `./x.js` in the code, but leaves it in declarations, which not every tool
+// follows.
 for (const file of readdirSync(dist, { recursive: true })) {
   if (!file.endsWith('.d.ts')) continue;
   const declarations = readFileSync(join(dist, file), 'utf8');

@@ -1,4 +1,5 @@
-// Writes client/src/openapi.ts and console/src/openapi.ts from docs/openapi.json: npm run client-types
+// Writes client/src/openapi.ts and console/src/openapi.ts from docs/openapi.json: npm run
+// client-types
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -223,7 +224,10 @@ function resolve(parameter: Parameter | Reference, { components }: Document): Pa
   return referenced;
 }
 
-/** The parameters of the path or the query, as one field, which is there where one of them must be; nothing when there are none. */
+/**
+ * The parameters of the path or the query, as one field, which is there where one of them must be;
+ * nothing when there are none.
+ */
 function parametersPart(where: 'path' | 'query', parameters: Parameter[]): Part[] {
   const own = parameters.filter((parameter) => parameter.in === where);
   const field = own.some(({ required }) => required) ? where : `${where}?`;

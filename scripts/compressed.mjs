@@ -1,4 +1,5 @@
-// Compresses files ahead of time: the server sends FILE.br and FILE.gz in the place of FILE to those who accept them.
+// Compresses files ahead of time: the server sends FILE.br and FILE.gz in the place of FILE to
+// those who accept them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 

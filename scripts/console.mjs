@@ -32,7 +32,8 @@ export function buildConsole({ quiet = false } = {}) {
     cwd: join(root, 'console'),
     encoding: 'utf8',
     stdio: quiet ? 'pipe' : 'inherit',
-    // What a caller has, as tests do, would build it for development, with the paths of its sources.
+    // The caller's own mode, as tests have one, would build it for development, with the paths of
+    // its sources.
     env: { ...env, NODE_ENV: 'production' },
   });
   if (run.status !== 0) {

@@ -1,9 +1,12 @@
-// npm run test:deep: the whole proof at full effort, part by part, as root on Debian. What passed is recorded on the tree.
+// npm run test:deep: the whole proof at full effort, part by part, as root on Debian. The passed
+// parts are recorded on the tree.
 //
-//   npm run test:deep -- [--list] [PART…]     the parts that are not recorded for this tree; or those named
+//   npm run test:deep -- [--list] [PART…]
+//       the parts that are not recorded for this tree; or those named
 //
-// Two parts run at a time: one of those that share ports and the kernel's rules, and one of the others. Each writes its log to a
-// file, whose path is printed. Without the programs that a part needs it fails, and says what to install.
+// Two parts run at a time: one of those that share ports and the kernel's rules, and one of the
+// others. Each writes its log to a file, whose path is printed. Without the programs that a part
+// needs it fails, and says what to install.
 import { execFileSync, spawn } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Names the files whose tests failed, a line each, for one more run: `FILE`, or `FILE SEED` where the failure names its seed.
+// Names the files whose tests failed, a line each, for one more run: `FILE`, or `FILE SEED` where
+// the failure names its seed.
 //
 //   node scripts/failed_files.mjs REPORT…
 //

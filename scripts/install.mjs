@@ -1,6 +1,8 @@
-// Installs what `npm start` and `npm test` need when it is missing or older than the lock file; otherwise does nothing.
+// Installs what `npm start` and `npm test` need when it is missing or older than the lock file;
+// otherwise does nothing.
 //
-// npm runs it before both with whatever Node it has. An older one must be able to read this file: it says so and ends.
+// npm runs it before both with whatever Node it has. An older one must be able to read this file:
+// it says so and ends.
 import process from 'node:process';
 
 const oldestMajor = 20;

@@ -92,7 +92,7 @@ const reason = staleness();
 if (reason) await install(reason);
 
 const node = linkNode(root) ?? execPath;
-// What runs this may be the Node of node_modules that npm has just removed.
+// This may run by the Node of node_modules that npm has just removed.
 if (!existsSync(node) || (node === execPath && Number.parseInt(versions.node, 10) < neededMajor)) {
   fail(
     `Node ${neededMajor} did not arrive in node_modules as package-lock.json promises it. For ${platform} on ${arch} ` +

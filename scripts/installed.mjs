@@ -1,8 +1,10 @@
-// The check that node_modules is as the lock file says: the same packages, and among them a Node that is, byte for byte,
-// the recorded one. npm compares each package with the lock's integrity as it arrives; but it goes on without an optional
-// package that is not as promised, and the Node is one, since each platform has its own.
+// The check that node_modules is as the lock file says: the same packages, and among them a Node
+// that is, byte for byte, the recorded one. npm compares each package with the lock's integrity as
+// it arrives; but it goes on without an optional package that is not as promised, and the Node is
+// one, since each platform has its own.
 //
-// npm runs it after each installation, and scripts/install_packages.mjs uses it: JavaScript that Node 20 understands.
+// npm runs it after each installation, and scripts/install_packages.mjs uses it: JavaScript that
+// Node 20 understands.
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -23,7 +25,10 @@ function readJson(path) {
   return JSON.parse(readFileSync(path, 'utf8'));
 }
 
-/** The packages that differ between a lock file and what npm noted that it installed; optional ones may be absent. */
+/**
+ * The packages that differ between a lock file and what npm noted that it installed; optional ones
+ * may be absent.
+ */
 export function differences(lock, installed) {
   const names = new Set([...Object.keys(lock.packages), ...Object.keys(installed.packages)]);
   return [...names].filter((name) => {
@@ -46,14 +51,20 @@ export function differencesIn(root) {
   return differences(readJson(join(root, 'package-lock.json')), readJson(noted(root)));
 }
 
-/** The recorded Nodes that are installed in `root`: one, or none where there is no package for this machine. */
+/**
+ * The recorded Nodes that are installed in `root`: one, or none where there is no package for this
+ * machine.
+ */
 function installedNodes(root, binaries) {
   return Object.entries(binaries)
     .map(([name, { file, sha256 }]) => ({ path: join(root, 'node_modules', name, file), sha256 }))
     .filter(({ path }) => existsSync(path));
 }
 
-/** A sentence for each Node that was installed in `root` and is not the recorded one; none when all is well. */
+/**
+ * A sentence for each Node that was installed in `root` and is not the recorded one; none when all
+ * is well.
+ */
 export function wrongNodes(root, binaries = recorded) {
   return installedNodes(root, binaries).flatMap(({ path, sha256 }) => {
     const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -64,8 +75,9 @@ export function wrongNodes(root, binaries = recorded) {
 }
 
 /**
- * Makes `node_modules/.bin/node` the installed Node, if it is not: npm 10 takes that link away again with the packages for
- * other platforms, which have one of the same name. Returns its path; undefined where there is no Node.
+ * Makes `node_modules/.bin/node` the installed Node, if it is not: npm 10 takes that link away
+ * again with the packages for other platforms, which have one of the same name. Returns its path;
+ * undefined where there is no Node.
  */
 export function linkNode(root, binaries = recorded) {
   const [installed] = installedNodes(root, binaries);

@@ -1,4 +1,5 @@
-// Ends with one sentence when this Node is too old for the sources of the project, which are TypeScript: before it fails on them.
+// Ends with one sentence when this Node is too old for the sources of the project, which are
+// TypeScript: before it fails on them.
 // It runs on any Node, also without node_modules.
 import process, { stderr, versions } from 'node:process';
 

@@ -1,7 +1,9 @@
-// Lays the licence and the notice into a workspace while npm packs it: npm takes both from the package's own folder alone.
+// Lays the licence and the notice into a workspace while npm packs it: npm takes both from the
+// package's own folder alone.
 //
 //   node scripts/papers.mjs FOLDER              lays them
-//   node scripts/papers.mjs FOLDER --remove     takes them and what else was made for the package away again
+//   node scripts/papers.mjs FOLDER --remove
+//       takes them and what else was made for the package away again
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv } from 'node:process';

@@ -1,5 +1,5 @@
-// Makes what the server's package holds beside its launcher: JavaScript (Node runs no TypeScript below
-// node_modules), the console, the documentation page's file, and the OpenAPI document.
+// Makes what the server's package holds beside its launcher: JavaScript (Node runs no TypeScript
+// below node_modules), the console, the documentation page's file, and the OpenAPI document.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

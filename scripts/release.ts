@@ -1,10 +1,12 @@
 // npm run release: makes what a version consists of from the last commit, and tags it.
 //
-//   npm run release -- [--dry-run] [--arch amd64,arm64] [--out FOLDER]     both architectures, release/
+//   npm run release -- [--dry-run] [--arch amd64,arm64] [--out FOLDER]
+//       both architectures, release/
 //
-// The npm packages, the Debian packages, a list of all components (CycloneDX), and the checksums of all of them. They are made
-// in a copy of the commit, so that nothing else of this folder is in them. A tree that `npm run test:deep` has not passed on is refused.
-// --dry-run does everything but the tag, on any tree.
+// The npm packages, the Debian packages, a list of all components (CycloneDX), and the checksums of
+// all of them. They are made in a copy of the commit, so that nothing else of this folder is in
+// them. A tree that `npm run test:deep` has not passed on is refused. --dry-run does everything but
+// the tag, on any tree.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,

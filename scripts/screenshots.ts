@@ -15,7 +15,7 @@ const desk = { width: 1280, height: 800 };
 const tall = { width: 1280, height: 940 };
 const phone = { width: 390, height: 844 };
 
-/** Until all nodes have told how they are, and have carried something. */
+/** Until all nodes have reported how they are, and have carried something. */
 const settlingMs = 20_000;
 
 const pages = [

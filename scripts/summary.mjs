@@ -1,11 +1,12 @@
-// Reads vitest's JSON reports and prints the slowest files, the faults, and `N passed, N failed`; a test that was not run
-// counts as failed, and so does a file that was run by two parts: it would be paid, and counted, twice.
+// Reads vitest's JSON reports and prints the slowest files, the faults, and `N passed, N failed`; a
+// test that was not run counts as failed, and so does a file that was run by two parts: it would be
+// paid, and counted, twice.
 //
 //   node scripts/summary.mjs CHECKS_FAILED REPORT EXIT_CODE [REPORT EXIT_CODE]… --again [REPORT]…
 //
-// EXIT_CODE is vitest's: it also fails for an error outside of any test, which the report leaves out. The reports after
-// --again are of files that were run once more alone: a test that failed first and passed there counts as passed, and is
-// named as unsteady.
+// EXIT_CODE is vitest's: it also fails for an error outside of any test, which the report leaves
+// out. The reports after --again are of files that were run once more alone: a test that failed
+// first and passed there counts as passed, and is named as unsteady.
 import { relative } from 'node:path';
 import { argv, cwd, exit, stdout } from 'node:process';
 import { readReport } from './reports.mjs';

@@ -1,4 +1,5 @@
-// Copies the API documentation page's one browser file into server/vendor/, so that the server can serve it offline.
+// Copies the API documentation page's one browser file into server/vendor/, so that the server can
+// serve it offline.
 //
 // The file is Scalar's standalone build. The package it comes from by name, @scalar/api-reference,
 // pulls in 250 MB that the file does not need; its Fastify plugin carries the same file, byte for

@@ -1,4 +1,5 @@
-// The agent and the control plane, each the real one: a change is made through the API, and a node does what it says.
+// The agent and the control plane, each the real one: a change is made through the API, and a node
+// does what it says.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,7 +130,8 @@ describe('a node of a real control plane', () => {
       answers.push(answered - start);
     }
     const half = (times: number[]) => times.sort((a, b) => a - b)[50] as number;
-    // Some milliseconds, on a machine that does nothing else; on any other the answer itself takes longer, too.
+    // Some milliseconds, on a machine that does nothing else; on any other the answer itself takes
+    // longer, too.
     expect(half(took)).toBeLessThan(Math.max(100, 5 * half(answers)));
     await node.stop();
   });
@@ -282,7 +284,7 @@ test('a node is drained while it is away, tells how many connections are open, a
     await node.follow();
     await until(() => node.status().drained);
     expect(node.engine.connect({ source })).toEqual({ verdict: 'deny', reason: 'drained' });
-    // Nobody can tell from it who is known here.
+    // It does not show which nodes are known here.
     expect(node.engine.connect()).toEqual({ verdict: 'deny', reason: 'drained' });
     // Their number goes with what it acknowledges.
     const connection = { connection: 'c', account: 1, user: 1, up: 0, down: 0 };

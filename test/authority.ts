@@ -1,4 +1,5 @@
-// A certificate authority to test against: Debian's pebble with its DNS, behind a gate that puts faults between it and its clients.
+// A certificate authority to test against: Debian's pebble with its DNS, behind a gate that puts
+// faults between it and its clients.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ export interface Authority {
   /** Where it connects for its checks. */
   tls_port: number;
   http_port: number;
-  /** The path of each request, but for those whose nonce was refused. */
+  /** The path of each request, except those whose nonce was refused. */
   requests: string[];
   /** Decides on a request by its path. */
   refuse: (path: string) => Refusal | undefined;
@@ -36,7 +37,10 @@ export interface Authority {
   stop(): Promise<void>;
 }
 
-/** Starts one, and makes this process trust it. Errors: pebble is not installed (Debian: `apt-get install pebble`). */
+/**
+ * Starts one, and makes this process trust it. Errors: pebble is not installed (Debian: `apt-get
+ * install pebble`).
+ */
 export async function startAuthority(): Promise<Authority> {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-pebble-'));
   const [own, management, tls_port, http_port, dns, dns_api] = (await freePorts(6)) as [

@@ -1,4 +1,5 @@
-// The environment of a process that a test starts: of ours only where programs are, and where Node keeps what it made of the sources.
+// The environment of a process that a test starts: of ours only where programs are, and where Node
+// keeps what it made of the sources.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 

@@ -1,4 +1,5 @@
-// Vitest's global setup: the browser of the tests, one Chromium for all files, kept from talking to anybody by itself.
+// Vitest's global setup: the browser of the tests, one Chromium for all files, kept from talking to
+// anybody by itself.
 import { existsSync } from 'node:fs';
 import { type Browser, chromium, firefox, type LaunchOptions } from 'playwright-core';
 import { inject } from 'vitest';
@@ -26,7 +27,10 @@ const options: LaunchOptions = {
   ],
 };
 
-/** Chromium without windows, where it is installed: pages take two thirds of the time. It asks for a proxy's password without end. */
+/**
+ * Chromium without windows, where it is installed: pages take two thirds of the time. It asks for a
+ * proxy's password without end.
+ */
 const shell = '/usr/bin/chromium-headless-shell';
 const isShell = process.env.EXITWARD_TEST_CHROMIUM === undefined && existsSync(shell);
 
@@ -38,22 +42,34 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => server.close();
 }
 
-/** Connects to the browser of the run; closing the connection closes the pages that were opened by it. */
+/**
+ * Connects to the browser of the run; closing the connection closes the pages that were opened by
+ * it.
+ */
 export function connectBrowser(): Promise<Browser> {
   return chromium.connect(inject('chromiumUrl'));
 }
 
-/** Starts a browser for one file: for thousands of steps its messages, which go no other way, cost less than its start. */
+/**
+ * Starts a browser for one file: for thousands of steps its messages, which go no other way, cost
+ * less than its start.
+ */
 export function ownBrowser(args: string[] = []): Promise<Browser> {
   return chromium.launch({ ...withoutWindows, args: [...(options.args ?? []), ...args] });
 }
 
-/** Starts a whole Chromium of its own, with more arguments: for a program that is no test, or for a client of a proxy. */
+/**
+ * Starts a whole Chromium of its own, with more arguments: for a program that is no test, or for a
+ * client of a proxy.
+ */
 export function launchBrowser(args: string[] = []): Promise<Browser> {
   return chromium.launch({ ...options, args: [...(options.args ?? []), ...args] });
 }
 
-/** Starts Debian's Firefox, which speaks WebDriver BiDi: Playwright drives it by its channel, as it is installed (docs/decisions/0078). What is downloaded is in the folder. */
+/**
+ * Starts Debian's Firefox, which speaks WebDriver BiDi: Playwright drives it by its channel, as it
+ * is installed (docs/decisions/0078). Downloads are in the folder.
+ */
 export function launchFirefox(downloadsPath: string): Promise<Browser> {
   return firefox.launch({
     channel: 'moz-firefox',

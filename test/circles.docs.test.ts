@@ -1,4 +1,5 @@
-// No circle of imports, of files or of folders, by value or by type: each can be read behind those that it imports.
+// No circle of imports, of files or of folders, by value or by type: each can be read behind those
+// that it imports.
 import { expect, test } from 'vitest';
 import { importsWithin } from './imports.ts';
 
@@ -7,14 +8,15 @@ type Edges = ReadonlyMap<string, readonly string[]>;
 /** Circles that are left, by the folder that they are in. The list only becomes shorter. */
 const debts: Record<string, Record<string, string[][]>> = {
   'server/src': {
-    // Who opens a PostgreSQL database to write in it must begin a new history where a standby took over: nobody may forget to say so.
+    // Opening a PostgreSQL database to write in it begins a new history where a standby took over:
+    // no caller may forget to say so.
     '': [['changes', 'db']],
     api: [['manage', 'operator']],
   },
   'agent/src': { squid: [['agent', 'conf']] },
 };
 
-/** What imports itself by way of others: the names of each circle. */
+/** The files that import themselves by way of others: the names of each circle. */
 function circlesOf(edges: Edges): string[][] {
   const reached = new Map([...edges.keys()].map((node) => [node, reachedFrom(node, edges)]));
   const circles = [...edges.keys()].map((node) =>
@@ -37,7 +39,7 @@ function reachedFrom(start: string, edges: Edges): Set<string> {
   return reached;
 }
 
-/** What is directly in a folder, files and folders, each with those beside it that it imports. */
+/** The direct content of a folder, files and folders, each with its neighbours that it imports. */
 function roomsIn(folder: string, files: Edges): Edges {
   const beginning = folder === '' ? '' : `${folder}/`;
   const roomOf = (path: string) => path.slice(beginning.length).split('/')[0] as string;

@@ -1,4 +1,5 @@
-// The client library in a real browser, on a page of the service's own origin: the API allows no other.
+// The client library in a real browser, on a page of the service's own origin: the API allows no
+// other.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
@@ -10,7 +11,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
 import { connectBrowser } from './browser.ts';
 
-/** A site that holds a page and the built library, and passes /v0 on; as a proxy in front of both would. */
+/**
+ * A site that holds a page and the built library, and passes /v0 on; as a proxy in front of both
+ * would.
+ */
 async function startSite(library: string, api: string): Promise<Server> {
   const site = createServer((incoming, outgoing) => {
     const { url = '/', method, headers } = incoming;
@@ -81,10 +85,10 @@ describe('the client library in a browser', { timeout: 360_000 }, () => {
       const ips = [];
       for await (const { ip } of client.authlist.list()) ips.push(ip);
       await client.authlist.clear();
-      const left = await client.authlist.list();
-      return { isSecure: isSecureContext, ips, later: changed.expiry - expiry, left };
+      const remaining = await client.authlist.list();
+      return { isSecure: isSecureContext, ips, later: changed.expiry - expiry, remaining };
     `);
-    expect(outcome).toEqual({ isSecure: false, ips: ['203.0.113.7'], later: 1, left: [] });
+    expect(outcome).toEqual({ isSecure: false, ips: ['203.0.113.7'], later: 1, remaining: [] });
   });
 
   test('speaks the earlier variant', async () => {

@@ -49,7 +49,7 @@ export class CommandHost {
       env: bareEnvironment,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    // Nobody waits for it: it ends with the channel.
+    // No caller waits for it: it ends with the channel.
     child.unref();
     child.channel?.unref();
     this.#child = child;

@@ -1,5 +1,6 @@
-// A program that runs a command line again and again, as if each time were a process: with arguments and an environment of
-// its own, nothing to read, and an end when nothing is left to wait for. Loading it anew would take most of the time.
+// A program that runs a command line again and again, as if each time were a process: with
+// arguments and an environment of its own, nothing to read, and an end when nothing is left to wait
+// for. Loading it again would take most of the time.
 import { pathToFileURL } from 'node:url';
 
 /** One run of the command line. */

@@ -49,7 +49,7 @@ describe('the console in Firefox', { timeout: 360_000 }, () => {
     const opener = visit.button('Add an address');
     await opener.click();
     await expect.poll(focused).toBe('ip');
-    // What is behind a dialog is inert.
+    // The page under a dialog is inert.
     for (let presses = 0; presses < 9; presses++) {
       await page.keyboard.press('Tab');
       const isOutside = await page.evaluate(

@@ -1,16 +1,20 @@
-// The address is the state of a view: reload, back and a link to a colleague give the same one, on each page of the console.
+// The address is the state of a view: reload, back and a link to a colleague give the same one, on
+// each page of the console.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
 const patience = { timeout: 100_000 };
 
-/** The view as people see it: its fields, its rows, the open dialog, and the place on the page. A form's proposal of a time begins now. */
+/**
+ * The view as people see it: its fields, its rows, the open dialog, and the place on the page. A
+ * form's proposal of a time begins now.
+ */
 const look = ({ page }: Visit): Promise<unknown> =>
   page.evaluate(`({
-    fields: [...document.querySelectorAll('main :is(input:not([aria-hidden]), select)')].map((one) =>
-      [one.labels[0]?.innerText, one.type === 'radio' || one.type === 'checkbox' ? one.checked : one.value].join(': ').replace(/\\d\\d:\\d\\d$/, 'a time')),
-    rows: [...document.querySelectorAll('main tbody th')].map((one) => one.innerText),
+    fields: [...document.querySelectorAll('main :is(input:not([aria-hidden]), select)')].map((element) =>
+      [element.labels[0]?.innerText, element.type === 'radio' || element.type === 'checkbox' ? element.checked : element.value].join(': ').replace(/\\d\\d:\\d\\d$/, 'a time')),
+    rows: [...document.querySelectorAll('main tbody th')].map((element) => element.innerText),
     dialog: document.querySelector('dialog h2')?.innerText,
     scroll: Math.round(scrollY),
   })`);

@@ -1,4 +1,5 @@
-// Finding things in both consoles by keyboard alone: the palette, the keys of every page, and the search of the activity.
+// Finding things in both consoles by keyboard alone: the palette, the keys of every page, and the
+// search of the activity.
 import { text as textIn } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything } from './console/console.ts';
@@ -26,12 +27,12 @@ describe('finding things', { timeout: 360_000 }, () => {
 
   const field = ({ page }: Visit) => page.getByRole('combobox', { name: 'Find anything' });
   const options = ({ page }: Visit) => page.getByRole('option');
-  /** The option that Enter would choose, as a screen reader is told of it. */
+  /** The option that Enter would choose, as a screen reader reads it. */
   const active = (at: Visit) =>
     at.page.evaluate(`(() => {
       const id = document.activeElement?.getAttribute('aria-activedescendant');
-      const one = id && document.getElementById(id);
-      return one?.getAttribute('aria-selected') === 'true' ? one.innerText.split('\\n')[0] : null;
+      const option = id && document.getElementById(id);
+      return option?.getAttribute('aria-selected') === 'true' ? option.innerText.split('\\n')[0] : null;
     })()`);
   const open = async (at: Visit) => {
     await at.page.keyboard.press('Control+k');
@@ -77,7 +78,7 @@ describe('finding things', { timeout: 360_000 }, () => {
     await page.keyboard.press('Enter');
     await visit.row('198.51.100.72').waitFor();
     expect(await visit.row('198.51.100.71').count()).toBe(0);
-    // What was chosen last comes first.
+    // The latest choice comes first.
     await open(visit);
     await expect.poll(() => active(visit)).toBe('billing');
     await page.keyboard.press('Escape');

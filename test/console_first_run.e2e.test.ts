@@ -1,4 +1,5 @@
-// The first run: a network without anything, and an account that nobody has used, each with steps that tick themselves off.
+// The first run: a network without anything, and an account that nobody has used, each with steps
+// that tick themselves off.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,7 +100,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
     expect((await node.send('POST', '/usage', usage)).status).toBe(200);
     await alice.page.reload();
     await alice.heading('Connect').waitFor();
-    // Who saw the steps sees the last tick; who comes again sees them no more.
+    // A viewer of the steps sees the last tick; one who comes again sees them no more.
     const isShown = async () => {
       await operator.go('/operator/servers');
       await operator.heading('Servers').waitFor();

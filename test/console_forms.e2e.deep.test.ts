@@ -1,4 +1,5 @@
-// Forms of the console when the server is slow or refuses: nothing of what was done, typed or made is lost.
+// Forms of the console when the server is slow or refuses: nothing of what was done, typed or made
+// is lost.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';

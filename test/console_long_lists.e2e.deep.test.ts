@@ -1,4 +1,5 @@
-// Lists for daily work in the console: 100,000 entries feel like a hundred; chosen rows, pasted addresses, notes and exports.
+// Lists for daily work in the console: 100,000 entries feel like a hundred; chosen rows, pasted
+// addresses, notes and exports.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

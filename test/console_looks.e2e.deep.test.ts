@@ -1,4 +1,5 @@
-// Every page and dialog of the console: for readers of both themes, on a phone, by keyboard, and within its content policy.
+// Every page and dialog of the console: for readers of both themes, on a phone, by keyboard, and
+// within its content policy.
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything } from './console/console.ts';
@@ -265,8 +266,8 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
       await visit.settled();
       const fonts = (await visit.page.evaluate(`document.fonts.ready.then((fonts) => ({
         isLoaded: [...fonts].some(({ family, status }) => family === 'Geist' && status === 'loaded'),
-        families: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontFamily.split(',')[0]))],
-        weights: [...new Set([...document.querySelectorAll('body *')].map((one) => getComputedStyle(one).fontWeight))],
+        families: [...new Set([...document.querySelectorAll('body *')].map((element) => getComputedStyle(element).fontFamily.split(',')[0]))],
+        weights: [...new Set([...document.querySelectorAll('body *')].map((element) => getComputedStyle(element).fontWeight))],
       }))`)) as { isLoaded: boolean; families: string[]; weights: string[] };
       expect(fonts.isLoaded, path).toBe(true);
       expect(['Geist', 'ui-monospace']).toEqual(expect.arrayContaining(fonts.families));

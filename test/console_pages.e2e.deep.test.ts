@@ -1,4 +1,5 @@
-// Every page of both consoles, of a large account in a large network: at three widths, in both themes, in few bytes.
+// Every page of both consoles, of a large account in a large network: at three widths, in both
+// themes, in few bytes.
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { paths } from '../console/src/paths.ts';
@@ -127,9 +128,9 @@ describe('the pages of a large network', { timeout: 600_000 }, () => {
         ['covering', 'left: 10px; width: 60px; height: 30px'],
         ['small', 'left: 0; top: 40px; width: 10px; height: 10px; padding: 0; font-size: 1px'],
       ]) {
-        const one = box.appendChild(document.createElement('button'));
-        one.textContent = text;
-        one.style.cssText = 'position: absolute; ' + style;
+        const button = box.appendChild(document.createElement('button'));
+        button.textContent = text;
+        button.style.cssText = 'position: absolute; ' + style;
       }
       document.querySelector('main').appendChild(document.createElement('div')).style.cssText = 'inline-size: 2000px; block-size: 1px';
     })()`);

@@ -1,4 +1,5 @@
-// Users and accounts as lists for work: sorted and filtered by the server, in the address; many of them changed at once, with a way back.
+// Users and accounts as lists for work: sorted and filtered by the server, in the address; many of
+// them changed at once, with a way back.
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Console, everything, passwordOf } from './console/console.ts';

@@ -1,4 +1,5 @@
-// What the console says of a failed sign-in, what the permissions of a person open, and how sessions end: the server's own tests prove the rules.
+// The console's words for a failed sign-in, the pages that a person's permissions open, and how
+// sessions end: the server's own tests prove the rules.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything, giveCredentials, passwordOf } from './console/console.ts';
 

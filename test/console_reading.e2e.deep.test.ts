@@ -1,4 +1,5 @@
-// The requests that pages of the console make: each thing once at the opening, and after a change only what shows it.
+// The requests that pages of the console make: each thing once at the opening, and after a change
+// only what shows it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -102,7 +103,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
     await visit.sees('Live');
     return visit;
   };
-  /** What the page asks for goes on for a while after it is shown: events come, and are looked at. */
+  /** The requests of a page go on for a while after it is shown: events come, and are looked at. */
   const quiet = async (visit: Visit, traffic: Traffic) => {
     await visit.settled();
     for (let before = -1; before !== traffic.asked.length; ) {
@@ -143,7 +144,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
       .concat(parts.map((part) => `/accounts/acme${part}`));
     for (const path of pages) {
       traffic.forget();
-      // The token is the page's alone: one that is loaded anew asks for it again.
+      // The token is the page's alone: a page that is loaded again asks for it again.
       await visit.go(`/operator${path}`);
       await quiet(visit, traffic);
       expect(traffic.repeated, path).toEqual([]);

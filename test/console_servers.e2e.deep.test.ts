@@ -1,4 +1,5 @@
-// The console's overview, servers and usage: what they say is what the interface says, and what they offer works.
+// The console's overview, servers and usage: what they say is what the interface says, and what
+// they offer works.
 import { text } from 'node:stream/consumers';
 import type { Response } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,5 @@
-// Signing in to the console in a real browser: links, invitations, passwords, the second factor, sessions.
+// Signing in to the console in a real browser: links, invitations, passwords, the second factor,
+// sessions.
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything, giveCredentials, passwordOf } from './console/console.ts';

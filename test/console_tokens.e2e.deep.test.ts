@@ -1,4 +1,5 @@
-// Tokens in the console, those of an account and those of operators: sorted, searched, and many revoked at once.
+// Tokens in the console, those of an account and those of operators: sorted, searched, and many
+// revoked at once.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { account, Console, everything } from './console/console.ts';
 import { expectAccessible } from './console/looking.ts';

@@ -1,4 +1,5 @@
-// Pages of other sites against somebody who is signed in to the console, in the browser that they use for it.
+// Pages of other sites against somebody who is signed in to the console, in the browser that they
+// use for it.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,7 +26,8 @@ describe('a page of another site', { timeout: 360_000 }, () => {
     t = await Console.start();
     site = await startSite();
     victim = await t.visitAs(everything);
-    // The browser's own prompt, answered and remembered: from now on it sends these credentials by itself.
+    // The browser's own prompt, answered and remembered: from now on it sends these credentials by
+    // itself.
     await rememberBasic();
   });
   afterAll(async () => {

@@ -40,7 +40,10 @@ interface Found {
   methods: Record<string, Operation>;
 }
 
-/** A document as it is looked up, with the validators that were needed: compiling them takes seconds. */
+/**
+ * A document as it is looked up, with the validators that were needed: compiling them takes
+ * seconds.
+ */
 interface Documented {
   paths: Found[];
   ajv: Ajv2020;
@@ -92,7 +95,8 @@ export class ContractChecker {
     const place = operation ? `${method} ${match?.path}` : '';
     if (place) this.seen.set(`${place} ${status}`, (this.seen.get(`${place} ${status}`) ?? 0) + 1);
 
-    // A node takes one snapshot at a time, and the requests of a fuzz come several at once; no node is live to be verb.
+    // A node takes one snapshot at a time, and the requests of a fuzz come several at once; no node
+    // is live to be verb.
     const mayBeBusy = /^get \/node\/snapshot$|\/explain(-login)?$/.test(place);
     fault(status < 500 || (mayBeBusy && status === 503), `${status}: our fault`);
     fault(/^[\w-]{3,64}$/.test(header('x-request-id') ?? ''), 'no x-request-id');
@@ -218,7 +222,10 @@ function pathOf(target: string): string {
 
 const errorCodes = new Set<unknown>(codes);
 
-/** Under /v0 exactly a message; else message, code, and the field at fault, with which the message begins. */
+/**
+ * Under /v0 exactly a message; else message, code, and the field at fault, with which the message
+ * begins.
+ */
 function isError(value: unknown, isV0: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { message, ...rest } = value as { message?: unknown };

@@ -1,4 +1,5 @@
-// `npm start` as a newcomer sees it: the demo's server and node in one process, used as its own introduction says.
+// `npm start` as a newcomer sees it: the demo's server and node in one process, used as its own
+// introduction says.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';

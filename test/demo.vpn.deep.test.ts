@@ -1,4 +1,5 @@
-// `npm run demo:vpn` as a newcomer sees it: a tunnel from its login to its end, and nothing left of it, however it ends.
+// `npm run demo:vpn` as a newcomer sees it: a tunnel from its login to its end, and nothing left of
+// it, however it ends.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +20,9 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts it; resolves with the code and all that it printed when it ended, or has printed `word`. */
+/**
+ * Starts it; resolves with the code and all that it printed when it ended, or has printed `word`.
+ */
 async function run(enter: string[] = [], word?: string) {
   const [program = '', ...words] = [...enter, process.execPath, 'demo/vpn.ts'];
   const env = { PATH: process.env.PATH, TMPDIR: folder };

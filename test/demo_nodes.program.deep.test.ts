@@ -1,4 +1,5 @@
-// The nodes of `npm start`: every server has one, they live, and both processes end together and begin again as they were.
+// The nodes of `npm start`: every server has one, they live, and both processes end together and
+// begin again as they were.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

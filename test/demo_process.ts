@@ -1,4 +1,5 @@
-// The demo that `npm start` runs, as a process that starts another for its nodes, and the facts that it writes about itself.
+// The demo that `npm start` runs, as a process that starts another for its nodes, and the facts
+// that it writes about itself.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -20,7 +21,10 @@ export interface Facts {
   nodes_pid: number;
 }
 
-/** Of a base: two ports of the proxy, with their override ports, the origin, and the two listeners of `listenersOf`. */
+/**
+ * Of a base: two ports of the proxy, with their override ports, the origin, and the two listeners
+ * of `listenersOf`.
+ */
 const offsets = [-1000, -500, 0, 80, 500, 1000, 1500];
 
 /** A port base of which no port is in use. */
@@ -33,7 +37,10 @@ export async function freeBase(): Promise<number> {
   }
 }
 
-/** Addresses for the account holders' listener and the operators', where they have to be known beforehand. */
+/**
+ * Addresses for the account holders' listener and the operators', where they have to be known
+ * beforehand.
+ */
 export function listenersOf(base: number): [string, string] {
   return [`127.0.0.1:${base + 1000}`, `127.0.0.1:${base + 1500}`];
 }
@@ -55,8 +62,8 @@ export class Demo {
   err = '';
 
   /**
-   * `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any. Without simulated
-   * nodes nothing moves by itself.
+   * `listen`: HOST:PORT of the account holders' listener and of the operators'; port 0 is any.
+   * Without simulated nodes nothing moves by itself.
    */
   constructor(
     data_dir: string,

@@ -1,4 +1,5 @@
-// The documentation page in a real browser: it shows the document, asks nobody else, and breaks no rule of its own.
+// The documentation page in a real browser: it shows the document, asks nobody else, and breaks no
+// rule of its own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +86,7 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
     expect(policy).toMatch(/^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; /);
     expect(policy).not.toMatch(/unsafe-eval|https?:|\*/);
     expect(policy.replace("style-src 'self' 'unsafe-inline'", '')).not.toContain('unsafe');
-    // The control: a script that is not ours does not run, and is told of.
+    // The control: a script that is not ours does not run, and is reported.
     await page.evaluate(
       "document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = true' }))",
     );

@@ -5,10 +5,16 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 
-/** The last release. Its agent's one package that this tree no longer needs is a development dependency: commander. */
+/**
+ * The last release. Its agent's one package that this tree no longer needs is a development
+ * dependency: commander.
+ */
 export const released = { version: '0.2.0', commit: 'c3ffbe83' };
 
-/** Lays these folders of a commit, as far as it has them, into another folder, with this tree's packages. Errors: the history does not reach back to it. */
+/**
+ * Lays these folders of a commit, as far as it has them, into another folder, with this tree's
+ * packages. Errors: the history does not reach back to it.
+ */
 export function unpackCommit(commit: string, into: string, ...folders: string[]): void {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { maxBuffer: 100_000_000, stdio: 'pipe' });

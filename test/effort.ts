@@ -3,7 +3,10 @@
 const shares = { small: 0.02, ci: 0.03, deep: 1 };
 type Effort = keyof typeof shares;
 
-/** `small`: `npm test`. `ci`: each submission. `deep`: before a release, on both databases in every file. */
+/**
+ * `small`: `npm test`. `ci`: each submission. `deep`: before a release, on both databases in every
+ * file.
+ */
 export const effort = effortOf(process.env.EXITWARD_TEST_EFFORT);
 
 /** With fewer tries a property says little. */

@@ -1,4 +1,5 @@
-// The whole system with the embedded engine on PostgreSQL, each part a process of its own: killed, cut off, revoked, counted. With Squid it is on SQLite.
+// The whole system with the embedded engine on PostgreSQL, each part a process of its own: killed,
+// cut off, revoked, counted. With Squid it is on SQLite.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eachDatabase } from '../server/test/databases.ts';
 import { killingTests } from './system/killing.ts';

@@ -1,4 +1,5 @@
-// With the embedded engine on both databases: two nodes of one server, and a drained one; tests of the server prove the rules.
+// With the embedded engine on both databases: two nodes of one server, and a drained one; tests of
+// the server prove the rules.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { eachDatabase } from '../server/test/databases.ts';
 import { drainingTests } from './system/draining.ts';

@@ -1,4 +1,5 @@
-// Thousands of generated requests against real servers: every answer is one that the OpenAPI document knows.
+// Thousands of generated requests against real servers: every answer is one that the OpenAPI
+// document knows.
 
 import http from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -27,7 +28,10 @@ beforeAll(async () => {
   ({ document } = await makeDocument());
 });
 
-/** A server with one account that is fuzzed, one that must never show, and one for the operator's paths. */
+/**
+ * A server with one account that is fuzzed, one that must never show, and one for the operator's
+ * paths.
+ */
 class Target {
   readonly t: TestApp;
   readonly checker: ContractChecker;

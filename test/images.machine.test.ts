@@ -1,4 +1,5 @@
-// The container images: made without a registry, and run by podman as docs/containers.md and compose.yaml say.
+// The container images: made without a registry, and run by podman as docs/containers.md and
+// compose.yaml say.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -23,7 +23,10 @@ export function findImports(text: string): Import[] {
   }));
 }
 
-/** The files of a folder, by their paths from there, each with those of them that it imports, by value or by type. */
+/**
+ * The files of a folder, by their paths from there, each with those of them that it imports, by
+ * value or by type.
+ */
 export function importsWithin(folder: string): Map<string, string[]> {
   const cwd = join(root, folder);
   const paths = globSync('**/*.{ts,tsx,mjs}', { cwd }).map((path) => path.replaceAll('\\', '/'));

@@ -1,4 +1,5 @@
-// The check of what npm installed, against the lock file and the recorded Node: on made-up trees, and on this one.
+// The check of what npm installed, against the lock file and the recorded Node: on made-up trees,
+// and on this one.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +22,10 @@ import { expect, test } from 'vitest';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const json = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
 
-/** One function of scripts/installed.mjs, called as scripts/install_packages.mjs does: by plain JavaScript. */
+/**
+ * One function of scripts/installed.mjs, called as scripts/install_packages.mjs does: by plain
+ * JavaScript.
+ */
 function call(name: string, ...args: unknown[]): unknown {
   const program = `
     import * as installed from ${JSON.stringify(join(root, 'scripts/installed.mjs'))};

@@ -1,4 +1,5 @@
-// The log in a real journal: journald runs by itself, in a mount namespace of its own, and journalctl finds lines by priority.
+// The log in a real journal: journald runs by itself, in a mount namespace of its own, and
+// journalctl finds lines by priority.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,10 @@ import { ServerProcess } from '../server/test/server_process.ts';
 const run = promisify(execFile);
 const bin = fileURLToPath(new URL('../server/bin/exitward.js', import.meta.url));
 
-/** Under journald, as a service is: it is told of its stream by JOURNAL_STREAM, which systemd-cat leaves to systemd. */
+/**
+ * Under journald, as a service is: it learns of its stream by JOURNAL_STREAM, which systemd-cat
+ * leaves to systemd.
+ */
 const script = `
 set -eu
 mount -t tmpfs tmpfs /run

@@ -1,4 +1,5 @@
-// Rotation of the signing keys as customers see it: a real agent takes the tokens of before, during and after.
+// Rotation of the signing keys as customers see it: a real agent accepts the tokens from before,
+// during and after.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../server/test/waiting.ts';
 import { nextClientIp } from './system/places.ts';
@@ -49,7 +50,8 @@ test('no token is refused across a rotation, and a node that does not know the k
   expect(await decision(last)).toBe('200');
   expect(await decision(`${last.slice(0, -6)}AAAAAA`)).not.toBe('200');
 
-  // One that was stolen does not hold until its last token ends: a forged token would come again and again.
+  // One that was stolen does not hold until its last token ends: a forged token would come again
+  // and again.
   const stolen = kidOf(before);
   await expect(control.command('keys', 'revoke', kid, '--yes')).rejects.toThrow(
     /the one that signs/,

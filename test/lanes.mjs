@@ -1,8 +1,11 @@
-// The tests by kind, and the lanes that run them: one table for Vitest, CI and docs/how-it-is-tested.md.
+// The tests by kind, and the lanes that run them: one table for Vitest, CI and
+// docs/how-it-is-tested.md.
 //
-//   node test/lanes.mjs touched BASE    the lanes that the changes since the commit BASE touch, a line each; all without one
+//   node test/lanes.mjs touched BASE
+//       the lanes that the changes since the commit BASE touch, a line each; all without one
 //   node test/lanes.mjs packages LANE…  the Debian packages that these lanes need
-//   node test/lanes.mjs parts LANE…     the parts in which these lanes run, a line each: its name and its projects
+//   node test/lanes.mjs parts LANE…
+//       the parts in which these lanes run, a line each: its name and its projects
 //
 // Plain JavaScript: CI asks before anything is installed.
 import { execFileSync } from 'node:child_process';
@@ -38,7 +41,8 @@ const chromium = {
 };
 
 /**
- * Each kind of test by its name: `SUBJECT.KIND.test.ts`; `unit` has none. In the order in which CI begins them: first what takes longest.
+ * Each kind of test by its name: `SUBJECT.KIND.test.ts`; `unit` has none. In the order in which CI
+ * begins them: first what takes longest.
  * @type {Record<string, Kind>}
  */
 export const kinds = {
@@ -162,8 +166,9 @@ export const lanes = [
 ];
 
 /**
- * The lanes that a changed file touches besides the first two: those of the longest beginning of its path. A path that begins
- * with none of these touches all: so do `.ci/`, the lock file, this file, and whatever is new. A test touches its kind's lane.
+ * The lanes that a changed file touches besides the first two: those of the longest beginning of
+ * its path. A path that begins with none of these touches all: so do `.ci/`, the lock file, this
+ * file, and whatever is new. A test touches its kind's lane.
  * Documents touch the first lane, and what stands here.
  * @type {Record<string, string[]>}
  */
@@ -198,7 +203,10 @@ export const touches = {
   'test/system/': ['deaths'],
 };
 
-/** The kind that the name of a file of tests says; undefined for a file that is no test. @param {string} path */
+/**
+ * The kind that the name of a file of tests says; undefined for a file that is no test. @param
+ * {string} path
+ */
 export function kindOf(path) {
   const [, kind] =
     /^[^.]+(?:\.(\w+))?\.test\.ts$/.exec(path.replace('.deep.test.', '.test.')) ?? [];
@@ -228,7 +236,8 @@ export function packagesOf(names) {
 }
 
 /**
- * The parts in which these lanes run, each a process: the kinds that need only Node together, then each other kind.
+ * The parts in which these lanes run, each a process: the kinds that need only Node together, then
+ * each other kind.
  * @param {readonly string[]} names
  */
 export function partsOf(names) {

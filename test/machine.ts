@@ -1,4 +1,5 @@
-// A machine for tests of packages: an overlay over this system, in which programs are installed and run; nothing of it stays.
+// A machine for tests of packages: an overlay over this system, in which programs are installed and
+// run; nothing of it stays.
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -44,7 +45,7 @@ export class Machine {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=1777', 'shm', join(this.root, 'dev/shm')]);
     rmSync(join(this.root, 'usr/bin/node'), { force: true });
     rmSync(join(this.root, 'usr/local/bin/node'), { force: true });
-    // All manual pages would be indexed anew at each installation.
+    // All manual pages would be indexed again at each installation.
     rmSync(join(this.root, 'var/lib/man-db/auto-update'), { force: true });
   }
 

@@ -1,4 +1,5 @@
-// Random histories of the account API on SQLite, on PostgreSQL and in a model: all three agree on every answer.
+// Random histories of the account API on SQLite, on PostgreSQL and in a model: all three agree on
+// every answer.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

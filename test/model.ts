@@ -1,4 +1,5 @@
-// The account API as a small model in memory, written from the rulings alone: what each call must answer.
+// The account API as a small model in memory, written from the rulings alone: what each call must
+// answer.
 
 export type Variant = 'current' | 'earlier';
 export type ListName = 'authlist' | 'overrides';
@@ -40,7 +41,7 @@ interface Overridden {
   expiry: number;
   /** The step of its last change. */
   changedAt: number;
-  /** The step at which the nodes were told of its end. */
+  /** The step at which the nodes heard of its end. */
   endedAt: number | undefined;
 }
 
@@ -122,7 +123,10 @@ export class Model {
 
   // ---- What happens beside calls --------------------------------------------------------
 
-  /** The work of the jobs: nodes are told of ends, lost ones no longer count, old entries go, callers prove theirs. */
+  /**
+   * The work of the jobs: nodes hear of ends, lost ones no longer count, old entries go, callers
+   * prove theirs.
+   */
   sweep(): void {
     for (const account of this.accounts) {
       for (const override of account.overrides) {
@@ -162,8 +166,8 @@ export class Model {
   // ---- Calls ----------------------------------------------------------------------------
 
   /**
-   * The response that a call must get. `givenId` is the id that a created entry was given: any above all ids
-   * of its list will do, since refused requests may use one up.
+   * The response that a call must get. `givenId` is the id that a created entry was given: any
+   * above all ids of its list will do, since refused requests may use one up.
    */
   call(account: Account, call: Call, givenId = 0): Expected {
     this.#givenId = givenId;
@@ -323,8 +327,8 @@ export class Model {
   }
 
   /**
-   * Whether a live claim of anybody on the same port scheme holds the address. For a proven entry an unproven
-   * one of another account is taken off its list.
+   * Whether a live claim of anybody on the same port scheme holds the address. For a proven entry
+   * an unproven one of another account is taken off its list.
    */
   #isClaimed(account: Account, ip: string, isProven: boolean, but?: Listed): boolean {
     for (const other of this.accounts) {
@@ -404,7 +408,10 @@ export class Model {
     );
   }
 
-  /** An expired entry whose hostname is taken anew is ended for the nodes, if they were not told yet. */
+  /**
+   * An expired entry whose hostname is used again is ended for the nodes, if they did not hear of
+   * it yet.
+   */
   #endOthers(account: Account, server: string, hostname: string, but: Overridden): void {
     for (const override of account.overrides) {
       if (override !== but && override.server === server && override.hostname === hostname)

@@ -1,5 +1,6 @@
-// A node in one line: the line that an invitation prints, pasted on a machine as it stands. systemd does not run there, so
-// `systemctl` is a stand-in that records how it was called and starts the agent; all the rest is real.
+// A node in one line: the line that an invitation prints, pasted on a machine as it stands. systemd
+// does not run there, so `systemctl` is a stand-in that records how it was called and starts the
+// agent; all the rest is real.
 import { execFile, execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -37,7 +38,9 @@ let names: Awaited<ReturnType<typeof startNameServer>>;
 /** The package of the agent. */
 let built: string;
 
-/** Of the agent, wherever it is started: other programs of this machine may have the usual ports. */
+/**
+ * Of the agent, wherever it is started: other programs of this machine may have the usual ports.
+ */
 const own = {
   EXITWARD_AGENT_PORT_SHIFT: '15000',
   EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.0.0.0/8',
@@ -97,7 +100,7 @@ async function invite() {
   return JSON.parse(stdout) as { code: string; line: string; architectures: string[] };
 }
 
-/** Pastes a line, as root's shell reads it; answers how it ended and what was told. */
+/** Pastes a line, as root's shell reads it; resolves with how it ended and its output. */
 function paste(
   line: string,
   env: Record<string, string> = {},

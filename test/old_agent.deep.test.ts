@@ -1,4 +1,5 @@
-// The agent of the last release, as git has it, as a node of this control plane: nodes are upgraded after their control plane.
+// The agent of the last release, as git has it, as a node of this control plane: nodes are upgraded
+// after their control plane.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +45,8 @@ test('an agent of the last release keeps working with this server', async () => 
   const credentials = await customer.credentials();
   expect(await world.decisionFor(through(place, nextClientIp(), { credentials }))).toBe('200');
 
-  // Its usage is billed. When it stops it reports which entries let connections in; the server writes that once a minute.
+  // Its usage is billed. When it stops it reports which entries let connections in; the server
+  // writes that once a minute.
   const counted = await world.customer(server);
   const { ip, id } = await counted.list();
   await until(async () => (await decisionFor(ip)) === '200');

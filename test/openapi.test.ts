@@ -1,4 +1,5 @@
-// docs/openapi.json says what the app does: it is fresh, valid, complete, and its examples are true.
+// docs/openapi.json says what the app does: it is fresh, valid, complete, and its examples are
+// true.
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';

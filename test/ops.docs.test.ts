@@ -1,4 +1,5 @@
-// What operators are given to watch a network by: each metric that rules, dashboards and documents name is one that is exposed.
+// The operators' tools to watch a network: each metric that rules, dashboards and documents name is
+// one that is exposed.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +29,7 @@ beforeAll(async () => {
   const t = await startTestApp(`sqlite:${join(folder, 'exitward.db')}`);
   cleaners.push(() => t.stop());
   await t.server('fra1');
-  // What only a server with TLS has.
+  // Metrics that only a server with TLS has.
   const { cert, key } = newCertificate('localhost');
   const EXITWARD_TLS_CERT = join(folder, 'cert.pem');
   const EXITWARD_TLS_KEY = join(folder, 'key.pem');
@@ -94,7 +95,10 @@ const ofTarget = ['job', 'instance'];
 /** Prometheus' own, and those of functions and rules. */
 const isOthers = (name: string) => /^(up|exitward(_agent)?:.*)$/.test(name);
 
-/** Each metric that a query names, without the ending of its series, with the labels that it is selected by. */
+/**
+ * Each metric that a query names, without the ending of its series, with the labels that it is
+ * selected by.
+ */
 function namedIn(query: string): Array<{ name: string; selected: string[] }> {
   const plain = query.replaceAll(/\b(?:by|without)\s*\([^)]*\)/g, ' ');
   const matches = plain.matchAll(

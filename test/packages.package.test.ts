@@ -1,4 +1,5 @@
-// The Debian packages: built, installed by dpkg into a copy of this system, run from there, and purged.
+// The Debian packages: built, installed by dpkg into a copy of this system, run from there, and
+// purged.
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import { packagesOfRun } from './packages.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'exitward-deb-'));
-/** What is installed there is not here. */
+/** The packages installed there are not here. */
 const system = join(folder, 'over/root');
 let packages: string[];
 

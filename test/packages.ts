@@ -1,4 +1,5 @@
-// The Debian packages of this tree, for the tests that install them: built once for all of them in CI, by the first that comes.
+// The Debian packages of this tree, for the tests that install them: built once for all of them in
+// CI, by the first that comes.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +22,10 @@ async function build(folder: string): Promise<string[]> {
   return buildPackages({ programs, node, architecture, epoch, out: join(folder, 'out') });
 }
 
-/** The files of both packages, to be left as they are: of the whole run where it shares a folder, or built in this one. */
+/**
+ * The files of both packages, to be left as they are: of the whole run where it shares a folder, or
+ * built in this one.
+ */
 export async function packagesOfRun(folder: string): Promise<string[]> {
   const shared = process.env.EXITWARD_TEST_PACKAGES;
   if (!shared) return build(folder);

@@ -1,4 +1,5 @@
-// What goes into the Debian packages, made from the tables of the program: settings, manual pages, completions, launchers.
+// The content of the Debian packages, made from the tables of the program: settings, manual pages,
+// completions, launchers.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +38,8 @@ describe.each([
   test('says the defaults that hold: with all of them set nothing changes', () => {
     const everything = variables(text, true);
     expect(Object.values(everything).filter(Boolean).length).toBeGreaterThan(15);
-    // Empty counts as not set. A bound that is set holds for loopback, too: so it has no default to be written down.
+    // Empty counts as not set. A bound that is set holds for loopback, too: so it has no default to
+    // be written down.
     const { EXITWARD_MAX_CONNECTIONS_PER_ADDRESS: _, ...others } = everything;
     const home = { HOME: '/root', EXITWARD_AGENT_STATE_DIR: '/var/lib/exitward-agent' };
     expect(read({ ...home, ...others })).toEqual(read({ ...home, ...variables(text, false) }));

@@ -1,4 +1,5 @@
-// A network that falls apart: three nodes on machines of their own lose the control plane, each in another way.
+// A network that falls apart: three nodes on machines of their own lose the control plane, each in
+// another way.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../server/test/waiting.ts';
 import { AgentProcess, type EngineName } from './system/agent_process.ts';
@@ -157,7 +158,8 @@ test('nodes that are cut off serve on by what they know, notice it, and are one 
   console.log(`noticed after: ${noticed.join(', ')}`);
   await until(async () => (await nodes()).every(({ live }) => !live), silenceSeconds);
   expect(await each(({ early }) => early())).toEqual(['200', '200', '200']);
-  // Changes that are sent before the first answer is missed may still reach the node that cannot be heard.
+  // Changes that are sent before the first answer is missed may still reach the node that cannot be
+  // heard.
   const deaf = members.filter(({ cut }) => cut !== 'nothing goes out');
   for (const { late } of deaf) expect(await late()).toBe('407 unknown_address');
   await each(({ transfer }) => transfer());

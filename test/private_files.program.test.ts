@@ -1,4 +1,5 @@
-// Secrets that are open to other users: exitward, exitward-agent and exw refuse them, and say the command that mends it.
+// Secrets that are open to other users: exitward, exitward-agent and exw refuse them, and name the
+// command that fixes it.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -110,7 +111,8 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
     ]);
     expect(mend(refused.stderr)).toMatch(/^chmod go-w /);
     expect((await read(folder)).stderr).toMatch(goesOn);
-    // Others may see that there is such a file; and in a folder such as /tmp they can replace only their own.
+    // Others may see that there is such a file; and in a folder such as /tmp they can replace only
+    // their own.
     for (const mode of [0o755, 0o1777]) {
       chmodSync(dirname(path), mode);
       expect((await read(folder)).stderr).toMatch(goesOn);

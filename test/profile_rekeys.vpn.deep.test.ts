@@ -24,7 +24,10 @@ test.each(speakers.filter(isOld))(
   },
 );
 
-/** Has the node begin new keys so soon, where it begins any; the old ones hold long after. None: as it is to. */
+/**
+ * Has the node begin new keys so soon, where it begins any; the old ones hold long after. None: as
+ * it is to.
+ */
 async function setLifetimes(seconds?: Record<KeyPart, number>): Promise<void> {
   const { value } = vpnServer() as { value: ServerValue };
   const connections = connectionsOf(

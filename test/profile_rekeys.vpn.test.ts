@@ -1,5 +1,6 @@
-// New keys in the middle of a tunnel: real charons that say what each profile and each system says, and a node that says what it says. The first
-// handshake of IKEv2 negotiates no group for ESP, so a client and a node that disagree on one part at their first new keys.
+// New keys in the middle of a tunnel: real charons that say what each profile and each system says,
+// and a node that says what it says. The first handshake of IKEv2 negotiates no group for ESP, so a
+// client and a node that disagree on one part at their first new keys.
 import { test } from 'vitest';
 import { ikev2, rekeyScene } from './rekey_scene.ts';
 

@@ -1,4 +1,5 @@
-// The files of a VPN profile, as foreign programs read them: swanctl really connects, nmcli and a parser of property lists find what they ask for.
+// The files of a VPN profile, as foreign programs read them: swanctl really connects, nmcli and a
+// parser of property lists find what they ask for.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

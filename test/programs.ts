@@ -1,4 +1,5 @@
-// Vitest's global setup: a kind of test whose programs are missing fails, and says what to install. None is skipped.
+// Vitest's global setup: a kind of test whose programs are missing fails, and says what to install.
+// None is skipped.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestProject } from 'vitest/node';

@@ -1,4 +1,5 @@
-// Proxy access tokens as docs/node.md describes them to authors of agents: its function and its example are true.
+// Proxy access tokens as docs/node.md describes them to authors of agents: its function and its
+// example are true.
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Real charons for new keys in the middle of a tunnel: a client for each profile and each system, which says what that says, and a node.
+// Real charons for new keys in the middle of a tunnel: a client for each profile and each system,
+// which says what that says, and a node.
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';

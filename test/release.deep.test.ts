@@ -1,4 +1,5 @@
-// npm run release, really run on a copy of this tree: what it makes, what it refuses, and what its packages say on an older Node.
+// npm run release, really run on a copy of this tree: what it makes, what it refuses, and what its
+// packages say on an older Node.
 import { execFile, execFileSync } from 'node:child_process';
 import {
   appendFileSync,

@@ -1,4 +1,5 @@
-// What each release left on disk, kept in this repository: this version finds all of it, and bills what was not sent, once.
+// The files of each release on disk, kept in this repository: this version finds all of it, and
+// bills what was not sent, once.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -92,7 +93,8 @@ eachDatabase((database) => {
       });
       expect(undone.body).toMatchObject({ restored: 1 });
 
-      // The agent of its folder, which serves by the policy that it has and was not heard for a while.
+      // The agent of its folder, which serves by the policy that it has and was not heard for a
+      // while.
       const state_dir = join(dir, 'agent');
       const identity = join(state_dir, 'node.json');
       const joined = JSON.parse(readFileSync(identity, 'utf8'));

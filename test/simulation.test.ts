@@ -1,4 +1,5 @@
-// Hundreds of short lives of a control plane and five machines, each decided by one seed, in which everything goes wrong.
+// Hundreds of short lives of a control plane and five machines, each decided by one seed, in which
+// everything goes wrong.
 
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,7 +56,8 @@ async function live(of: readonly number[], core = 0, vpn: VpnConduct = 'sound'):
     stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     env: { ...process.env, ...bareEnvironment },
   });
-  // On one core its threads wake each other at once, which takes a fifth less. Without taskset it is slower.
+  // On one core its threads wake each other at once, which takes a fifth less. Without taskset it
+  // is slower.
   execFile('taskset', ['-acp', String(core), String(child.pid)], () => {});
   const lives: Life[] = [];
   let said = '';

@@ -1,4 +1,5 @@
-// One short history of the soak with each engine, on either database: the whole system, faults of chance, and bytes, decisions and records compared.
+// One short history of the soak with each engine, on either database: the whole system, faults of
+// chance, and bytes, decisions and records compared.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { databaseUrl, runStatement, startPostgres } from '../server/test/postgres.ts';

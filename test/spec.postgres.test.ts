@@ -1,4 +1,5 @@
-// The contract, walked in the spec's own order: each row of each of its tables is a test, on both databases.
+// The contract, walked in the spec's own order: each row of each of its tables is a test, on both
+// databases.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../server/src/api/account/session.ts';
 import { bumpVersion } from '../server/src/changes/changes.ts';

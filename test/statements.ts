@@ -1,19 +1,29 @@
-// Before each file of tests of the server: PostgreSQL is to take each statement that the file makes on SQLite, and to answer numbers.
+// Before each file of tests of the server: PostgreSQL is to take each statement that the file makes
+// on SQLite, and to answer numbers.
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 import { Connection } from '../server/src/db/sqlite_connection.ts';
 
-/** What PostgreSQL does not prepare: changes of the schema, SQLite's own tables, plans, settings and files, and the table `marks` that tests make. */
+/**
+ * The statements that PostgreSQL does not prepare: changes of the schema, SQLite's own tables,
+ * plans, settings and files, and the table `marks` that tests make.
+ */
 const own =
   /^\s*(alter|create|drop|pragma|vacuum|explain|begin|commit|rollback|savepoint|release)\b|\bsqlite_|\btotal_changes\(|\bmarks\b/i;
 /** Of the one that is prepared. */
 const resultTypes = 'select unnest(result_types)::text as type from pg_prepared_statements';
-/** The connections on which rows come in the opposite order wherever a statement asks for none, as PostgreSQL's may. */
+/**
+ * The connections on which rows come in the opposite order wherever a statement asks for none, as
+ * PostgreSQL's may.
+ */
 const reversed = new WeakSet<Connection>();
 const noted = Symbol.for('statements are noted');
 
 const { prototype } = Connection as unknown as { prototype: Record<string | symbol, unknown> };
-/** The statements of this thread, by their text, and whether PostgreSQL has prepared them. Vitest runs this file again for each test file: kept where all of them find it. */
+/**
+ * The statements of this thread, by their text, and whether PostgreSQL has prepared them. Vitest
+ * runs this file again for each test file: kept where all of them find it.
+ */
 const statements = (prototype[noted] as Map<string, boolean> | undefined) ?? new Map();
 if (!prototype[noted]) {
   prototype[noted] = statements;

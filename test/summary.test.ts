@@ -1,4 +1,5 @@
-// The last lines of CI, which scripts/summary.mjs makes of the parts' reports: each file is run by one part, and none is missing.
+// The last lines of CI, which scripts/summary.mjs makes of the parts' reports: each file is run by
+// one part, and none is missing.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

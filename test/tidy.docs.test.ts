@@ -1,4 +1,5 @@
-// The house rules as tests. Each rule names the file and line that breaks it, and is shown a bad sample that it must refuse.
+// The house rules as tests. Each rule names the file and line that breaks it, and is shown a bad
+// sample that it must refuse.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -43,9 +44,15 @@ const modules = [
   'nodes',
   'manifests',
 ];
-/** Where a process begins: these may import anything but the API, and only one another may import them. */
+/**
+ * Where a process begins: these may import anything but the API, and only one another may import
+ * them.
+ */
 const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
-/** These put the modules together; every other file outside of the modules and the API knows none of them. */
+/**
+ * These put the modules together; every other file outside of the modules and the API knows none of
+ * them.
+ */
 const assembly = ['app.ts', 'jobs.ts', 'metrics_refresh.ts', 'network.ts', 'backups/verify.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 
@@ -209,7 +216,10 @@ const joins: Record<string, Record<string, string>> = {
 /** The agent's engines: they know the agent, not each other, and only these know them. */
 const engines = ['squid', 'embedded'];
 const knowEngines = ['main.ts', 'start_engine.ts', 'firewall.ts', 'doctor/ports.ts'];
-/** The process that a file of the Squid engine runs in; files beside these folders are shared by both. */
+/**
+ * The process that a file of the Squid engine runs in; files beside these folders are shared by
+ * both.
+ */
 const squidProcesses = { agent: /^squid\/(agent|conf)\//, decider: /^squid\/decider\// };
 
 const readsEnvironment = ['server/src/config.ts', 'agent/src/config.ts'];
@@ -219,20 +229,30 @@ const reachesServer = ['console/src/api/api.ts', 'console/src/api/live.ts'];
 /** How long something took is no point in time. */
 const measuresTime = /^(server\/src\/http\/.*|agent\/src\/.*|console\/src\/api\/live\.ts)$/;
 
-/** Whole files are written by `durable.ts`; these keep files of their own form, or that every start writes anew. */
+/**
+ * Whole files are written by `durable.ts`; these keep files of their own form, or that every start
+ * writes again.
+ */
 const writesFiles =
   /^(server|agent|kit)\/src\/(durable|db\/restore|identity|store\/(store|recovery)|usage\/journal|squid\/agent\/(instance|meter_log))\.ts$/;
 
-/** Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks. */
+/**
+ * Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks.
+ */
 const refusedNames = 'told|found|known|asked|left|kept|some|most|one|taken';
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 /** Programs that decide: by the code of an error, never by its sentence. */
 const decides = /^(console\/src|client\/src\/cli|agent\/src|server\/src\/cli)\/.*\.tsx?$/;
-const hasComments = /^(server|agent|kit|console|client)\/src\/(?!openapi\.ts$).*\.tsx?$/;
+/** All code, except what is generated, and this file, whose samples break the rules. */
+const hasComments =
+  /^(?!(client|console)\/src\/openapi\.ts$|test\/tidy\.docs\.test\.ts$).*\.(tsx?|mjs)$/;
 const isTest = (path: string) => /\.(test|e2e)\.ts$/.test(path) || /(^|\/)test\//.test(path);
 
-/** Where what a file does on each engine is proved, by a kind of test that runs on both on each submission. */
+/**
+ * Where what a file does on each engine is proved, by a kind of test that runs on both on each
+ * submission.
+ */
 const provedBy: Record<string, string> = {
   'changes/audit.ts': 'server/test/audit_bound.postgres.test.ts',
   'changes/audit_months.ts': 'server/test/audit_months.postgres.test.ts',
@@ -264,11 +284,17 @@ function readProject(): File[] {
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** A callback that goes through its owner; or one of those that only note, settle or close, under the names for that. */
+/**
+ * A callback that goes through its owner; or one of those that only note, settle or close, under
+ * the names for that.
+ */
 const ownedCall =
   /\bown\w*\(|#own\w*|[(,] ?(this\.#)?(ignore|end|resolve|reject|settle|note|done|lost|leave|wake|look|again|handle|nextTurn)\b|=> (settle\(|resolve|reject\(|end\(|sockets\.delete\(|\w+\.destroy\(|clearTimeout\(|owned\(|this\.#log\.error\()|=> \{\}\)|setTimeout\(0\)|setImmediate\(\)/;
 const listening = /\.(on|once|addListener|setTimeout)\(|\bset(Timeout|Interval|Immediate)\(/g;
-/** A command that fails says so and ends; the storage does not go on in a state that was not foreseen. */
+/**
+ * A command that fails says so and ends; the storage does not go on in a state that was not
+ * foreseen.
+ */
 const unowned = /^(server|agent|kit)\/src\/(cli\b|doctor\/|process\.ts)|^server\/src\/db\//;
 
 /** Each line of a file that the pattern finds, as `path:line: what`. */
@@ -407,7 +433,8 @@ function faultOfServerImport({ file, target, isOurs, isType }: ProgramImport): s
 // ---- Each module has its tables -----------------------------------------------------------
 
 const tableNames = new Set(Object.values(tables).flat());
-// The tables are looked ahead at, not taken: where the first has no alias, the next word may be a join.
+// The tables are looked ahead at, not taken: where the first has no alias, the next word may be a
+// join.
 const inSql =
   /\b(?:from|join|update|into|using)\s+(?=([a-z_]+(?:\s+(?:as\s+)?[a-z]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:as\s+)?[a-z]+)?)*))/gi;
 const inCall = /\b(?:insertMany|insertRow|updateRow)(?:<[^>]*>)?\(\s*(?:\w+,\s*)?'([a-z_]+)'/g;
@@ -424,7 +451,9 @@ function findTables({ text }: File): Array<{ table: string; line: number }> {
   );
 }
 
-/** Breaches of one file: tables of others without a named join, joins that are named without need. */
+/**
+ * Breaches of one file: tables of others without a named join, joins that are named without need.
+ */
 function checkTables(file: File): string[] {
   const path = file.path.slice('server/src/'.length);
   const owner = moduleOf(path) ?? path;
@@ -826,7 +855,7 @@ const rules: Rule[] = [
     name: 'constants of a module are camelCase; what is stored or sent is snake_case',
     check: (files) =>
       files
-        .filter(({ path }) => /\.tsx?$/.test(path))
+        .filter(({ path }) => /\.(tsx?|mjs)$/.test(path))
         .flatMap((file) =>
           findLines(file, /^(export )?(const|let) [a-z][a-z0-9]*_\w+\b/, 'write it in camelCase'),
         ),

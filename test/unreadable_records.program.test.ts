@@ -1,4 +1,5 @@
-// One value in the database that no node can read, put there past every check: all else goes on as before, and it is told.
+// One value in the database that no node can read, put there past every check: all else goes on as
+// before, and it is reported.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ test('an exit address that is none: addresses are revoked, nodes join, operators
     select id, '127.0.0.300', 7, 'unknown', 0 from servers where name = '${server}'`);
   sql.close();
   await control.startAgain();
-  // Nodes are told of the server as it is.
+  // Nodes get the server as it is.
   await control.do('PATCH', `/servers/${server}`, { title: 'Another' });
 
   await customer.api.delete(`/contract/ip-authlist/${goes.id}`);

@@ -1,4 +1,5 @@
-// The last release, as git has it, is upgraded in place: the server on its database, the agents beside both versions of it, in either order.
+// The last release, as git has it, is upgraded in place: the server on its database, the agents
+// beside both versions of it, in either order.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,7 +59,7 @@ eachDatabase((database) => {
     const program = join(folder, 'agent/bin/exitward-agent.js');
     const agents: AgentProcess[] = [
       await world.addAgent(servers[0], { place: places[0], program }),
-      // The agent first: this version by the server of before.
+      // The agent first: this version by the older server.
       await world.addAgent(servers[1], { place: places[1] }),
     ];
     for (const agent of agents) await agent.follow();
@@ -102,7 +103,8 @@ eachDatabase((database) => {
     ];
     const earlier = await responses();
 
-    // Killed in the middle of the migration, more than once; and a program of before is refused behind it.
+    // Killed in the middle of the migration, more than once; and an older program is refused after
+    // it.
     await control.kill();
     for (const milliseconds of [150, 300, 450, 600]) await control.startAndKill(milliseconds);
     await control.startAgain();
@@ -125,7 +127,7 @@ eachDatabase((database) => {
     });
     expect(undone.restored).toBe(1);
 
-    // The server first: the agent of before by this server, and changes reach both.
+    // The server first: the older agent by this server, and changes reach both.
     for (const agent of agents) await agent.until(({ state }) => state === 'following', 60);
     await served();
     for (const at of [0, 1] as const) await use(customers[at], ways[2 * at] as (typeof ways)[0]);
@@ -137,7 +139,8 @@ eachDatabase((database) => {
     const lateWay = through(places[0], late.ip);
     await until(async () => (await world.decisionFor(lateWay)) === '200', 40);
 
-    // The last agent is upgraded on its folder: what it had not sent is billed, and it is shown as what it is.
+    // The last agent is upgraded on its folder: what it had not sent is billed, and it is shown as
+    // what it is.
     await agents[0]?.end('SIGTERM');
     agents[0]?.upgrade();
     await agents[0]?.follow();

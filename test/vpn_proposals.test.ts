@@ -1,4 +1,5 @@
-// What clients propose and what nodes take, compared as IKE compares them, without a client or a node: profile_rekeys.vpn has both.
+// The proposals of clients and nodes, compared as IKE compares them, without a client or a node:
+// profile_rekeys.vpn has both.
 import { describe, expect, test } from 'vitest';
 import { negotiation } from '../kit/src/vpn_proposals.ts';
 import { profileFiles } from '../server/src/vpn_profiles/files.ts';
@@ -90,7 +91,8 @@ test('no node takes a group of 1024 bits, MD5 or 3DES', () => {
 test.each(['ike', 'esp'] as const)(
   'new keys of %s are a client’s to begin: by its profile, or as it has it built in, before the node begins',
   (part) => {
-    // Windows begins after 59 minutes, and 8 hours; strongSwan's app after 50 minutes, and 10 hours, which a charon takes from either side.
+    // Windows begins after 59 minutes, and 8 hours; strongSwan's app after 50 minutes, and 10
+    // hours, which a charon takes from either side.
     const begins = { ike: [480, profile.lifetimes.ike], esp: [59, 50, profile.lifetimes.esp] };
     expect(Math.max(...begins[part])).toBeLessThan(0.9 * lifetimes[part]);
     // Apple's documentation: LifeTimeInMinutes.

@@ -1,5 +1,6 @@
-// How clients of each system speak IKE: their proposals, from the files of a profile or as the system has them built in. Written from the documents
-// of the systems' makers and from logs of their clients, never from our own table: a wrong name in a profile fails here.
+// How clients of each system speak IKE: their proposals, from the files of a profile or as the
+// system has them built in. Written from the documents of the systems' makers and from logs of
+// their clients, never from our own table: a wrong name in a profile fails here.
 import { execFileSync } from 'node:child_process';
 import type { Words } from '../agent/test/vpn_scene.ts';
 import type { VpnService } from '../kit/src/vpn_password.ts';
@@ -10,7 +11,10 @@ export interface Speaker extends Words {
   service: VpnService;
 }
 
-/** Apple's documentation: VPN.IKEv2.IKESecurityAssociationParameters; the numbers of groups are IANA's. */
+/**
+ * Apple's documentation: VPN.IKEv2.IKESecurityAssociationParameters; the numbers of groups are
+ * IANA's.
+ */
 const apple = {
   encryption: {
     'AES-128': 'aes128',
@@ -55,7 +59,10 @@ function espOf(encryption: string, integrity: string, group: string | undefined)
   return parts.filter((part) => part !== undefined).join('-');
 }
 
-/** What a client says that has taken the file for one server with vpn-ikev2. Errors: it would not take it. */
+/**
+ * The words of a client that has taken the file for one server with vpn-ikev2. Errors: it would not
+ * take it.
+ */
 export const wordsOf: Record<ProfileFile['format'], (content: string) => Words> = {
   apple: (content) => {
     const program = `import json,plistlib,sys

@@ -1,4 +1,5 @@
-// ACME on a node: the certificate of its TLS ports for the hostname of its server, against a real certificate authority.
+// ACME on a node: the certificate of its TLS ports for the hostname of its server, against a real
+// certificate authority.
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';

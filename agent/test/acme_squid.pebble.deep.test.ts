@@ -1,4 +1,5 @@
-// ACME on a node with Squid: it is given the certificate, a renewed one, and no key where certificates go.
+// ACME on a node with Squid: it is given the certificate, a renewed one, and no key where
+// certificates go.
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';

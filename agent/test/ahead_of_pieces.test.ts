@@ -1,4 +1,5 @@
-// A whole agent with the embedded engine, which is told a revocation between the pieces of a long change: it acts by it at once, and has all in the end.
+// A whole agent with the embedded engine that gets a revocation between the pieces of a long
+// change: it applies it at once, and has everything in the end.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -57,7 +58,8 @@ test('a revocation between the pieces of a long change acts ahead of it, and not
   const { stored, applied } = await askStatus(state_dir);
   expect([stored, applied]).toMatchObject([{ revision: 1 }, { revision: 1 }]);
 
-  // The stream breaks in the middle: the long change begins anew behind what was acknowledged, its revocation with it.
+  // The stream breaks in the middle: the long change starts again after the acknowledged one, and
+  // its revocation with it.
   send(1, pieces[1] as NodeRecord[]);
   const streams = control.resumed.length;
   control.cut();

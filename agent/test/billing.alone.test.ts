@@ -1,4 +1,4 @@
-// What the embedded engine bills, by the table of every engine.
+// The bill of the embedded engine, by the table of every engine.
 import { billingTable } from './billing.ts';
 import { startEmbeddedNode } from './embedded_node.ts';
 import { ipv4 } from './scenarios/family.ts';

@@ -1,4 +1,5 @@
-// What the Squid engine bills, by the table of every engine; and the embedded one by IPv6, whose addresses need a namespace, too.
+// The bill of the Squid engine, by the table of every engine; and of the embedded one by IPv6,
+// whose addresses need a namespace, too.
 import { billingTable } from './billing.ts';
 import { startEmbeddedNode } from './embedded_node.ts';
 import { addIpv6, ipv4, ipv6 } from './scenarios/family.ts';

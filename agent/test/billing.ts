@@ -1,4 +1,5 @@
-// The table of what is billed, for every engine: what reached an origin, in bytes of the client's own connection.
+// The table of what is billed, for every engine: what reached an origin, in bytes of the client's
+// own connection.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ interface Billed {
   up: number;
   down: number;
 }
-/** Plays the client, and tells what of it is billed. */
+/** Plays the client, and returns the part of it that is billed. */
 type Play = (client: t.Client, place: Place) => Promise<Billed>;
 
 const nothing = { up: 0, down: 0 };
@@ -37,7 +38,7 @@ const free = (method: string, targetOf: (place: Place) => string, ...statuses: n
 const headOf = (url: string, ...lines: string[]) =>
   [`POST ${url} HTTP/1.1`, 'Host: x', ...lines, '', ''].join('\r\n');
 const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${'u'.repeat(bytes)}\r\n`;
-/** What has come until these words. */
+/** Everything that has come until these words. */
 const endOf = (text: string, words: string) => {
   const length = text.indexOf(words) + words.length;
   return text.includes(words) ? { value: text.slice(0, length), length } : undefined;

@@ -1,4 +1,4 @@
-// Squid's own log, as its user may write it: of what is in it little is kept, and little is told.
+// Squid's own log, as its user may write it: little of it is stored, and little is reported.
 import { mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -130,7 +130,7 @@ describe('join', () => {
     const begun = await Journal.open(path, { log });
     expect(begun.pending()).toEqual([]);
     expect(begun.boot).not.toBe(old.boot);
-    // The engine may go on: what it tells of the past is counted already.
+    // The engine may go on: the traffic that it reports again is counted already.
     expect([begun.cursor, [...begun.counted.values()]]).toEqual(['there', [open]]);
     await begun.close();
   });

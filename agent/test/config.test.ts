@@ -1,4 +1,4 @@
-// Settings: none are needed, and every fault is told at once, by the name of the setting.
+// Settings: none are needed, and every fault is reported at once, by the name of the setting.
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';

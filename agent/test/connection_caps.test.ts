@@ -1,4 +1,5 @@
-// Caps on connections: the numbers that follow from the descriptors, one client's addresses, and what is counted.
+// Caps on connections: the numbers that follow from the descriptors, one client's addresses, and
+// what is counted.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -129,7 +130,7 @@ test('connections that are over, of which Squid tells nothing, make room with th
   await census.nextList();
   expect(admit('f')).toBe(false);
 
-  // Whoever is refused again and again waits for no list, and keeps no other from doing so.
+  // A client that is refused again and again waits for no list, and keeps no other from doing so.
   const waits = Array.from({ length: 50 }, () => census.wait(owner(1)));
   expect(waits.filter((wait) => wait !== undefined)).toHaveLength(20);
   expect(census.wait(owner(2))).toBeDefined();

@@ -170,7 +170,9 @@ describe('the stream', () => {
     expect(events).toHaveLength(3);
   });
 
-  /** A stream of which this comes every 20 milliseconds; answers what it fails with, within so long. */
+  /**
+   * A stream of which this comes every 20 milliseconds; answers what it fails with, within so long.
+   */
   async function dripped(piece: string, silence_seconds: number, within: number): Promise<string> {
     const instance = await control(
       (_request, response) => {

@@ -1,4 +1,5 @@
-// The difference of two clocks, by the times in responses that take a while: what the way may have made is none.
+// The difference of two clocks, by the times in responses that take a while: what the way may have
+// made is none.
 import { describe, expect, test } from 'vitest';
 import { ControlTime } from '../src/health/control_time.ts';
 

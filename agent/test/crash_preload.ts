@@ -1,4 +1,5 @@
-// Kills its process before, or in the midst of, one call that changes files: CRASH_AT=main:7:half. Preloaded, into threads too.
+// Kills its process before, or in the midst of, one call that changes files: CRASH_AT=main:7:half.
+// Preloaded, into threads too.
 import fs from 'node:fs';
 import promises, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,4 +1,5 @@
-// A store that goes through everything it can, as a process that is killed on the way; says what was acknowledged.
+// A store that goes through everything it can, as a process that is killed on the way; says what
+// was acknowledged.
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Store } from '../src/store/store.ts';
 import { epoch, inPieces, snapshotText, type Told } from './stored.ts';
@@ -35,7 +36,7 @@ const change = (revision: number): Told => ({
   ],
 });
 
-/** The calls that it is told, and its own work in between. */
+/** The calls that it gets, and its own work in between. */
 export const story: Array<Told | 'compact' | 'reopen'> = [
   { replaced: { epoch, revision: 10 }, heard_at: noon, records: records },
   change(11),

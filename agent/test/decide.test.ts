@@ -1,4 +1,5 @@
-// Decisions: by every history of records the decision is the oracle's, and no odd spelling of an address gets out.
+// Decisions: by every history of records the decision is the oracle's, and no odd spelling of an
+// address gets out.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -56,7 +57,8 @@ test('a decision is what the records say, whatever came in whatever order', () =
   });
   fc.assert(property, { numRuns: tries(2000, { atLeast: 1500 }), seed });
 
-  // All of it was tried: every reason of the policy, and every way to be let in, to an override (+) and without.
+  // All of it was tried: every reason of the policy, and every way to be let in, to an override (+)
+  // and without.
   const reasons = allReasons.filter(
     (reason) => reason !== 'too_many_connections' && reason !== 'no_service',
   );
@@ -85,8 +87,8 @@ function reach(host: string, destination_port = 443): Decision['verdict'] | stri
 }
 
 /**
- * The spellings that C libraries read as an IPv4 address (inet_aton): one to four numbers, decimal, octal or
- * hexadecimal, of which the last fills what is left.
+ * The spellings that C libraries read as an IPv4 address (inet_aton): one to four numbers, decimal,
+ * octal or hexadecimal, of which the last fills what is left.
  */
 function inetAton(text: string): boolean {
   const parts = text.split('.');

@@ -1,4 +1,5 @@
-// The agent's end of the line to deciders, with deciders that a test plays: how it asks them, and what those may do that are none.
+// The agent's end of the line to deciders, with deciders that a test plays: how it asks them, and
+// what those may do that are none.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

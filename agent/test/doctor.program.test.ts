@@ -1,4 +1,5 @@
-// The doctor of a node, as a command: on machines with and without each fault, before and after they join.
+// The doctor of a node, as a command: on machines with and without each fault, before and after
+// they join.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -79,7 +80,7 @@ async function run(args: string[], env: Record<string, string> = {}) {
   return outcome;
 }
 
-/** What the doctor found, by check; and how it ended. */
+/** The findings of the doctor, by check; and how it ended. */
 async function doctor(args: string[] = [], env: Record<string, string> = {}) {
   const { code, stdout, stderr } = await run(
     ['doctor', ...args, '--outbound', 'none', '--json'],
@@ -117,7 +118,7 @@ describe('before joining', () => {
     );
     for (const { name, state, sentence, remedy } of report.findings) {
       expect(sentence).toMatch(/^[^a-z].*\.$/);
-      // Not every machine is to have a VPN: it is told all the same how.
+      // Not every machine has a VPN: the finding says all the same how to get one.
       if (name.startsWith('vpn')) expect(state).toBe('ok');
       else expect(remedy === null).toBe(state === 'ok');
     }

@@ -1,4 +1,5 @@
-// The doctor where it takes root to make the fault: a small disk, one in memory, rights that are taken away.
+// The doctor where it takes root to make the fault: a small disk, one in memory, rights that are
+// taken away.
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

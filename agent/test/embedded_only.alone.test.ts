@@ -1,4 +1,5 @@
-// The embedded engine where it differs from others, or can do more: its words, its framing, its ports and certificates.
+// The embedded engine where it differs from others, or can do more: its words, its framing, its
+// ports and certificates.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -14,7 +15,7 @@ const normal = { port: t.normalPort };
 /** For a second node beside the first. */
 const shift = 10_000;
 
-/** An origin that says and does what a test wants, and keeps what it was told. */
+/** An origin that says and does as a test wants, and stores all that it received. */
 interface RawOrigin {
   server: Server;
   port: number;
@@ -294,7 +295,8 @@ describe('the embedded engine', () => {
         expect((await client.answer()).body).toBe('ok');
         client.write(text.slice(-5000));
         const first = { up: client.sent, down: client.received };
-        // The next request is sent when the rest has been read: of one read all bytes are the first one's.
+        // The next request is sent when the rest has been read: of one read all bytes are the first
+        // one's.
         await t.until(async () => {
           await usage.poll();
           return usage.sums.get('1 1')?.up === first.up;

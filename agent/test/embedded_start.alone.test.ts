@@ -1,4 +1,5 @@
-// The start of the embedded engine: a bad policy on disk may keep it from letting any client in, never from starting.
+// The start of the embedded engine: a bad policy on disk may keep it from letting any client in,
+// never from starting.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';

@@ -1,4 +1,5 @@
-// An engine without a proxy: it follows the policy on disk as real ones do, and decides the requests of a test.
+// An engine without a proxy: it follows the policy on disk as real ones do, and decides the
+// requests of a test.
 
 import type {
   Engine,

@@ -1,4 +1,5 @@
-// A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its machine, as nftables would.
+// A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its
+// machine, as nftables would.
 import type { KernelCount, KernelSession, KernelSessions } from '../src/vpn/sessions.ts';
 
 interface Kept extends KernelCount {
@@ -9,7 +10,10 @@ interface Kept extends KernelCount {
 export class FakeKernel implements KernelSessions {
   #isThere = true;
   readonly #entries = new Map<string, Kept>();
-  /** Comes ahead of each command, and once more ahead of its response: time passes, or the command fails. */
+  /**
+   * Comes ahead of each command, and once more ahead of its response: time passes, or the command
+   * fails.
+   */
   pause: () => Promise<void> = async () => {};
 
   /** The sessions of its elements, as their notes name them. */
@@ -73,7 +77,7 @@ export class FakeKernel implements KernelSessions {
     return true;
   }
 
-  /** Its rules are flushed, or the machine starts anew. */
+  /** Its rules are flushed, or the machine restarts. */
   lose(): void {
     this.#entries.clear();
     this.#isThere = false;

@@ -1,4 +1,5 @@
-// The list of a node's faults: since when each is there, how the control plane hears of it, and what is found out by looking.
+// The list of a node's faults: since when each is there, how the control plane hears of it, and
+// what is found out by looking.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The nftables firewall, in network namespaces of its own: real sockets from exit addresses to private ones, and to others.
+// The nftables firewall, in network namespaces of its own: real sockets from exit addresses to
+// private ones, and to others.
 import { execFileSync, spawn } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';

@@ -1,4 +1,5 @@
-// Lines of Squid's log that Squid's user made up: they bill no more than the machine carried, however many there are and whatever they say.
+// Lines of Squid's log that Squid's user made up: they bill no more than the machine carried,
+// however many there are and whatever they say.
 
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

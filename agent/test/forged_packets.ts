@@ -1,4 +1,5 @@
-// Packets as no honest program sends them: any source, through any device or tunnel; and the places where one may turn up.
+// Packets as no honest program sends them: any source, through any device or tunnel; and the places
+// where one may turn up.
 import type { ChildProcess } from 'node:child_process';
 import { createCipheriv } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
@@ -7,7 +8,9 @@ import type { VpnWorld } from './vpn_world.ts';
 export interface Packet {
   source: string;
   destination: string;
-  /** Default: udp. Broken: TCP whose flags contradict each other, which belongs to no connection. */
+  /**
+   * Default: udp. Broken: TCP whose flags contradict each other, which belongs to no connection.
+   */
   kind?: 'udp' | 'syn' | 'echo' | 'echo reply' | 'broken';
   /** From and to this port. */
   port?: number;
@@ -143,7 +146,10 @@ export class Sealer {
   }
 }
 
-/** From where packets are sent. Without a device: by the kernel's own ways, as a program of that machine would. */
+/**
+ * From where packets are sent. Without a device: by the kernel's own ways, as a program of that
+ * machine would.
+ */
 export interface Sender {
   name: string;
   device?: string;
@@ -227,7 +233,10 @@ export class Witnesses {
     for (const child of this.#senders.values()) child.kill('SIGKILL');
   }
 
-  /** Sends them one after the other; returns their bytes, unsealed. Where they turn up `arrivals` says, by these names. */
+  /**
+   * Sends them one after the other; returns their bytes, unsealed. Where they turn up `arrivals`
+   * says, by these names.
+   */
   send({ name, device, sealer }: Sender, packets: ReadonlyArray<[string, Packet]>): number[] {
     const mac = device?.startsWith('to-') ? this.#macBehind(name, device) : '000000000000';
     return packets.map(([what, packet]) => {

@@ -1,4 +1,5 @@
-// Packets that are not what they say they are, from clients of the VPN, from neighbours of the node and from itself, in network namespaces.
+// Packets that are not what they say they are, from clients of the VPN, from neighbours of the node
+// and from itself, in network namespaces.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
@@ -152,7 +153,10 @@ describe('with cables in place of tunnels', () => {
   });
 });
 
-/** Sends from the port of L2TP and another one to the same ports of a peer, and connects to it; returns the ports at which something arrived, and `TCP`. */
+/**
+ * Sends from the port of L2TP and another one to the same ports of a peer, and connects to it;
+ * returns the ports at which something arrived, and `TCP`.
+ */
 function arrivalsBetween(place: string, address: string, peer: string): () => string[] {
   const program = `
     for (const port of [1701, 1702]) {

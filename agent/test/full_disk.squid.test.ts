@@ -1,4 +1,5 @@
-// A node whose disk is really full, with both engines: changes act from memory, and are not acknowledged before they are written.
+// A node whose disk is really full, with both engines: changes act from memory, and are not
+// acknowledged before they are written.
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -89,7 +90,7 @@ describe.each(Object.keys(engines) as Array<keyof typeof engines>)(
       expect([await statusOf(alice), await statusOf(other)]).toEqual([200, 200]);
 
       fill(join(policy, 'filler'));
-      // What is left of the last page that the changes have.
+      // The rest of the last page that the changes have.
       while (store.isSound) {
         const before = control.revision;
         control.change(t.overrideRecord(2, `${'x'.repeat(60)}.example`, '203.0.113.9'));

@@ -1,4 +1,5 @@
-// Health: exits are asked through real sockets, a scripted proxy and an echo; their status follows a table.
+// Health: exits are asked through real sockets, a scripted proxy and an echo; their status follows
+// a table.
 import { once } from 'node:events';
 import { createServer, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -139,7 +140,7 @@ class ScriptedProxy {
   }
 }
 
-/** Answers its caller's address, or what it is told to answer. */
+/** Answers its caller's address, or the answer that a test sets. */
 class Echo {
   url = '';
   answer: ((address: string) => [number, string]) | undefined;
@@ -461,7 +462,7 @@ describe('the VPN beside the exits', () => {
   const ip = '127.0.0.250';
   const service = { service: 'vpn-ikev2', ip, version: '2', isLacking: false } as const;
   const vpn = (): VpnOffer => ({ services: [service], certificate: undefined });
-  /** Nobody answers there; nothing is waited for. */
+  /** No service answers there; nothing is waited for. */
   const clock: Clock = { ...systemClock, now: () => 1_800_000_000, sleep: async () => undefined };
   const report = {
     services: [{ service: 'vpn-ikev2', ip, status: 'crit', checked_at: 1_800_000_000 }],

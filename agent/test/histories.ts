@@ -1,4 +1,5 @@
-// Made-up histories of records, and requests against them: a world so small that everything collides.
+// Made-up histories of records, and requests against them: a world so small that everything
+// collides.
 import fc from 'fast-check';
 import { parseNetworks } from '../../kit/src/address.ts';
 import { newSeed } from '../../test/seed.ts';
@@ -349,7 +350,7 @@ export const moment = fc.record({
 });
 export type Moment = typeof moment extends fc.Arbitrary<infer T> ? T : never;
 
-/** A policy and an oracle that were told the same. */
+/** A policy and an oracle that got the same records. */
 export function tell(records: NodeRecord[]): { policy: Policy; oracle: Oracle } {
   const pair = { policy: new Policy(), oracle: new Oracle(world, rules) };
   for (const record of records) {

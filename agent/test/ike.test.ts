@@ -1,4 +1,5 @@
-// The codec of IKE's first messages: numbers of the RFCs, and datagrams of anybody, which never pass for a response.
+// The codec of IKE's first messages: numbers of the RFCs, and datagrams of anybody, which never
+// pass for a response.
 
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';

@@ -1,4 +1,5 @@
-// The usage journal: after a crash at any byte nothing is lost that was said to be kept, and nothing counts twice.
+// The usage journal: after a crash at any byte nothing is lost that was said to be kept, and
+// nothing counts twice.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -148,7 +149,10 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     let journal = await open(path);
     let ticks = 0;
 
-    /** Does one thing to the journal; in a crash the file keeps a part of it. Answers undefined then. */
+    /**
+     * Does one thing to the journal; in a crash the file keeps a part of it. Answers undefined
+     * then.
+     */
     const survive = async <T>(action: () => Promise<T>, size: number | undefined) => {
       const before = readFileSync(path);
       const result = await action();
@@ -175,7 +179,8 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
       } else if (step.step === 'tick') {
         const cursor = { tick: ++ticks, ballast: step.fat ? 'x'.repeat(400_000) : '' };
         await survive(() => journal.append(tickOf(step.rows, { cursor })), keptAt('tick'));
-        // The cursor tells whether the tick is kept: an engine tells its traffic again otherwise.
+        // The cursor shows whether the tick is stored: otherwise an engine reports its traffic
+        // again.
         if ((journal.cursor as typeof cursor | undefined)?.tick === ticks) truth.add(step.rows);
       } else {
         const handedOut = await survive(() => journal.next(), keptAt('next'));
@@ -199,7 +204,8 @@ test('every tick counts once, whatever crashes at whatever byte and whichever an
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), history),
     { numRuns: tries(30) },
   );
-  // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and of the rewriting.
+  // Whatever was drawn: a crash of each tick up to a rewriting, which long cursors bring about, and
+  // of the rewriting.
   const before = rewritten;
   for (const size of [0, 299, 300, 1000]) {
     for (let last = 1; last <= 8; last++) {

@@ -1,4 +1,5 @@
-// L2TP: what its daemons are told, and the logins that pppd asks about, by the real helper in a process that is called pppd.
+// L2TP: the configuration of its daemons, and the logins that pppd asks about, by the real helper
+// in a process that is called pppd.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// A client of L2TP/IPsec as Linux has it: strongSwan seals, xl2tpd and pppd speak inside. It needs a kernel that has them all.
+// A client of L2TP/IPsec as Linux has it: strongSwan seals, xl2tpd and pppd speak inside. It needs
+// a kernel that has them all.
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +29,8 @@ export class L2tpClient {
   }
 
   /**
-   * Logs in by MS-CHAPv2, or with the password as it is, and leads all through the tunnel; returns the address inside.
+   * Logs in by MS-CHAPv2, or with the password as it is, and leads all through the tunnel; returns
+   * the address inside.
    * Errors: the login was refused, or there is no tunnel in time.
    */
   async connect(options: Login & { method?: 'mschap-v2' | 'pap' } = {}): Promise<string> {

@@ -87,7 +87,10 @@ describe('what is noted', () => {
   });
 });
 
-/** A reporter with an engine that notes what the test says, and a control plane that answers as it says. */
+/**
+ * A reporter with an engine that notes what the test says, and a control plane that answers as it
+ * says.
+ */
 function scene() {
   const engine = new LastUsedTimes();
   const reports: LastUsed[][] = [];

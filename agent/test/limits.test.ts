@@ -1,4 +1,5 @@
-// The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one, and nobody is ended before it.
+// The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one,
+// and nobody is ended before it.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -133,7 +134,7 @@ class Node {
   end(): void {
     this.ended_at = Math.min(this.ended_at, this.#clock.seconds + end_takes);
   }
-  /** What went through it until now. */
+  /** The bytes that went through it until now. */
   get moved(): number {
     return Math.floor(this.#bytes_a_second * Math.min(this.#clock.seconds, this.ended_at));
   }

@@ -1,4 +1,5 @@
-// The link: from a control plane on a real socket to the disk, to an engine, and back as an acknowledgement.
+// The link: from a control plane on a real socket to the disk, to an engine, and back as an
+// acknowledgement.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -114,7 +115,7 @@ describe('a node', () => {
     });
     await follow();
     failToSync();
-    // A change may be told before its flush has failed.
+    // A change may be reported before its flush has failed.
     control.change(alice(true));
     await control.until(() => !store.isSound);
     const before = acknowledged();

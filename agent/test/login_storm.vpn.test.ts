@@ -1,4 +1,5 @@
-// Many clients of IKEv1 at the same moment, as after a network was away: charon has a thread for each login that waits for RADIUS, and no more than 32.
+// Many clients of IKEv1 at the same moment, as after a network was away: charon has a thread for
+// each login that waits for RADIUS, and no more than 32.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedKey } from '../../kit/src/vpn_password.ts';
 import type { ViciMessage } from '../src/vpn/vici.ts';

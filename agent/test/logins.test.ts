@@ -1,4 +1,5 @@
-// Logins to a VPN: decided as the records say, open sessions end when they would be denied, and the passwords are those of every server.
+// Logins to a VPN: decided as the records say, open sessions end when they would be denied, and the
+// passwords are those of every server.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -67,7 +68,8 @@ test('a login is decided as the records say, whatever came in whatever order, an
       if (decision.verdict !== 'allow') continue;
       expect(decision.authority).toMatchObject(expected);
 
-      // It may go on for as long as the same login would be allowed, but for what is asked at the door alone.
+      // It may go on for as long as the same login would be allowed, except for the checks at the
+      // door alone.
       for (const record of later) {
         heard.policy.apply(record);
         heard.oracle.receive(record);

@@ -1,4 +1,5 @@
-// The whole agent, but for the proxy: what it serves while other things are away or broken, and how it starts and stops.
+// The whole agent, except the proxy: what it serves while other things are away or broken, and how
+// it starts and stops.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -240,7 +241,7 @@ describe('a running agent', () => {
     );
     const fault = { kind: 'journal', subject: 'usage', message, since: expect.any(Number) };
     expect(faults()).toEqual([fault]);
-    // The control plane is told, and that this exit is not here.
+    // The control plane gets a report, and that this exit is not here.
     const kinds = () => control.faults.at(-1)?.map(({ kind }) => kind);
     await control.until(() => ['journal', 'exit_address'].every((kind) => kinds()?.includes(kind)));
     expect(control.faults.at(-1)).toContainEqual(fault);
@@ -335,7 +336,8 @@ describe('a running agent', () => {
   test('sends what its first polls tell together', async () => {
     const { control, start } = await machine();
     const { engine } = await start(systemClock);
-    // What ended while no agent ran, and, as a decider tells its owner, what is open since.
+    // Traffic that ended while no agent ran, and, as a decider reports its owner, the open traffic
+    // since.
     for (const user of [1, 2]) {
       engine.finished.push({ connection: `c${user}`, account: 1, user, up: 9, down: 9, at: 1 });
       await control.until(() => engine.finished.length === 0);

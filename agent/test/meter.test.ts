@@ -1,4 +1,5 @@
-// The meter: in the end the rows are what finished, whatever was guessed on the way and whatever was told again.
+// The meter: in the end the rows are the finished traffic, whatever was guessed on the way and
+// whatever was reported again.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -91,7 +92,10 @@ const steps = (mostGuess: number) =>
     { maxLength: 60, size: 'max' },
   );
 
-/** Plays it with crashes, then lets everything finish. Answers what was billed, carried and true, by account. */
+/**
+ * Plays it with crashes, then lets everything finish. Answers what was billed, carried and true, by
+ * account.
+ */
 async function play(history: Step[]) {
   const path = newPath();
   const engine = new FakeEngine();
@@ -227,7 +231,7 @@ describe('a meter', () => {
     await meter.tick();
     const batch = await journal.next();
     await journal.acknowledged(batch?.seq ?? 0);
-    // A write that fails, so that the file is written anew.
+    // A write that fails, so that the file is written again.
     await journal.close();
     await expect(journal.acknowledged(0)).rejects.toThrow();
     await journal.repair();

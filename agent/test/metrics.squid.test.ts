@@ -1,4 +1,5 @@
-// The counts that engines give to the metrics: of decisions, connections, the policy and the processes of Squid.
+// The counts that engines give to the metrics: of decisions, connections, the policy and the
+// processes of Squid.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineCounts } from '../src/engine.ts';
 import { startEmbeddedNode } from './embedded_node.ts';
@@ -114,7 +115,7 @@ describe('with Squid', () => {
     const node = await start();
     const decider = deciderOf(node.squids()[0]);
     await t.ask(normal, 'GET', url);
-    // Another port makes Squid read its configuration anew, with a new decider.
+    // Another port makes Squid read its configuration again, with a new decider.
     await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
     await expect.poll(() => deciderOf(node.squids()[0])).not.toBe(decider);
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 1 });

@@ -1,4 +1,5 @@
-// The metrics of an agent: what they tell of its node, without a label that a client chooses, and without being in the way.
+// The metrics of an agent: what they tell of its node, without a label that a client chooses, and
+// without being in the way.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';

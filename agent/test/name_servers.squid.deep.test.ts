@@ -1,4 +1,5 @@
-// The machine's name servers change under a running node: the agent as a process, in a mount namespace whose resolv.conf is the test's.
+// The machine's name servers change under a running node: the agent as a process, in a mount
+// namespace whose resolv.conf is the test's.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

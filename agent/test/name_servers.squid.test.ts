@@ -1,4 +1,5 @@
-// The machine's name servers change under the embedded engine's resolver: a process in a mount namespace whose resolv.conf is the test's.
+// The machine's name servers change under the embedded engine's resolver: a process in a mount
+// namespace whose resolv.conf is the test's.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,9 +23,9 @@ const script = `
 test('the resolver asks the name servers that DHCP has just set, and forgets what others said', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-names-'));
   const conf = join(dir, 'resolv.conf');
-  const kept = { ip: nameServerIp, port: 0, ttl_seconds: 60 };
-  const one = await startNameServer(new Map([['www.example', () => ['192.0.2.1']]]), kept);
-  const other = await startNameServer(new Map([['www.example', () => ['192.0.2.2']]]), kept);
+  const options = { ip: nameServerIp, port: 0, ttl_seconds: 60 };
+  const first = await startNameServer(new Map([['www.example', () => ['192.0.2.1']]]), options);
+  const other = await startNameServer(new Map([['www.example', () => ['192.0.2.2']]]), options);
   const listOnly = (address: string) => {
     writeFileSync(conf, `nameserver ${address.replace(/^(.*):/, '[$1]:')}\n`);
   };
@@ -42,13 +43,13 @@ test('the resolver asks the name servers that DHCP has just set, and forgets wha
   };
   try {
     expect(await resolve()).toBe('unresolved');
-    listOnly(one.address);
+    listOnly(first.address);
     expect(await resolve()).toBe('["192.0.2.1"]');
     listOnly(other.address);
     expect(await resolve()).toBe('["192.0.2.2"]');
   } finally {
     child.kill();
-    one.stop();
+    first.stop();
     other.stop();
     rmSync(dir, { recursive: true, force: true });
   }

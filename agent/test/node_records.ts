@@ -1,4 +1,5 @@
-// Records, certificates and tokens of a node under test; apart from the worlds that need a test runner.
+// Records, certificates and tokens of a node under test; apart from the worlds that need a test
+// runner.
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -55,7 +56,10 @@ export function createCertificate(name: string, algorithm: 'ec' | 'rsa' = 'ec'):
   );
 }
 
-/** Of one name or address, signed by an intermediate authority, as public authorities do; `cert` is both certificates. */
+/**
+ * Of one name or address, signed by an intermediate authority, as public authorities do; `cert` is
+ * both certificates.
+ */
 export function createCertificateChain(name: string): CertificateChain {
   return inTemporaryFolder((folder) => {
     const root = issue(folder, 'root', 'Root', isAuthority);
@@ -78,7 +82,10 @@ function inTemporaryFolder<T>(work: (folder: string) => T): T {
   }
 }
 
-/** `file` and `issuer` are names of files in the folder, without an ending. Without an issuer the certificate signs itself. */
+/**
+ * `file` and `issuer` are names of files in the folder, without an ending. Without an issuer the
+ * certificate signs itself.
+ */
 function issue(
   folder: string,
   file: string,

@@ -1,4 +1,5 @@
-// Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and searches the pile.
+// Evaluates requests as docs/node.md says, the slow and plain way: keeps every record that came and
+// searches the pile.
 import type { Allowed, Credentials, ProxyRequest, Rules } from '../src/policy/decide.ts';
 import type { Reason } from '../src/policy/denials.ts';
 import type { NodeRecord, PublicKey, ServerValue } from '../src/policy/records.ts';
@@ -13,7 +14,7 @@ export interface Issued {
   expiry: number;
 }
 
-/** Facts of the world that the oracle is told, instead of working them out. */
+/** Facts of the world that the oracle gets, instead of working them out. */
 export interface World {
   /** Every genuine token. */
   issued: ReadonlyMap<string, Issued>;
@@ -139,7 +140,10 @@ export class Oracle {
     return reason ? { reason } : { account: made.account, user: made.user };
   }
 
-  /** Why a connection may not go on that was opened with this request for this user; undefined: it may. */
+  /**
+   * Why a connection may not go on that was opened with this request for this user; undefined: it
+   * may.
+   */
   faultOf(request: ProxyRequest, account: number, user: number, now: number): Reason | undefined {
     if (!this.#newest('server')) return 'not_ready';
     const contract = this.#contract(account);
@@ -280,7 +284,9 @@ function isBetween<T>(first: T, value: T, last: T): boolean {
   return first <= value && value <= last;
 }
 
-/** Of records that contradict each other for a moment the one that ends last; then the highest ids. */
+/**
+ * Of records that contradict each other for a moment the one that ends last; then the highest ids.
+ */
 function lastToEnd<K extends 'authlist' | 'override'>(of: Array<Known<K>>): Known<K> | undefined {
   const order = (record: Known<K>) => [record.value.expiry, record.account, record.id];
   return of.toSorted((a, b) => compare(order(a), order(b))).at(-1);

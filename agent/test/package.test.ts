@@ -1,4 +1,5 @@
-// The package that operators install: JavaScript that runs as it is, with the processes that the agent starts.
+// The package that operators install: JavaScript that runs as it is, with the processes that the
+// agent starts.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

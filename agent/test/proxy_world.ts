@@ -56,7 +56,10 @@ export const tlsBase = base + 20;
 export const normalPort = base + 1;
 export const overridePort = base + 501;
 
-/** Tests that run at once listen on different ports: each thread holds a slot for as long as it lives, by a listener of its own. */
+/**
+ * Tests that run at once listen on different ports: each thread holds a slot for as long as it
+ * lives, by a listener of its own.
+ */
 async function takeSlot(): Promise<number> {
   const held = globalThis as { exitwardSlot?: number };
   for (let slot = 0; held.exitwardSlot === undefined && slot < 120; slot += 1) {
@@ -183,7 +186,10 @@ export interface Origin {
   stop(): Promise<void>;
 }
 
-/** Responds with the request as it saw it, to `/with/JSON` with these headers; to `/bytes/N` with as many bytes. At every address of the host's family. */
+/**
+ * Responds with the request as it saw it, to `/with/JSON` with these headers; to `/bytes/N` with as
+ * many bytes. At every address of the host's family.
+ */
 export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
   const pair = createCertificate('www.example');
   const dialled = new Set<string>();
@@ -229,7 +235,7 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
 
 // ---- The name server ----------------------------------------------------------------------
 
-/** Addresses of a name, asked anew for each query. */
+/** Addresses of a name, looked up again for each query. */
 export type Names = Map<string, () => string[] | Promise<string[]>>;
 
 export interface NameServer {
@@ -458,7 +464,7 @@ export async function openTunnel(through: Through, to: string): Promise<Client> 
 
 // ---- Usage --------------------------------------------------------------------------------
 
-/** Follows what an engine tells of traffic that is over, as the meter does. */
+/** Follows the finished traffic that an engine reports, as the meter does. */
 export class Usage {
   readonly #engine: Engine;
   #cursor: unknown;
@@ -473,7 +479,7 @@ export class Usage {
   /**
    * From now on: the requests that were under way before are over, and counted.
    *
-   * `url`: where the origin is, for a request that is waited for. What is counted comes in order, and
+   * `url`: where the origin is, for a request that is waited for. The counts come in order, and
    * an engine may still have to tell of a connection that nobody lists any more.
    */
   static async from(engine: Engine, url?: string, through?: Through): Promise<Usage> {
@@ -522,7 +528,10 @@ export class Usage {
 export const messagesOf = (holder: { faults(): Fault[] }): string[] =>
   holder.faults().map(({ message }) => message);
 
-/** Halts a process, and resolves once each of its threads has stopped: on a busy machine they go on for a while. */
+/**
+ * Halts a process, and resolves once each of its threads has stopped: on a busy machine they go on
+ * for a while.
+ */
 export async function halt(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   const tasks = `/proc/${pid}/task`;

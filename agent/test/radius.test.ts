@@ -84,7 +84,7 @@ describe('a server', () => {
     const socket = createSocket('udp4');
     const answers: Buffer[] = [];
     socket.on('message', (bytes) => answers.push(bytes));
-    // Those of before fill its buffer for a moment.
+    // Earlier packets fill its buffer for a moment.
     while (answers.length === 0) {
       socket.send(signed([[79, Buffer.from([2, 1, 0, 6, 1, 97])]]), port, '127.0.0.1');
       await systemClock.sleep(0.1);

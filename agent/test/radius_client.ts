@@ -42,7 +42,10 @@ export class RadiusClient {
     this.#reach = reach;
   }
 
-  /** The code of the response, its EAP packet and its state. `password`: hidden by the secret (RFC 2865, 5.2). */
+  /**
+   * The code of the response, its EAP packet and its state. `password`: hidden by the secret (RFC
+   * 2865, 5.2).
+   */
   async ask(login: string, more: readonly Attribute[], password?: string) {
     const { port, secret, exit_ip } = this.#reach;
     const answered = new Promise<Buffer>((resolve) => this.#socket.once('message', resolve));

@@ -1,4 +1,5 @@
-// The replica: it has what the store has, tells whom a change touched, and evaluates on while it reads.
+// The replica: it has what the store has, reports which accounts a change touched, and evaluates on
+// while it reads.
 import {
   appendFileSync,
   readdirSync,
@@ -35,7 +36,7 @@ const entry = (account: number, id: number): NodeRecord => ({
   value: { ip: `192.0.2.${id}`, user: 1, expiry: noon + 60 },
 });
 
-/** A store, what it was told, and a replica that follows it. */
+/** A store, the changes that it got, and a replica that follows it. */
 let dir: string;
 let store: Store;
 let replica: Replica;

@@ -1,4 +1,4 @@
-// A control plane that says what a test tells it to, over real HTTP, and remembers what it was told.
+// A control plane that says what a test scripts, over real HTTP, and remembers what it received.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { vi } from 'vitest';
@@ -30,7 +30,7 @@ export class ScriptedControl {
   readonly rejections = new Map<string, Rejection>();
   /** While set, acknowledgements are not answered. */
   ackGate: Promise<void> | undefined;
-  /** What it says of where requests come from; undefined: the truth. */
+  /** Its claim about where requests come from; undefined: the truth. */
   seen_as: string | undefined;
   /** By so many seconds its clock is ahead of this machine's. */
   ahead_seconds = 0;

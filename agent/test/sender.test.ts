@@ -41,7 +41,7 @@ const answerOf = (left_out: number[] = []) => ({
   limits: [],
 });
 
-/** Answers as it is told to, in turn, then counts everything. */
+/** Gives the scripted answers, in turn, then counts everything. */
 class ScriptedControl {
   readonly sent: Batch[] = [];
   readonly script: Array<Error | UsageAnswer> = [];

@@ -1,6 +1,10 @@
-// IANA's special-purpose address registries and multicast, transcribed, and addresses as plain numbers.
+// IANA's special-purpose address registries and multicast, transcribed, and addresses as plain
+// numbers.
 
-/** An address as a number of 128 bits; IPv4 as its IPv4-mapped form. Undefined: not the plain text of one. */
+/**
+ * An address as a number of 128 bits; IPv4 as its IPv4-mapped form. Undefined: not the plain text
+ * of one.
+ */
 export function numberOf(text: string): bigint | undefined {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) {
     const octets = text.split('.').map(Number);
@@ -106,7 +110,10 @@ const ipv6 = [
 
 export const specialNetworks = [...ipv4, ...ipv6];
 
-/** IPv6 that the registries say is on the Internet although its purpose is special; it may be dialled. */
+/**
+ * IPv6 that the registries say is on the Internet although its purpose is special; it may be
+ * dialled.
+ */
 export const publicAllTheSame = ['2620:4f:8000::/48'];
 
 /** Whether an address is somebody's on the Internet. */

@@ -1,4 +1,5 @@
-// The configuration of Squid, as text; its file of listeners; and the parts that a real Squid is not needed for.
+// The configuration of Squid, as text; its file of listeners; and the parts that a real Squid is
+// not needed for.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -180,7 +181,7 @@ test.each([
       encoding: 'utf8',
     });
     const written = expected.replace(/["\\]/g, '\\$&');
-    // Where no host can be told, nothing is replaced.
+    // Where no host can be determined, nothing is replaced.
     const isClear = url !== expected;
     expect(answer).toBe(isClear ? `7 OK rewrite-url="${written}" replaced_=1\n` : '7 BH\n');
   } finally {

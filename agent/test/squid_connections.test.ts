@@ -1,4 +1,5 @@
-// The life of a client connection of Squid, without a Squid: its states, and its usage against a model that opens, reuses and ends connections at random.
+// The life of a client connection of Squid, without a Squid: its states, and its usage against a
+// model that opens, reuses and ends connections at random.
 
 import {
   appendFileSync,
@@ -49,7 +50,7 @@ const authorityOf = (owner: Owner): Authority => ({
   ip: '192.0.2.1',
 });
 
-/** The Squid of port 11001, whose decider tells at each list the owners that it knows. */
+/** The Squid of port 11001, whose decider reports at each list the owners that it knows. */
 const trackedSquid = (ownerOf: (connection: string) => Owner | undefined): TrackedSquid => ({
   number: 0,
   log: new MeterLog(path, { datasync: async () => {} }),
@@ -320,7 +321,8 @@ class Model {
   async take(step: Step): Promise<void> {
     if (step.do === 'poll') return this.poll();
     if (step.do === 'restart') {
-      // An agent that takes a refused request's bytes for billable, and ends before it is over, bills them.
+      // An agent that takes a refused request's bytes for billable, and ends before it is over,
+      // bills them.
       if (!this.#isMistaken) this.#connections = this.#start();
       return;
     }
@@ -408,7 +410,7 @@ class Model {
       0,
     );
   }
-  /** The Squid dies with all its connections; the kernel tells their last bytes. */
+  /** The Squid dies with all its connections; the kernel reports their last bytes. */
   async die(): Promise<void> {
     const last = new Map(this.sockets().map((socket) => [socket.cookie, socket]));
     await this.poll();
@@ -445,7 +447,8 @@ describe('usage', () => {
       fc.asyncProperty(steps, async (all) => {
         const model = new Model();
         for (const life of all) {
-          // A name that is used again between two polls is counted a little late, and then lost here.
+          // A name that is used again between two polls is counted a little late, and then lost
+          // here.
           if (life.do === 'begin' && !model.open.has(life.key)) await model.poll();
           await model.take(life);
         }
@@ -469,7 +472,7 @@ describe('usage', () => {
       { connection: nameOf(source_port), port: 11001, cookie: `c${source_port}`, up, down },
     ];
     const start = () => new Connections({ listSockets: async () => [], closeSuspects: () => {} });
-    /** The decider, which ends with its Squid, tells that it let in the first connection. */
+    /** The decider, which ends with its Squid, reports that it let in the first connection. */
     const leave = (connections: Connections) =>
       connections.announce(0, [[nameOf(1), authorityOf(owner)]]);
 
@@ -592,7 +595,7 @@ describe('the states of a connection in the agent', () => {
     appendFileSync(path, line(1, owner, 12, 13).replace('origin:40001', 'origin:0'));
     const { finished, open } = await poll(socket('c1', 13));
     expect(finished).toMatchObject([{ connection: idOf('c1'), ...owner, up: 0, down: 0 }]);
-    // Its line tells one byte less than came: that is of the next request.
+    // Its line reports one byte less than came: that is of the next request.
     expect(open).toMatchObject([{ up: 1, down: 0 }]);
   });
 

@@ -1,4 +1,5 @@
-// Bytes through a real Squid, billed exactly whatever dies: agent and Squid together, the machine, the journal.
+// Bytes through a real Squid, billed exactly whatever dies: agent and Squid together, the machine,
+// the journal.
 import { renameSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -48,7 +49,7 @@ class Counter {
   async tick(): Promise<void> {
     await this.#meter?.tick();
   }
-  /** What the journal holds to be billed. */
+  /** The bytes in the journal that are to be billed. */
   get billed() {
     const rows = this.#journal?.pending() ?? [];
     return rows.reduce((all, { up, down }) => ({ up: all.up + up, down: all.down + down }), {
@@ -56,7 +57,7 @@ class Counter {
       down: 0,
     });
   }
-  /** Ticks until so much is billed; or tells what is. */
+  /** Ticks until so much is billed; or returns what is. */
   async until({ up, down }: { up: number; down: number }): Promise<void> {
     for (let remaining = 200; remaining > 0; remaining -= 1) {
       await this.tick();

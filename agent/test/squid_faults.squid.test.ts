@@ -1,4 +1,5 @@
-// The Squid engine when something in or around it fails: no client gets further than it may, and Squid lives on.
+// The Squid engine when something in or around it fails: no client gets further than it may, and
+// Squid lives on.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -33,11 +33,12 @@ export interface SquidNode extends ProxyNode {
   config: Config;
   rules: Rules;
   store: Store;
-  /** Ends the agent's part, leaving Squid, and starts it anew. */
+  /** Ends the agent's part, leaving Squid, and starts it again. */
   restart(settings?: Record<string, string>): Promise<void>;
   /**
-   * Begins anew with these records, at revision 1. Resolves when nothing is left of what was before: no
-   * fault, connection, last use or leaving decider. False, and nothing is done: it has other settings by now.
+   * Starts again with these records, at revision 1. Resolves when nothing is left of what was
+   * before: no fault, connection, last use or leaving decider. False, and nothing is done: it has
+   * other settings by now.
    */
   reset(records: NodeRecord[]): Promise<boolean>;
   /** The Squids that run, by their number. */
@@ -45,8 +46,9 @@ export interface SquidNode extends ProxyNode {
 }
 
 /**
- * The nodes of a test file, of which one runs at a time: one that tests share when they end with all
- * of it in health, and those that a test has for itself. They have the usual records, but this server.
+ * The nodes of a test file, of which one runs at a time: one that tests share when they end with
+ * all of it in health, and those that a test has for itself. They have the usual records, but this
+ * server.
  */
 export function nodesOfFile(rules: Partial<Rules> = {}) {
   let own: SquidNode | undefined;

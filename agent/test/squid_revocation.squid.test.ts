@@ -1,4 +1,5 @@
-// Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or the agent meanwhile.
+// Connections that the Squid engine let in can be ended, whatever became of Squid, its decider or
+// the agent meanwhile.
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';

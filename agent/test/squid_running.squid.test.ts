@@ -1,4 +1,5 @@
-// The Squid engine as its operator meets it: started, changed, killed, hung, left running and taken over.
+// The Squid engine as its operator meets it: started, changed, killed, hung, left running and taken
+// over.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -172,7 +173,8 @@ test('a Squid that dies is started again, and what its tunnels had transferred i
   await tunnel.ended();
   const finished: unknown[] = [];
   await t.until(async () => {
-    // After thirty polls the engine gives up a connection, and it looks for dead Squids once a second.
+    // After thirty polls the engine gives up a connection, and it looks for dead Squids once a
+    // second.
     await sleep(200);
     finished.push(...(await usage.poll()));
     return finished.length > 0 && squids().length === 1 && squids()[0] !== pid;

@@ -1,4 +1,5 @@
-// A Squid that is taken over by the next agent while the caps on connections are others than it was started with.
+// A Squid that is taken over by the next agent while the caps on connections are others than it was
+// started with.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { confOf } from './squid_conf_lines.ts';
 
-/** What Squid says of its directives: the file that its package brings. */
+/** Squid's own text about its directives: the file that its package brings. */
 const documented = '/etc/squid/squid.conf';
 
 /** Left at Squid's default, and why. */

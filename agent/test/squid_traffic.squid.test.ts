@@ -1,4 +1,5 @@
-// Usage from a real Squid and a real kernel, to the byte, against the counts of a raw client on its own socket.
+// Usage from a real Squid and a real kernel, to the byte, against the counts of a raw client on its
+// own socket.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The store: what it was told is on disk, what is not whole changes nothing, and nothing else is kept.
+// The store: every change that it got is on disk, an incomplete one changes nothing, and nothing
+// else is stored.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

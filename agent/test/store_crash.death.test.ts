@@ -1,4 +1,5 @@
-// Crashes: wherever the agent is killed and whatever the disk then holds, what was acknowledged is there, and nothing that was not told.
+// Crashes: wherever the agent is killed and whatever the disk then holds, all that was acknowledged
+// is there, and nothing that was never received.
 
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -54,7 +55,7 @@ function liveAndDie(dir: string, at: string): Promise<{ acknowledged: number; ca
   });
 }
 
-/** Expects on disk all that was told up to some call, not before the last one acknowledged. */
+/** Expects on disk all changes up to some call, not before the last one acknowledged. */
 async function expectPrefix(dir: string, acknowledged: number, death: string): Promise<number> {
   const stored = await readStored(dir);
   const length = [...written.keys(), written.length].findLast(
@@ -111,7 +112,8 @@ test('wherever it is killed, what was acknowledged is there, and it goes on from
     }
   };
   await Promise.all([dieAll(), dieAll()]);
-  // Each of them was the last to be told at some death; after the whole story there is none to die of.
+  // Each of them was the last one received at some death; after the whole story there is none to
+  // die of.
   if (every === 1) expect(reached.size).toBe(written.length);
   expect(reached.size).toBeGreaterThan(written.length / 2);
 }, 1_800_000);
@@ -184,7 +186,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A store, the replica that follows it, and what it was told, which is the model of both. */
+/**
+ * A store, the replica that follows it, and the changes that it got, which are the model of both.
+ */
 class Subject {
   readonly dir: string;
   told: Told[] = [];
@@ -243,7 +247,7 @@ class Subject {
     const path = join(this.dir, changes[0] as string);
     const bytes = readFileSync(path);
     if (how === 'tear') {
-      // Of a line less than all of it: a whole one would be a change that somebody told.
+      // Of a line less than all of it: a whole one would be a change that was sent.
       const line = bytes.subarray(0, Math.max(0, bytes.indexOf('\n')));
       writeFileSync(path, Buffer.concat([bytes, line.subarray(0, at % 100)]));
     } else if (how === 'damage' && bytes.length > 0) {

@@ -1,4 +1,5 @@
-// Shared by the tests of the policy on disk: snapshots as the control plane sends them, and the policy that must come of them.
+// Shared by the tests of the policy on disk: snapshots as the control plane sends them, and the
+// policy that must come of them.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +30,9 @@ export async function* inPieces(text: string, length = 1000): AsyncGenerator<Uin
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
-/** The policy as it must be, by the simplest means: everything told since the last snapshot, in memory. */
+/**
+ * The policy as it must be, by the simplest means: everything since the last snapshot, in memory.
+ */
 export function stateAfter(changes: readonly Told[]): unknown {
   const policy = new Policy();
   for (const change of changes.slice(changes.findLastIndex((change) => 'replaced' in change))) {

@@ -27,13 +27,18 @@ function signedText(text: string): string {
 }
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** A spelling that decodes to the same bytes: the last character of 64 bytes has four bits that carry nothing. */
+/**
+ * A spelling that decodes to the same bytes: the last character of 64 bytes has four bits that
+ * carry nothing.
+ */
 const otherSpellings = [...alphabet]
   .map((last) => signature.slice(0, -1) + last)
   .filter((text) => text !== signature)
   .filter((text) => Buffer.from(text, 'base64url').equals(Buffer.from(signature, 'base64url')));
 
-/** The same point with the order of the group added to the scalar: verified by careless libraries. */
+/**
+ * The same point with the order of the group added to the scalar: verified by careless libraries.
+ */
 function withLargerScalar(): string {
   const order = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
   const bytes = Buffer.from(signature, 'base64url');

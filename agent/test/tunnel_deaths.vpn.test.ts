@@ -1,4 +1,5 @@
-// Lives of a node with three clients, real charons on all sides: agent and charon are killed in any order, and every byte is counted once.
+// Lives of a node with three clients, real charons on all sides: agent and charon are killed in any
+// order, and every byte is counted once.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -87,7 +88,7 @@ class Life {
     await Promise.all(clients.map((client) => this.connect(client)));
   }
 
-  /** All is over, and told. */
+  /** All is over, and reported. */
   async end(): Promise<void> {
     await Promise.all(clients.map((client) => world.client(client).disconnect()));
     await until(async () => (await tunnels()) === 0);

@@ -1,4 +1,5 @@
-// The health of VPN services with a real charon in a namespace: it is asked as clients begin, and keeps nothing of that.
+// The health of VPN services with a real charon in a namespace: it is asked as clients begin, and
+// keeps nothing of that.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -55,7 +56,8 @@ test('each service is asked at each exit, also behind the firewall of the proxie
     expect(statuses(health)).toEqual(everywhere('ok'));
     expect(health.faults).toEqual([]);
   }
-  // Of the last one charon may not have let go yet; its limit of 20 seconds is not what it waits for.
+  // Of the last one charon may not have let go yet; its limit of 20 seconds is not what it waits
+  // for.
   await expect.poll(halfOpen, { timeout: 10_000 }).toBe('0 of 0');
   world.run('node', 'nft', 'delete', 'table', 'inet', 'exitward');
   for (const service of ['vpn-ikev2', 'vpn-ikev1'] as const) {
@@ -84,7 +86,8 @@ test('an exit that charon does not serve is crit, and the others are not, until 
   let health: Health = { faults: [] };
   const unload = () =>
     charon('unload-conn', { name: `vpn-ikev2 ${exits[1]}` }).catch(() => undefined);
-  // The agent gives it back once a second: it is taken away again while the check goes on, which may find it in between.
+  // The agent gives it back once a second: it is taken away again while the check goes on, which
+  // may find it in between.
   await until(async () => {
     await unload();
     const checked = check();

@@ -1,4 +1,5 @@
-// The VPN of a node with real charons on both sides, in network namespaces; libipsec seals the packets, as this kernel may not.
+// The VPN of a node with real charons on both sides, in network namespaces; libipsec seals the
+// packets, as this kernel may not.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';

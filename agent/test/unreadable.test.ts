@@ -1,4 +1,5 @@
-// Records that cannot be read: each is left out, with what it granted before, and every other one decides as if it were not there.
+// Records that cannot be read: each is left out, with what it granted before, and every other one
+// decides as if it were not there.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// Pieces of one long change have the revision before it: those in memory and those on disk are each applied once, in their order.
+// Pieces of one long change have the revision before it: those in memory and those on disk are each
+// applied once, in their order.
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeRecord } from '../src/policy/records.ts';
 import { Replica } from '../src/store/replica.ts';
@@ -21,7 +22,10 @@ const pieces: NodeRecord[][] = [
   [user(4)],
 ];
 
-/** A store at revision 10 and a replica of it, with nothing in memory yet. They end with the test, or before. */
+/**
+ * A store at revision 10 and a replica of it, with nothing in memory yet. They end with the test,
+ * or before.
+ */
 async function begin() {
   const { dir, remove } = createFolder();
   const store = await Store.open(dir);
@@ -41,7 +45,8 @@ async function begin() {
   return { dir, store, unstored, replica, end };
 }
 
-// The embedded engine shares the store's list; a decider has a copy, which loses what its replica has read from disk.
+// The embedded engine shares the store's list; a decider has a copy, which loses what its replica
+// has read from disk.
 test.each(['shared', 'copied'])(
   'of a disk that takes them one by one nothing is lost, by a list that is %s',
   async (list) => {
@@ -93,7 +98,8 @@ test('of what an earlier agent held in memory nothing stands in the way of what 
   await replica.catchUp();
   expect(replica.position).toEqual({ epoch, revision: 11 });
   unstored.clear();
-  // The next agent asks from where the disk is, and the changes 11 to 15 come together: revocations first.
+  // The next agent asks from where the disk is, and the changes 11 to 15 come together: revocations
+  // first.
   const revoked: NodeRecord = { ...user(1), value: null } as NodeRecord;
   const long: NodeRecord[][] = [[revoked], [user(3)], [user(4)]];
   for (const [index, piece] of long.entries()) {

@@ -1,4 +1,5 @@
-// The clients of the modelled machine: their connections and requests, as the kernel, the deciders and the journal know them.
+// The clients of the modelled machine: their connections and requests, as the kernel, the deciders
+// and the journal know them.
 import type { Opened } from '../src/squid/protocol.ts';
 import type { Socket } from '../src/squid/sockets.ts';
 import type { Journal } from '../src/usage/journal.ts';

@@ -1,4 +1,5 @@
-// Lives of a machine on which agent, Squid and the power die in any order: each byte that the engine saw is billed once.
+// Lives of a machine on which agent, Squid and the power die in any order: each byte that the
+// engine saw is billed once.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// A machine with a Squid, its kernel and an agent that counts, of which each may die at any time, and the oracle of what is to be billed.
+// A machine with a Squid, its kernel and an agent that counts, of which each may die at any time,
+// and the oracle of what is to be billed.
 import {
   appendFileSync,
   fstatSync,
@@ -72,25 +73,31 @@ export class World {
   #starts = 0;
   agent: Agent | undefined;
   isSquidUp = false;
-  /** Since Squid was started: the agent starts no second one before it has taken what the first one left. */
+  /**
+   * Since Squid was started: the agent starts no second one before it has taken what the first one
+   * left.
+   */
   #isPolled = false;
   readonly #open = new Map<number, Client>();
-  /** Names that were used lately, each with the ticks until another connection of it is not told a little late. */
+  /**
+   * Names that were used lately, each with the ticks until another connection of it is reported on
+   * time.
+   */
   readonly #used = new Map<number, number>();
   /** By inode, how much of it a power cut leaves. */
   readonly #synced = new Map<number, number>();
   /** Requests whose line is in the log, by its end there, until a tick is kept that read it. */
   #unread: Array<{ inode: number; end: number; request: Request }> = [];
-  /** What all requests transferred, and what of it must be billed, by user. */
+  /** The bytes that all requests transferred, and the part that must be billed, by user. */
   readonly truth = { 1: none(), 2: none() };
   readonly due = { 1: none(), 2: none() };
-  /** What the machine sent and received: no more than it must be. */
+  /** The bytes that the machine sent and received: no more than it must be. */
   carried = 0;
   /** How often an agent was started. */
   agents = 0;
-  /** What may be missing, of connections that were open when a journal was begun. */
+  /** Bytes that may be missing, of connections that were open when a journal was begun. */
   slack = 0;
-  /** What journals that were moved away held. */
+  /** The rows of journals that were moved away. */
   readonly #before = { 1: none(), 2: none() };
   #isFull = false;
   /** A write after the disk was full may fail, too. */
@@ -230,7 +237,8 @@ export class World {
   #leave(): void {
     for (const { request } of this.#unread) this.#owe(request, request.seen);
     this.#unread = [];
-    // The agent does not know how much of that is of the request under way: once that is over, it is left out again.
+    // The agent does not know how much of that is of the request under way: once that is over, it
+    // is left out again.
     for (const { up, down, request } of this.#open.values()) {
       this.slack += up + down + (request ? request.up + request.down : 0);
     }
@@ -261,7 +269,7 @@ export class World {
     this.isSquidUp = false;
     const clients = [...this.#open.values()];
     this.#open.clear();
-    // What follows is of another Squid, whatever its name.
+    // The lines that follow are of another Squid, whatever its name.
     this.#used.clear();
     const { agent } = this;
     if (!agent) {
@@ -276,7 +284,7 @@ export class World {
     agent.connections.announce(0, clients.map(ownerOf));
   }
 
-  /** The machine loses its power: what is not synced may be gone, and cookies begin anew. */
+  /** The machine loses its power: unsynced bytes may be gone, and cookies start again. */
   async cutPower(): Promise<void> {
     await this.killAgent();
     this.#isPolled = true;
@@ -351,7 +359,7 @@ export class World {
     return { up: up + sum.up, down: down + sum.down };
   }
 
-  /** All bytes of all rows, whoever is to pay them. */
+  /** All bytes of all rows, of every payer. */
   billedInAll(): number {
     const { journal } = this.agent as Agent;
     const sum = (selected: Iterable<Bytes>) =>

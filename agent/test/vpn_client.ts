@@ -37,7 +37,7 @@ const renewedAfter = (seconds: number) => ({ rekey_time: `${seconds}s`, rand_tim
 const endlessIke = { over_time: '1h' };
 const endlessEsp = { life_time: '2h' };
 
-/** Whose tunnel is up, and its address inside. Errors: it was refused. */
+/** The user whose tunnel is up, and its address inside. Errors: it was refused. */
 export interface Tunnel {
   address: string;
 }
@@ -126,7 +126,10 @@ export class VpnClient {
     return `198.18.${this.#name.replace('client', '')}.1`;
   }
 
-  /** Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors: charon's last words. */
+  /**
+   * Seals what it sends to an exit by L2TP, and the other way, with the shared key. Errors:
+   * charon's last words.
+   */
   async connectTransport(exit: string, words: Words = windowsWords): Promise<void> {
     await this.disconnect();
     await this.vici.command('clear-creds');
@@ -155,7 +158,10 @@ export class VpnClient {
     await this.vici.command('initiate', { child: 'net', timeout: `${loginMs}` });
   }
 
-  /** Seals as its charon does. Once the node has received such a packet, it takes those of charon for packets that come again. */
+  /**
+   * Seals as its charon does. Once the node has received such a packet, it takes those of charon
+   * for packets that come again.
+   */
   sealer(): Sealer {
     const log = readFileSync(join(this.#dir, 'charon.log'), 'utf8');
     const [, dump = ''] = log.split(/encryption initiator key => 36 bytes.*\n/).slice(-2);
@@ -229,7 +235,7 @@ export class VpnClient {
     );
   }
 
-  /** Those that it was told. */
+  /** The addresses that it got. */
   nameServers(): string[] {
     const path = join(this.#dir, 'resolv.conf');
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -241,7 +247,10 @@ export class VpnClient {
     await this.vici.command('terminate', how).catch(() => undefined);
   }
 
-  /** Gets so many bytes of the origin, and sends some; through the tunnel or not at all. Returns the address that the origin saw. */
+  /**
+   * Gets so many bytes of the origin, and sends some; through the tunnel or not at all. Returns the
+   * address that the origin saw.
+   */
   fetch({ down = 0, up = 0, host = origin, seconds = 10, rate = 'G' } = {}): {
     from: string;
     down: number;
@@ -269,7 +278,7 @@ export class VpnClient {
     return { from, down: Number(size) };
   }
 
-  /** Bytes of IP packets that its tunnel sent and received, as its charon tells them. */
+  /** Bytes of IP packets that its tunnel sent and received, as its charon reports them. */
   async tunnelBytes(): Promise<{ up: number; down: number }> {
     const [event] = await this.vici.list('list-sas', 'list-sa');
     const [sa] = Object.values(event ?? {}) as ViciMessage[];
@@ -288,7 +297,10 @@ export class VpnClient {
     }
   }
 
-  /** The same as the device of the tunnel counts them, where there is one: the kernel's own has none. */
+  /**
+   * The same as the device of the tunnel counts them, where there is one: the kernel's own has
+   * none.
+   */
   deviceBytes(): { up: number; down: number } {
     return this.#world.deviceBytes(this.#name);
   }

@@ -1,4 +1,5 @@
-// The forgeries that a node has to hold back: each source that is not the sender's own, to each kind of destination.
+// The forgeries that a node has to hold back: each source that is not the sender's own, to each
+// kind of destination.
 import { systemClock } from '../src/clock.ts';
 import { isIpv6, type Packet, type Sender, Witnesses } from './forged_packets.ts';
 import { exits, origin, privateIp } from './vpn_scene.ts';
@@ -11,7 +12,10 @@ export const gateway = '100.88.0.0';
 /** On the way to the Internet. */
 const router = '9.9.9.1';
 
-/** A tunnel: its client's namespace, its address inside, the exit from which it leaves, and how packets get into it. */
+/**
+ * A tunnel: its client's namespace, its address inside, the exit from which it leaves, and how
+ * packets get into it.
+ */
 export interface Tunnel {
   client: string;
   address: string;
@@ -160,7 +164,10 @@ function intoTunnel({ client, address, address6, port }: Tunnel): Record<string,
   return targets;
 }
 
-/** Packets of flows that a client opens itself: there and back, and the error that a router on its way reports. */
+/**
+ * Packets of flows that a client opens itself: there and back, and the error that a router on its
+ * way reports.
+ */
 function flowOf({ address, exit, port }: Tunnel) {
   const there: Packet = { source: address, destination: origin, port };
   const back: Packet = { source: origin, destination: exit, port };
@@ -174,7 +181,7 @@ function flowOf({ address, exit, port }: Tunnel) {
   return { up, down };
 }
 
-/** What a client sends in flows that it opened before, and what it receives. */
+/** Packets that a client sends in flows that it opened before, and those that it receives. */
 export function inFlowsOf(tunnel: Tunnel): { up: Batch; down: Batch } {
   const { up, down } = flowOf(tunnel);
   const named = (name: string, packets: Packet[]) =>
@@ -221,8 +228,9 @@ export class Forgeries {
   }
 
   /**
-   * Sends packets, and returns where some of them turned up, and whom they were billed to. They are followed by what clients may
-   * send and be sent, which must turn up and be billed: so would the others be seen.
+   * Sends packets, and returns where some of them turned up, and whom they were billed to. They are
+   * followed by what clients may send and be sent, which must turn up and be billed: so would the
+   * others be seen.
    */
   async escapes(tunnels: readonly Tunnel[], ...batches: Batch[]): Promise<string[]> {
     const before = this.#witnesses.arrivals();
@@ -267,7 +275,10 @@ export class Forgeries {
     };
   }
 
-  /** Sends packets, and waits until all are there; returns their bytes. Errors: one does not turn up. */
+  /**
+   * Sends packets, and waits until all are there; returns their bytes. Errors: one does not turn
+   * up.
+   */
   async #pass(sender: Sender, packets: Packet[], what: string, place: string): Promise<number> {
     const named = packets.map((packet): [string, Packet] => {
       this.#count += 1;

@@ -1,4 +1,5 @@
-// The keys of tunnels as the charon of one side has them, by VICI: their names, other ones after each renewal, and what renews them.
+// The keys of tunnels as the charon of one side has them, by VICI: their names, other ones after
+// each renewal, and what renews them.
 import type { Vici, ViciMessage } from '../src/vpn/vici.ts';
 
 /** Of IKE itself, and of the ESP inside. */

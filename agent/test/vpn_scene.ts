@@ -41,7 +41,7 @@ export const vpnRecords = (server = vpnServer()): NodeRecord[] => [
 export const passwordOf = (account: number, token_version = 1, expiry: number | null = null) =>
   vpnPassword(vpnKey, { account, user: 1, token_version, expiry });
 
-/** What a client proposes, in strongSwan's spelling. */
+/** The proposals of a client, in strongSwan's spelling. */
 export interface Words {
   ike: string[];
   /** With a group: it asks for forward secrecy, and takes nothing else. */

@@ -1,4 +1,5 @@
-// Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and counts in any order, each command taking its time.
+// Lives of the VPN's sessions over a kernel that is only numbers: logins, changes, deaths and
+// counts in any order, each command taking its time.
 
 import { expect, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
@@ -66,19 +67,19 @@ class Life {
   #sessions: VpnSessions;
   /** The kernel's commands under way; each is let go on by chance. */
   #waiting: Array<() => void> = [];
-  /** What the agent does meanwhile; of one that has died nothing. */
+  /** The work of the agent meanwhile; nothing of a dead one. */
   #doing = new Set<Promise<void>>();
   #changes = 0;
   readonly #tunnels = new Map<string, Tunnel>();
   /** The journal on disk. */
   #stored: { cursor: unknown; counted: Map<string, Traffic> } = { cursor: [], counted: new Map() };
-  /** Told by polls, and not on disk yet. */
+  /** Reported by polls, and not on disk yet. */
   #unkept: { cursor: unknown; finished: Traffic[] } | undefined;
   #isPolling = false;
   /** The tunnels of sessions that the kernel lost are there until the next look. */
   #isLost = false;
   readonly #billed = new Map<string, Bytes>();
-  /** Those that were told as ended by a change, or by time. */
+  /** Those that were reported as ended by a change, or by time. */
   readonly #revoked = new Set<string>();
   /** The least that is billed of a session that the kernel lost. */
   readonly #lost = new Map<string, Bytes>();
@@ -208,7 +209,9 @@ class Life {
     this.closeRevoked([account]);
   }
 
-  /** When it is over, nothing is open that may not be, but for what is about to be refused. */
+  /**
+   * When it is over, nothing is open that may not be, except those that are about to be refused.
+   */
   closeRevoked(accounts?: number[]): void {
     const [change, at] = [this.#changes, this.#now];
     const before = [...this.#sessions.all].filter(({ is_open }) => is_open);
@@ -333,7 +336,10 @@ class Life {
     expect.fail(`${connection}: ${JSON.stringify({ billed: { up, down }, least, due })}`);
   }
 
-  /** Nothing is open that may not be, once all is done; and nothing is open, kept or unbilled once all have left. */
+  /**
+   * Nothing is open that may not be, once all is done; and nothing is open, kept or unbilled once
+   * all have left.
+   */
   async end(): Promise<void> {
     await this.quiet();
     this.closeRevoked();
@@ -398,7 +404,7 @@ test(`whatever happens in whatever order, no session is open that may not be, an
   }
 });
 
-/** What an agent has at noon. */
+/** The policy of an agent at noon. */
 function usual() {
   const policy = new Policy();
   for (const record of records) policy.apply(record);

@@ -1,4 +1,5 @@
-// The world around a VPN under test, in network namespaces: clients with a real charon, a node, and the Internet beyond it.
+// The world around a VPN under test, in network namespaces: clients with a real charon, a node, and
+// the Internet beyond it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,7 +44,8 @@ export class VpnWorld {
     const clientNames = Array.from({ length: clients }, (_, index) => `client${index + 1}`);
     this.#make([...names, ...clientNames]);
     this.#link('node', 'beyond', [...exits], [origin, privateIp]);
-    // As each machine on the Internet has one: the kernel's policies apply to packets that are routed.
+    // As each machine on the Internet has one: the kernel's policies apply to packets that are
+    // routed.
     this.ip('node', 'route add default dev to-beyond');
     this.run('node', 'sysctl', '-qw', 'net.ipv4.ip_forward=1');
     await this.spawnReady('beyond', [process.execPath, '-e', originProgram]);
@@ -98,7 +100,10 @@ export class VpnWorld {
     this.#node = new NodeProcess(child);
   }
 
-  /** Waits until the node serves all that it is to. Right after its start it has no faults, and serves nothing. */
+  /**
+   * Waits until the node serves all that it is to. Right after its start it has no faults, and
+   * serves nothing.
+   */
   async serving(): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       const { tunnels } = await this.node.ask<{ tunnels?: number }>({ do: 'counts' });
@@ -109,13 +114,16 @@ export class VpnWorld {
     }
   }
 
-  /** Ends agent and charon, and starts them anew. */
+  /** Ends agent and charon, and starts them again. */
   async restartNode(settings?: Record<string, string>): Promise<void> {
     await this.node.ask({ do: 'stop', leave_running: false });
     await this.startNode(settings);
   }
 
-  /** Switches IPv6 on or off, everywhere or but on the node. The node may have a way to go for it, and forward it. */
+  /**
+   * Switches IPv6 on or off, everywhere or but on the node. The node may have a way to go for it,
+   * and forward it.
+   */
   setIpv6(on: boolean, { node = on, route = false, forwards = false } = {}): void {
     const wanted = { node, client1: on, beyond: on };
     for (const [name, isOn] of Object.entries(wanted)) {

@@ -40,7 +40,10 @@ export function ownNode(): string {
   return node ?? process.execPath;
 }
 
-/** Runs a file with the machine's own Node; answers what it prints. Errors: when it fails, with all it said. */
+/**
+ * Runs a file with the machine's own Node; answers what it prints. Errors: when it fails, with all
+ * it said.
+ */
 export async function runOnOwnNode(
   args: string[],
   options: { cwd: string; env?: Record<string, string> },

@@ -88,7 +88,8 @@ test('lists are tables with a bold header, and with NO_COLOR plain ones', async 
 
 test('what destroys asks first, and only yes is yes', async () => {
   await open(loggedIn());
-  // Each start is expensive: the test of the other command line presses the other keys, and a deep run presses all.
+  // Each start is expensive: the test of the other command line presses the other keys, and a deep
+  // run presses all.
   const others = effort === 'deep' ? [['Enter'], ['C-d']] : [];
   for (const keys of [['n', 'Enter'], ['C-c'], ...others]) {
     const body = { ip: '203.0.113.5', user: 'alice', expiry: t.now() + 3600 };
@@ -134,7 +135,7 @@ test('a watched list is drawn in its place, and Ctrl-C leaves it there', async (
   await terminal.shows(/--watch: expected a terminal/);
 });
 
-/** A command that hears Ctrl-C and goes on, until a file tells it to end with 5. */
+/** A command that hears Ctrl-C and goes on, until a file has it end with 5. */
 function deafCommand(): { words: string; end(): void } {
   const script = exw.file(
     'command.mjs',

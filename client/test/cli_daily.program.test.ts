@@ -21,7 +21,7 @@ let acme: BuiltAccount;
 let exw: CommandLine;
 let proxy: Server;
 let base: number;
-/** What the proxy says to a connection. */
+/** The answer of the proxy to a connection. */
 let says = { status: 200, reason: '', line: '' };
 
 beforeAll(async () => {

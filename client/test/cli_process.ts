@@ -1,4 +1,5 @@
-// Runs the real command line as a shell would, with a home of its own: in processes, or one after another in one of them.
+// Runs the real command line as a shell would, with a home of its own: in processes, or one after
+// another in one of them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

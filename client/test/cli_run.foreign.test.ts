@@ -1,4 +1,5 @@
-// exw run and exw authlist watch: access for as long as it is used, with a real proxy and a changing address.
+// exw run and exw authlist watch: access for as long as it is used, with a real proxy and a
+// changing address.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
@@ -226,7 +227,10 @@ describe('authlist watch', () => {
     await expect.poll(listed, { timeout: 30_000 }).toEqual([]);
   });
 
-  /** More than enough for the command to start and to list an address, on this machine as busy as it is now. */
+  /**
+   * More than enough for the command to start and to list an address, on this machine as busy as it
+   * is now.
+   */
   const secondsToStart = async () => {
     const begun = performance.now();
     await start('--version').ended();

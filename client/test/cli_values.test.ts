@@ -1,4 +1,5 @@
-// The spans and addresses that exw reads, and what it shows; kit/test/cli.test.ts has what all command lines do alike.
+// The spans and addresses that exw reads, and what it shows; kit/test/cli.test.ts has what all
+// command lines do alike.
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';
 import { span } from '../../kit/src/cli/values.ts';

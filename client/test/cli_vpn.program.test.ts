@@ -1,4 +1,5 @@
-// exw vpn: a person signs in for one command, takes a profile or looks at the exits, and is signed out.
+// exw vpn: a person signs in for one command, takes a profile or looks at the exits, and is signed
+// out.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

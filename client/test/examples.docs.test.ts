@@ -1,4 +1,5 @@
-// Every example in the docstrings and the README is compiled against the built package, run, and held to what it says.
+// Every example in the docstrings and the README is compiled against the built package, run, and
+// held to what it says.
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,7 +37,9 @@ const examples = globSync(['src/**/*.ts', 'README.md'], { cwd: root }).sort().fl
 
 const address = 'https://api.example.com';
 const names = Object.keys(client).join(', ');
-/** The names that an example without imports may take as given: all of the package, and a client. */
+/**
+ * The names that an example without imports may take as given: all of the package, and a client.
+ */
 const given = `import { ${names} } from '@exitward/client';
 const client = new Exitward({ baseUrl: '${address}', token: process.env.EXITWARD_TOKEN ?? '' });
 `;
@@ -44,7 +47,10 @@ const client = new Exitward({ baseUrl: '${address}', token: process.env.EXITWARD
 const folder = mkdtempSync(join(tmpdir(), 'exitward-examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A server with what the examples speak of: acme with alice, fra1 that no machine serves, ams1 that one does. */
+/**
+ * A server with what the examples speak of: acme with alice, fra1 that no machine serves, ams1 that
+ * one does.
+ */
 async function startExampleNetwork(database: string) {
   const t = await startTestApp(`sqlite:${join(folder, database)}`);
   // The examples read the real time.

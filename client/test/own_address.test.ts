@@ -1,4 +1,5 @@
-// What exw keeps listed: the current address of this machine, until the end; the entries of others stay as they are.
+// The entries that exw renews: the current address of this machine, until the end; the entries of
+// others stay as they are.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +50,9 @@ const machine = () =>
     },
   });
 
-/** What an address may be when the machine comes to it: the account, if any, that has listed it. */
+/**
+ * The states of an address when the machine comes to it: the account, if any, that has listed it.
+ */
 const kinds = {
   'no entry lists': undefined,
   'another entry of the account lists': () => acme,

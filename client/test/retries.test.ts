@@ -1,4 +1,5 @@
-// The requests that a client sends again, when, and how it fails in the end; against a server that fails as told.
+// The requests that a client sends again, when, and how it fails in the end; against a server that
+// fails as scripted.
 import { createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';

@@ -11,7 +11,10 @@ export interface ScriptedRequest {
   at: number;
 }
 
-/** The outcome of one request: a response, a connection that ends (FIN) or is reset (RST), or silence. */
+/**
+ * The outcome of one request: a response, a connection that ends (FIN) or is reset (RST), or
+ * silence.
+ */
 export type Step =
   | { status: number; headers?: Record<string, string>; body?: unknown; afterSeconds?: number }
   | 'cut'
@@ -25,7 +28,10 @@ export interface Scripted {
   stop(): Promise<void>;
 }
 
-/** Responds to the first request by the first step, and so on; the last step holds for all that follow. */
+/**
+ * Responds to the first request by the first step, and so on; the last step holds for all that
+ * follow.
+ */
 export async function startScripted(...steps: Step[]): Promise<Scripted> {
   const requests: ScriptedRequest[] = [];
   const server = createServer(async (request, response) => {

@@ -1,4 +1,5 @@
-// The map of the world as one SVG path, made when the console is built: no map library reaches the browser.
+// The map of the world as one SVG path, made when the console is built: no map library reaches the
+// browser.
 import { geoNaturalEarth1, geoPath } from 'd3-geo';
 import { feature } from 'topojson-client';
 import type { Topology } from 'topojson-specification';

@@ -18,7 +18,8 @@ const source = join(import.meta.dirname, '../../server/src');
 const lists = ['authlist', 'override'];
 const actions = globSync('**/*.ts', { cwd: source }).flatMap((file) => {
   const text = readFileSync(join(source, file), 'utf8');
-  // Also those of `action: isNew ? 'a.create' : 'a.change'`, and of both lists by `${entry}.restore`.
+  // Also those of `action: isNew ? 'a.create' : 'a.change'`, and of both lists by
+  // `${entry}.restore`.
   const lines = text.match(/^.*\b(action: |(record|audit)\w+\().*['`].*$/gm) ?? [];
   return lines.flatMap((line) => [
     ...[...line.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map((match) => match[1] as string),

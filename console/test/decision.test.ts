@@ -1,4 +1,4 @@
-// What a node decided, in words; and what a page asks a proxy for.
+// The decision of a node, in words; and the request of a page for a proxy.
 import { describe, expect, test } from 'vitest';
 import { type Decision, readDecision, requestFor } from '../src/servers/decision.ts';
 

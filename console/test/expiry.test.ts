@@ -3,12 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { expiryFrom, keep, lifetimes, localText, usualLifetime } from '../src/forms/expiry.ts';
 
-/** Calls a function of expiry.ts with each of `given` in a process of that time zone, which a thread cannot change. */
+/**
+ * Calls a function of expiry.ts with each of `given` in a process of that time zone, which a thread
+ * cannot change.
+ */
 function inZone(zone: string, name: string, given: unknown[]): unknown[] {
   const program = `
     import * as expiry from ${JSON.stringify(new URL('../src/forms/expiry.ts', import.meta.url))};
     const given = ${JSON.stringify(given)};
-    console.log(JSON.stringify(given.map((one) => expiry[${JSON.stringify(name)}](one, 0))));`;
+    console.log(JSON.stringify(given.map((choice) => expiry[${JSON.stringify(name)}](choice, 0))));`;
   const answer = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
     env: { ...process.env, TZ: zone },
     encoding: 'utf8',

@@ -6,7 +6,10 @@ const day = 86_400;
 const start = 20_000 * day;
 const GB = 1_000_000_000;
 
-/** A period of 30 days, `elapsed` days after its start, with these daily totals from its first day on. */
+/**
+ * A period of 30 days, `elapsed` days after its start, with these daily totals from its first day
+ * on.
+ */
 function at(elapsed: number, totals: number[], limit = 1000 * GB) {
   const days = totals.map((total, index) => ({ day: start + index * day, total }));
   const usage = totals.reduce((sum, total) => sum + total, 0);

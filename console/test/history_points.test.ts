@@ -1,4 +1,5 @@
-// The points of a history: gaps are filled, bytes are bits a second, and the step that has only begun is left out.
+// The points of a history: gaps are filled, bytes are bits a second, and the step that has only
+// begun is left out.
 import { expect, test } from 'vitest';
 import { filled, rejectionsIn } from '../src/operator/history_points.ts';
 

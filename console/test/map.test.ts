@@ -1,4 +1,5 @@
-// The map: places are where d3-geo draws them, and no two marks are too close to be told apart.
+// The map: places are where d3-geo draws them, and any two marks are far enough apart to be
+// distinguished.
 import { geoNaturalEarth1 } from 'd3-geo';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The messages of what was done: for how long they offer a way back, and which of them a new one replaces.
+// The messages of what was done: for how long they offer a way back, and which of them a new one
+// replaces.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { notify, notifyError, toasts } from '../src/ui/toast.tsx';
 

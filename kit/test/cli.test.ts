@@ -66,7 +66,8 @@ describe('output', () => {
         return true;
       });
     }
-    // Text of others does not steer the terminal here, either, nor pass for another line; a list has lines.
+    // Text of others does not steer the terminal here, either, nor pass for another line; a list
+    // has lines.
     const value = { a: [1], [hostileText]: hostileText };
     print({ value, parts: [], sentence: `${hostileText}\n- so` }, true);
     vi.restoreAllMocks();

@@ -1,6 +1,10 @@
-// Cases of what the command lines have in common: values, tables, and command lines that are not understood.
+// Cases of what the command lines have in common: values, tables, and command lines that are not
+// understood.
 
-/** Bytes as people read them: three digits that matter, in decimal units. The console shows them so, too. */
+/**
+ * Bytes as people read them: three digits that matter, in decimal units. The console shows them so,
+ * too.
+ */
 export const bytesInWords: Array<[number, string]> = [
   [0, '0 B'],
   [1, '1 B'],
@@ -49,10 +53,13 @@ export const records: Array<{ record: Record<string, string>; people: string; pi
   },
 ];
 
-/** Text of others that would clear the screen, turn the direction of what follows, or pass for a second line. */
+/**
+ * Text of others that would clear the screen, turn the direction of what follows, or pass for a
+ * second line.
+ */
 export const hostileText = 'no\x1b[2J\x7f\x9b2J\u202e\u2067\nexitward: done';
 export const hostileTextShown = 'no\\x1b[2J\\x7f\\x9b2J\\u202e\\u2067\\x0aexitward: done';
-/** The characters that no terminal may be sent, but for the ends of lines. */
+/** The characters that no terminal may be sent, except the ends of lines. */
 export const steering = /[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
 export const moment = Date.UTC(2028, 0, 31, 12) / 1000;

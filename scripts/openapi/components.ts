@@ -1,4 +1,5 @@
-// The components that operations of the OpenAPI document share: headers, errors, ways to authenticate.
+// The components that operations of the OpenAPI document share: headers, errors, ways to
+// authenticate.
 import { sample } from './samples.ts';
 import {
   type Answer,

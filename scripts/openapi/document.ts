@@ -1,4 +1,5 @@
-// Makes the OpenAPI document from the declarations of the routes; nothing is listened on, no database is opened.
+// Makes the OpenAPI document from the declarations of the routes; nothing is listened on, no
+// database is opened.
 import { readFileSync } from 'node:fs';
 import { accountTags } from '../../server/src/api/account/route.ts';
 import type { ConsoleAccess } from '../../server/src/api/manage/checks.ts';
@@ -33,7 +34,8 @@ export const documentFile = new URL('../../docs/openapi.json', import.meta.url);
 export async function makeDocument(): Promise<{ document: Document; routes: RegisteredRoute[] }> {
   const routes: RegisteredRoute[] = [];
   const shown: ShownRoute[] = [];
-  // Routes are only registered: the one thing that asks the database for something is the change stream.
+  // Routes are only registered: the one thing that asks the database for something is the change
+  // stream.
   const ctx = {
     config: readConfig({}),
     clock: systemClock,

@@ -10,7 +10,8 @@ const verbs: Record<string, string> = {
 };
 
 /**
- * `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`; with the name `revoke_tokens` of its own:
+ * `get /admin/accounts/{account}/tokens` that lists: `admin_list_account_tokens`; with the name
+ * `revoke_tokens` of its own:
  * `admin_revoke_account_tokens`. An operation on one user of an account does not name the account.
  */
 export function operationIdOf(method: string, path: string, lists: boolean, own?: string): string {

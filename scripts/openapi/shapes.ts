@@ -92,8 +92,9 @@ export class NamedSchemas {
   readonly byName: Record<string, Schema> = {};
 
   /**
-   * A schema of ours as people would write it. Those that have a name are references to it; alternatives of constants become an
-   * enumeration, a record of any names is said shorter. Errors: when a name stands for two shapes.
+   * A schema of ours as people would write it. Those that have a name are references to it;
+   * alternatives of constants become an enumeration, a record of any names is said shorter. Errors:
+   * when a name stands for two shapes.
    */
   shown(schema: object): Schema {
     const {

@@ -1,4 +1,5 @@
-// The checks before a release: one version everywhere, told in the changelog, of a commit that has everything, and not tagged yet.
+// The checks before a release: one version everywhere, named in the changelog, of a commit that has
+// everything, and not tagged yet.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +11,10 @@ export interface Release {
   epoch: number;
 }
 
-/** Reads which version the project in the folder is. Errors: the first reason why it cannot be released. */
+/**
+ * Reads which version the project in the folder is. Errors: the first reason why it cannot be
+ * released.
+ */
 export function checkRelease(root: string): Release {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', stdio: 'pipe' }).trim();
@@ -53,7 +57,7 @@ export function versionOf(root: string): string {
   return version;
 }
 
-/** What the changelog says of a version; undefined when that is nothing. */
+/** The section of the changelog about a version; undefined when that is empty. */
 export function sectionOf(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^## /m).slice(1);
   const own = sections.find((text) => text.startsWith(`[${version}]`));

@@ -1,4 +1,5 @@
-// The list of components (CycloneDX) of what is locked, as npm makes it: the same bytes for the same commit.
+// The list of components (CycloneDX) of what is locked, as npm makes it: the same bytes for the
+// same commit.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 
@@ -16,14 +17,15 @@ interface Bom {
   [other: string]: unknown;
 }
 
-/** What npm marks that is not loaded from node_modules at run time. */
+/** The marks of npm for a package that is not loaded from node_modules at run time. */
 const development = 'cdx:npm:package:development';
 /** In the packages all the same: its file is copied into the server's (scripts/vendor.mjs). */
 const copied = '@scalar/fastify-api-reference';
 
 /**
- * Everything in package-lock.json of the project in the folder. What only made the packages is in it, too, marked as
- * `cdx:npm:package:development`; of the Nodes each Debian package has the one of its architecture.
+ * Everything in package-lock.json of the project in the folder. The tools that only made the
+ * packages are in it, too, marked as `cdx:npm:package:development`; of the Nodes each Debian
+ * package has the one of its architecture.
  */
 export function componentsOf(root: string, epoch: number): Bom {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];

@@ -1,15 +1,18 @@
-// The record of deep runs: which parts of `npm run test:deep` have passed on which tree, as git notes (refs/notes/deep).
+// The record of deep runs: which parts of `npm run test:deep` have passed on which tree, as git
+// notes (refs/notes/deep).
 import { execFileSync } from 'node:child_process';
 import { kinds } from '../../test/lanes.mjs';
 
 /** The parts of a deep run: the kinds of tests, and the soak. */
 export const parts: readonly string[] = [...Object.keys(kinds), 'soak'];
 
-/** Whoever runs them: the note says what passed, not who looked. */
+/** The same for everyone: the note says what passed, not who looked. */
 const identity = ['-c', 'user.name=Exitward', '-c', 'user.email=deep@exitward.invalid'];
 const notes = [...identity, 'notes', '--ref', 'deep'];
 
-/** The parts that have not passed on the tree of the last commit of the repository in the folder. */
+/**
+ * The parts that have not passed on the tree of the last commit of the repository in the folder.
+ */
 export function missingParts(root: string): string[] {
   const passed = new Set(notesOf(root).map((line) => line.split(' ')[0]));
   return parts.filter((part) => !passed.has(part));
@@ -23,7 +26,9 @@ export function requireDeepRun(root: string): void {
   throw new Error(`${first}${more} of \`npm run test:deep\` have not passed on this tree; run it.`);
 }
 
-/** Records that a part has passed on the tree of the last commit. `figures` says how: on one line. */
+/**
+ * Records that a part has passed on the tree of the last commit. `figures` says how: on one line.
+ */
 export function recordPart(root: string, part: string, figures: string): void {
   const others = notesOf(root).filter((line) => line.split(' ')[0] !== part);
   const text = [...others, `${part} ${figures}`].join('\n');

@@ -1,4 +1,5 @@
-// ACME against a real certificate authority: the first certificate, its renewal without a restart, and each way in which it fails.
+// ACME against a real certificate authority: the first certificate, its renewal without a restart,
+// and each way in which it fails.
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

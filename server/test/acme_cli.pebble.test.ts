@@ -1,4 +1,5 @@
-// The real server with ACME, and the real command line beside it: nothing is set but what an operator sets.
+// The real server with ACME, and the real command line beside it: nothing is set but what an
+// operator sets.
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';

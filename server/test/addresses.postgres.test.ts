@@ -1,4 +1,5 @@
-// Where an address or a network is used, in the whole network: on authlists, in custom DNS, as an exit IP.
+// Where an address or a network is used, in the whole network: on authlists, in custom DNS, as an
+// exit IP.
 
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';

@@ -1,4 +1,5 @@
-// The operator's side over HTTP: who may call, what each noun takes and refuses, and what the audit log keeps.
+// The operator's side over HTTP: who may call, what each noun takes and refuses, and what the audit
+// log keeps.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { heldCount } from '../src/changes/changes.ts';
 import { errorCodes } from '../src/errors.ts';
@@ -202,7 +203,7 @@ eachDatabase((database) => {
     test('a change of nothing, of the name, or of an account that is not there is refused', async () => {
       expectRefusal(await t.operator.patch('/accounts/acme', {}), 400, /changes nothing/);
       expectRefusal(await t.operator.patch('/accounts/acme', { name: 'b' }), 400, /name: is not/);
-      // What is not there comes before what is wrong with the body.
+      // A missing record comes before a wrong body.
       expectRefusal(await t.operator.patch('/accounts/none', { a: 1 }), 404, /"none"/);
     });
 
@@ -642,7 +643,7 @@ eachDatabase((database) => {
       expect(await acknowledge('exitward-agent/0.0.9')).toEqual(['0.0.9', true]);
       expect(await acknowledge(`exitward-agent/${version}`)).toEqual([version, false]);
       expect(await acknowledge('exitward-agent/99.0.0-rc.1')).toEqual(['99.0.0-rc.1', false]);
-      // Agents of before say nothing; what is no version is not taken for one.
+      // Older agents say nothing; other text is not taken for a version.
       for (const other of [
         undefined,
         'curl/8',

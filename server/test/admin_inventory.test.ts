@@ -1,4 +1,5 @@
-// The inventory import: whole or not at all, from JSON or CSV, and what it leaves is what the inventory says.
+// The inventory import: whole or not at all, from JSON or CSV, and what it leaves is what the
+// inventory says.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -40,7 +41,10 @@ function csvOf(servers: Server[]): string {
   return [header, ...rows].map((row) => `${row}\r\n`).join('');
 }
 
-/** Few names, hostnames, addresses and port bases, so that they change hands from one inventory to the next. */
+/**
+ * Few names, hostnames, addresses and port bases, so that they change hands from one inventory to
+ * the next.
+ */
 const inventories = fc
   .record({
     names: fc.shuffledSubarray(['s1', 's2', 's3', 's4', 's5']),

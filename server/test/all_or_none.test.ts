@@ -1,4 +1,5 @@
-// Every act on many at once, of the console and of operators: with one unknown item it does nothing.
+// Every act on many at once, of the console and of operators: with one unknown item it does
+// nothing.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
@@ -133,7 +134,7 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  /** What all reads return, sessions, the newest audit record and the revision included. */
+  /** The answers of all reads, sessions, the newest audit record and the revision included. */
   async function state() {
     const texts: string[] = [];
     const read = async (by: typeof t.operator, path: string) => {

@@ -1,4 +1,5 @@
-// The bound on the audit log: of a long log, too, exactly the newest records of each account stay, and others are not looked at.
+// The bound on the audit log: of a long log, too, exactly the newest records of each account stay,
+// and others are not looked at.
 import { expect, test } from 'vitest';
 import { AuditBound } from '../src/changes/audit.ts';
 import { nextId } from '../src/changes/changes.ts';

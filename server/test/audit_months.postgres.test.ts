@@ -1,4 +1,5 @@
-// The audit log by month on PostgreSQL: nothing is lost when a month begins, and an old one goes as a whole.
+// The audit log by month on PostgreSQL: nothing is lost when a month begins, and an old one goes as
+// a whole.
 
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';

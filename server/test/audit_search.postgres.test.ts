@@ -1,4 +1,5 @@
-// The search of the audit log: what a plain filter over all records finds, page by page, and nothing by what is hidden.
+// The search of the audit log: what a plain filter over all records finds, page by page, and
+// nothing by what is hidden.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the address of the client.
+// The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the
+// address of the client.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import type { Reader } from '../src/db/database.ts';
@@ -461,7 +462,7 @@ eachDatabase((database) => {
         const { status, body } = await listOwn(app, { 'x-forwarded-for': forwarded });
         expect([forwarded, status, body.ip]).toEqual([forwarded, 201, expected]);
       }
-      // What is no address does not become one, nor does the proxy's own take its place.
+      // Text that is no address does not become one, nor does the proxy's own take its place.
       for (const garbage of ['unknown', 'x', '198.51.100.99:80', '<script>', '0.0.0.0']) {
         expect([garbage, (await listOwn(app, { 'x-forwarded-for': garbage })).status]).toEqual([
           garbage,

@@ -1,4 +1,5 @@
-// Whose an address is: by its own word, an operator's, or nobody's yet; and what the setting makes of it.
+// The holder of an address: by its own proof, by an operator's word, or not proven yet; and what
+// the setting makes of it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sweepProofs } from '../src/authlist/authlist.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
@@ -27,7 +28,10 @@ eachDatabase((database) => {
   });
   afterAll(() => Promise.all(Array.from(apps.values(), (app) => app.stop())));
 
-  /** An account of an app with this setting; `add` lists an address for alice, from an address of no meaning. */
+  /**
+   * An account of an app with this setting; `add` lists an address for alice, from an address of no
+   * meaning.
+   */
   async function scene(setting = 'prefer') {
     const t = apps.get(setting) as TestApp;
     const name = `account${++names}`;

@@ -1,4 +1,5 @@
-// Backups by the server itself: made on a schedule while it runs, verified, few kept, and told when they fail.
+// Backups by the server itself: made on a schedule while it runs, verified, few kept, and reported
+// when they fail.
 import {
   existsSync,
   mkdirSync,
@@ -55,7 +56,10 @@ async function fill(t: TestApp) {
   return t.account('acme', { servers: ['fra1'] });
 }
 
-/** Of each step with real processes, whose threads read their sources first: on a machine that is busy with all tests. */
+/**
+ * Of each step with real processes, whose threads read their sources first: on a machine that is
+ * busy with all tests.
+ */
 const patienceSeconds = 60;
 
 test('a backup is made when one is due, is verified, and the oldest beyond the count go', async () => {

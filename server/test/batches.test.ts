@@ -1,4 +1,5 @@
-// "Remove all" leaves the rows where they are until it is final: beside them, everything is as if they were gone.
+// "Remove all" leaves the rows where they are until it is final: beside them, everything is as if
+// they were gone.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createEntry, restoreEntries } from '../src/authlist/authlist.ts';
 import { conflictCap } from '../src/authlist/conflicts.ts';
@@ -364,7 +365,8 @@ eachDatabase((database) => {
     const [first, second] = await db.all('select * from authlist where account_id = $1', [
       account_id,
     ]);
-    // As the program before the fourteenth migration kept them, in a database that is brought up to date.
+    // As the program before the fourteenth migration kept them, in a database that is brought up to
+    // date.
     await holder.clear();
     await t.write(async (tx) => {
       await tx.run('delete from authlist where account_id = $1', [account_id]);

@@ -1,4 +1,5 @@
-// ETags and conditions, and the cached responses: the same as fresh ones, and never stale, with two processes too.
+// ETags and conditions, and the cached responses: the same as fresh ones, and never stale, with two
+// processes too.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
@@ -251,7 +252,7 @@ eachDatabase((database) => {
     interface Change {
       change: string;
       shownIn: string[];
-      /** Makes a change that shows, each time anew, through one of the two servers. */
+      /** Makes a change that shows, another one each time, through one of the two servers. */
       make(via: TestApp): Promise<unknown>;
     }
     const inTurn = <T>(...values: T[]) => {

@@ -1,4 +1,4 @@
-// Self-signed certificates for 127.0.0.1, made anew for each test: no key is kept in the repository.
+// Self-signed certificates for 127.0.0.1, made for each test: no key is kept in the repository.
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 
 /** One DER element: its tag, its length, its content. */
@@ -27,7 +27,10 @@ interface Wanted {
   hostname?: string;
 }
 
-/** A new key and a certificate for it, as PEM; `name` is whom it names. Its own key signs it, whatever issuer it names. */
+/**
+ * A new key and a certificate for it, as PEM; `name` is whom it names. Its own key signs it,
+ * whatever issuer it names.
+ */
 export function newCertificate(
   name: string,
   {

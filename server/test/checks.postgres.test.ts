@@ -1,4 +1,5 @@
-// A PostgreSQL server that cannot be relied on is refused, one that can is left as its operator set it, another one begins a new history.
+// A PostgreSQL server that cannot be relied on is refused, one that can is left as its operator set
+// it, another one begins a new history.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
@@ -52,7 +53,8 @@ test('a server that takes no writes is refused', async () => {
 });
 
 test('a server whose advisory lock does not exclude is refused', async () => {
-  // As with a system that takes the call and does nothing: its own function stands before PostgreSQL's.
+  // As with a system that takes the call and does nothing: its own function stands before
+  // PostgreSQL's.
   await runStatement(
     url,
     `create schema no_locks;

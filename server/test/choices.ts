@@ -16,7 +16,10 @@ export const byItself = <C extends Choices>(choices: C): Chosen<C>[] =>
 export const ordersBy = (sorts: readonly string[]) =>
   sorts.flatMap((sort) => ['asc', 'desc'].map((order) => ({ sort, order })));
 
-/** Whether it holds for each choice by itself, whatever the effort, and for so many combinations that are drawn. */
+/**
+ * Whether it holds for each choice by itself, whatever the effort, and for so many combinations
+ * that are drawn.
+ */
 export async function assertForChoices<C extends Choices>(
   choices: C,
   combinations: number,

@@ -1,4 +1,5 @@
-// The command line as people and scripts use it: the real program, a real server, pipes and exit codes.
+// The command line as people and scripts use it: the real program, a real server, pipes and exit
+// codes.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -1,4 +1,4 @@
-// What a shell completes for exitward: commands from the table, values from a running server.
+// The completions of a shell for exitward: commands from the table, values from a running server.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

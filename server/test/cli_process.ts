@@ -1,4 +1,5 @@
-// Runs the real command line as a shell would, in processes or one after another in one, and a real server for it to talk to.
+// Runs the real command line as a shell would, in processes or one after another in one, and a real
+// server for it to talk to.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,10 @@ const host = new CommandHost(bin);
 
 export type { Outcome };
 
-/** Runs Node with these arguments and nothing of our environment but the path; resolves when it has ended. */
+/**
+ * Runs Node with these arguments and nothing of our environment but the path; resolves when it has
+ * ended.
+ */
 export function runNode(args: string[], env: Environment, input?: string): Promise<Outcome> {
   const child = spawn(process.execPath, args, {
     env: withPath(env),
@@ -51,7 +55,10 @@ function outcomeOf(child: ChildProcess): Promise<Outcome> {
   });
 }
 
-/** A folder of its own with the settings of a server in it, and the command line with these settings. */
+/**
+ * A folder of its own with the settings of a server in it, and the command line with these
+ * settings.
+ */
 export class CommandLine {
   readonly data_dir = mkdtempSync(join(tmpdir(), 'exitward-cli-'));
   env: Environment;
@@ -113,7 +120,7 @@ export class CommandLine {
     this.env = { ...this.env, EXITWARD_ADMIN_URL: admin };
   }
 
-  /** Tells the server to stop; resolves with how it ended. */
+  /** Stops the server; resolves with how it ended. */
   async stop(): Promise<Outcome | undefined> {
     this.#server?.kill('SIGTERM');
     return this.#ended;

@@ -1,4 +1,5 @@
-// The sizes, lifetimes and lists that exitward reads, and what it shows; kit/test/cli.test.ts has what all command lines do alike.
+// The sizes, lifetimes and lists that exitward reads, and what it shows; kit/test/cli.test.ts has
+// what all command lines do alike.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../kit/src/cli/output.ts';

@@ -1,4 +1,5 @@
-// A clock that jumps ahead for some seconds: nothing that only time would have ended is ended for good.
+// A clock that jumps ahead for some seconds: nothing that only time would have ended is ended for
+// good.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { jobs, startJobs } from '../src/jobs.ts';
 import { eachDatabase } from './databases.ts';
@@ -29,7 +30,10 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  /** The clock is far ahead, while this is done and every job has had its turn; then it is right again. */
+  /**
+   * The clock is far ahead, while this is done and every job has had its turn; then it is right
+   * again.
+   */
   async function whileAhead(done: () => Promise<void>): Promise<void> {
     const { ctx } = t.running;
     const turns = async () => {

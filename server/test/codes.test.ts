@@ -1,4 +1,5 @@
-// Codes: errors that a program decides on say which one they are, apart from the sentence for people.
+// Codes: errors that a program decides on say which one they are, apart from the sentence for
+// people.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp } from './harness.ts';

@@ -1,4 +1,5 @@
-// Compressed responses: the same content in fewer bytes, with a tag of its own; and nothing that shows a secret.
+// Compressed responses: the same content in fewer bytes, with a tag of its own; and nothing that
+// shows a secret.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compressed } from '../src/http/compression.ts';

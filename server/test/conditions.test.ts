@@ -1,4 +1,5 @@
-// Entity tags in If-None-Match and If-Match: lists, `*`, weak and strong comparison, nothing malformed.
+// Entity tags in If-None-Match and If-Match: lists, `*`, weak and strong comparison, nothing
+// malformed.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -19,7 +19,7 @@ const names = Array.from(
   ),
 );
 
-/** The names in the tables of docs/configuration.md, but for the agent's and the demo's. */
+/** The names in the tables of docs/configuration.md, except the agent's and the demo's. */
 const documented = Array.from(
   readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8').matchAll(
     /^\| `(EXITWARD_(?!AGENT_|DEMO_)\w+)`/gm,

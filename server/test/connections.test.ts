@@ -1,4 +1,4 @@
-// What connections are counted with, and how many requests may wait on one.
+// The count of connections, and how many requests may wait on one.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

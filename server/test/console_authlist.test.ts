@@ -1,4 +1,5 @@
-// The console's authlist: whole for admins, one's own entries for everybody else with the proxy flag.
+// The console's authlist: whole for admins, one's own entries for everybody else with the proxy
+// flag.
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
@@ -120,7 +121,7 @@ eachDatabase((database) => {
     const own = await add(bob, 'bob');
     const given = await bob.patch(`/authlist/${own.id}`, { user: 'alice' });
     expect([given.status, given.body.message]).toEqual([403, expect.stringMatching(/^user: /)]);
-    // Whether there is such a user is not told.
+    // The answer does not say whether there is such a user.
     for (const user of ['alice', 'nobody']) {
       expect((await bob.post('/authlist', entry(user))).status).toBe(403);
     }

@@ -1,4 +1,5 @@
-// The doors of the console: each route asks who is signed in, where the page is from, and what the person may do.
+// The doors of the console: each route asks who is signed in, where the page is from, and what the
+// person may do.
 import Fastify from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument, type RegisteredRoute } from '../../scripts/openapi/document.ts';

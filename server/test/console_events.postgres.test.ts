@@ -86,7 +86,10 @@ eachDatabase((database) => {
     stream.stop();
   });
 
-  /** The names of the numbers that have risen from one event to a later one, but for those of anything. */
+  /**
+   * The names of the numbers that have risen from one event to a later one, except those of
+   * anything.
+   */
   const risen = (a: Record<string, number> = {}, b: Record<string, number> = {}) =>
     Object.keys(b)
       .filter((name) => !['account', 'revision'].includes(name))
@@ -325,7 +328,8 @@ eachDatabase((database) => {
     await stream.next(async () => {
       node = await t.node('fra1', 'watched');
     });
-    // What a snapshot and its acknowledgement do shows in the list of nodes, and in no record.
+    // The effect of a snapshot and its acknowledgement shows in the list of nodes, and in no
+    // record.
     await stream.next(async () => {
       await node?.snapshot();
       await node?.ack();

@@ -1,4 +1,5 @@
-// Why a connection of one's own account is let in or rejected: asked in the console, decided by a node.
+// Why a connection of one's own account is let in or rejected: asked in the console, decided by a
+// node.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { type Browser, startTestApp, type TestApp } from './harness.ts';

@@ -1,4 +1,4 @@
-// Who may do what in the console: 403 for exactly those without the flags.
+// Permissions in the console: 403 for exactly those without the flags.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
@@ -6,7 +6,10 @@ import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.
 
 type Flag = 'admin' | 'billing' | 'proxy';
 
-/** A route of an account's records; `self` and `id` stand for the person's name and an entry of theirs. */
+/**
+ * A route of an account's records; `self` and `id` stand for the person's name and an entry of
+ * theirs.
+ */
 interface Route {
   method: string;
   path: string;

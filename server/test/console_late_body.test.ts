@@ -1,4 +1,5 @@
-// A client who may no longer write when the body of the request has come writes nothing, whatever held at its head.
+// A client who may no longer write when the body of the request has come writes nothing, whatever
+// held at its head.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { requireTokenNow } from '../src/api/account/authentication.ts';
 import type { Principal } from '../src/api/account/session.ts';

@@ -1,4 +1,5 @@
-// The console's servers: those on the contract, those of the network, and who puts one on the other.
+// The console's servers: those on the contract, those of the network, and who puts one on the
+// other.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
@@ -19,7 +20,7 @@ eachDatabase((database) => {
     await t.server('ams1');
     await t.server('high1', { port_schemes: ['high'] });
     acme = await t.account('acme', { servers: ['fra1'] });
-    // On another contract, too: neither its exit IPs nor its nodes are told twice.
+    // On another contract, too: neither its exit IPs nor its nodes are counted twice.
     await t.account('globex', { servers: ['fra1'] });
     alice = await t.signIn('acme', 'alice');
   });

@@ -1,4 +1,5 @@
-// Who has not the flags hears the same of records that are there and of made-up ones: in paths, and in bodies.
+// Without the flags one hears the same of existing records and of made-up ones: in paths, and in
+// bodies.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../../scripts/openapi/document.ts';
 import { eachDatabase } from './databases.ts';
@@ -27,7 +28,10 @@ const there: Record<string, Names> = {
 };
 const madeUp: Names = { user: 'nobody', server: 'nowhere', id: 999 };
 
-/** Bodies that name records of others, each as it is sent for a record that is there and for a made-up one. */
+/**
+ * Bodies that name records of others, each as it is sent for a record that is there and for a
+ * made-up one.
+ */
 const bodies: Array<{
   method: string;
   path: string;
@@ -82,7 +86,7 @@ eachDatabase((database) => {
   describe.each(flagSets.map((flags) => ({ flags, name: flags.join('-') || 'nothing' })))(
     'a person with the flags $flags',
     ({ flags, name }) => {
-      /** The whole answer, but for what differs between any two requests. */
+      /** The whole answer, except what differs between any two requests. */
       async function answerTo(method: string, path: string, body?: object) {
         const browser = people.get(name) as Browser;
         const isRead = method === 'GET' || method === 'HEAD';

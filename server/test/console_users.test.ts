@@ -158,7 +158,7 @@ eachDatabase((database) => {
   test('token_version is raised by admins for anybody, by others for themselves', async () => {
     expect((await alice.post('/users/bob/token_version', undefined)).body.token_version).toBe(2);
     expect((await bob.post('/users/bob/token_version', undefined)).body.token_version).toBe(3);
-    // Whether there is such a user is not told.
+    // The answer does not say whether there is such a user.
     for (const name of ['alice', 'nobody']) {
       expect((await bob.post(`/users/${name}/token_version`, undefined)).status).toBe(403);
     }

@@ -1,4 +1,5 @@
-// The contract and its usage: periods by the calendar, sums, and the window of 30 days against a brute-force model.
+// The contract and its usage: periods by the calendar, sums, and the window of 30 days against a
+// brute-force model.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// The servers of a contract and of the network in pages, by their places, and many put on the contract or taken off it at once.
+// The servers of a contract and of the network in pages, by their places, and many put on the
+// contract or taken off it at once.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';

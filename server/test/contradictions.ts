@@ -1,13 +1,16 @@
-// Contradictions that a database must never hold: each question finds the records that contradict one another.
+// Contradictions that a database must never hold: each question finds the records that contradict
+// one another.
 import type { Reader } from '../src/db/database.ts';
 
-/** A list of the account API: its table, the word that the audit log uses, and the changes it logs. */
+/**
+ * A list of the account API: its table, the word that the audit log uses, and the changes it logs.
+ */
 const lists = [
   { table: 'authlist', verb: 'authlist', kind: 'authlist', list: 'authlist' },
   { table: 'overrides', verb: 'override', kind: 'override', list: 'overrides' },
 ];
 
-/** Both ways round: what only one of the two tells. */
+/** Both ways round: the rows that only one of the two has. */
 const different = (what: string, actual: string, other: string): Array<[string, string]> => [
   [what, `select * from (${actual} except ${other}) a`],
   [what, `select * from (${other} except ${actual}) b`],
@@ -86,7 +89,10 @@ const questions: Array<[string, string]> = [
   ),
 ];
 
-/** What contradicts itself, a sentence each; empty when all is well. Only for lists that nothing swept or cleared. */
+/**
+ * The contradictions, a sentence each; empty when all is well. Only for lists that nothing swept or
+ * cleared.
+ */
 export async function contradictions(db: Reader): Promise<string[]> {
   const faults: string[] = [];
   for (const [what, sql] of questions) {

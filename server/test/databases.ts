@@ -1,4 +1,5 @@
-// Every test of the server runs on both databases: `eachDatabase` says a body once for each, on real engines.
+// Every test of the server runs on both databases: `eachDatabase` says a body once for each, on
+// real engines.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +15,8 @@ import { databaseUrl, runStatement } from './postgres.ts';
 export interface TestDatabase {
   readonly name: 'SQLite' | 'PostgreSQL';
   /**
-   * Makes a fresh database with the current schema and returns its URL, as EXITWARD_DATABASE_URL takes it.
+   * Makes a fresh database with the current schema and returns its URL, as EXITWARD_DATABASE_URL
+   * takes it.
    * It is removed after the body's last test, also when something is still connected.
    */
   url(): Promise<string>;
@@ -43,7 +45,10 @@ const engines: Record<TestDatabase['name'], Make> = {
   PostgreSQL: makePostgres,
 };
 
-/** Describes the body once on each engine that the kind of the file runs on (vitest.config.ts), or on those named. */
+/**
+ * Describes the body once on each engine that the kind of the file runs on (vitest.config.ts), or
+ * on those named.
+ */
 export function eachDatabase(
   body: (database: TestDatabase) => void,
   names = inject('databases'),

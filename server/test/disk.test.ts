@@ -1,4 +1,5 @@
-// The disk under SQLite: one that takes its time, one that fails, and one whose power is cut, which keeps what was flushed.
+// The disk under SQLite: one that takes its time, one that fails, and one whose power is cut, which
+// keeps what was flushed.
 import {
   copyFileSync,
   mkdtempSync,
@@ -34,7 +35,10 @@ afterEach(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A disk that flushes when the test lets it, or at once; it holds what was in the log when it last flushed. */
+/**
+ * A disk that flushes when the test lets it, or at once; it holds what was in the log when it last
+ * flushed.
+ */
 class Disk {
   readonly file: string;
   flushes = 0;

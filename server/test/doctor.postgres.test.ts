@@ -1,4 +1,5 @@
-// The doctor of a server: GET /admin/doctor on both databases, and exitward doctor beside a server that runs, or does not.
+// The doctor of a server: GET /admin/doctor on both databases, and exitward doctor beside a server
+// that runs, or does not.
 import {
   chmodSync,
   mkdirSync,

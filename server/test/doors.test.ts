@@ -20,7 +20,10 @@ const spellings: Record<string, (path: string) => string> = {
   'with a query': (path) => `${path}?a=b`,
 };
 
-/** Open to anyone: health for the machines, documentation for people, joining by a one-time code and the programs for it, one's own address, signing in. */
+/**
+ * Open to anyone: health for the machines, documentation for people, joining by a one-time code and
+ * the programs for it, one's own address, signing in.
+ */
 const open = [
   '/healthz',
   '/readyz',

@@ -1,4 +1,5 @@
-// Durability: the real process, killed at random moments in the middle of writes, and asked what it kept.
+// Durability: the real process, killed at random moments in the middle of writes, and asked what it
+// kept.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -42,8 +43,8 @@ async function prepare(settings: Environment, random: Random): Promise<Crowd> {
 }
 
 /**
- * Kills the server, and waits until PostgreSQL has done with what it had sent: its last commit, which it did not
- * acknowledge, may take effect after it. Who looks in between sees two states.
+ * Kills the server, and waits until PostgreSQL has done with what it had sent: its last commit,
+ * which it did not acknowledge, may take effect after it. A look in between sees two states.
  */
 async function kill(server: ServerProcess, settings: Environment): Promise<void> {
   await server.end('SIGKILL');
@@ -60,7 +61,10 @@ async function kill(server: ServerProcess, settings: Environment): Promise<void>
   }
 }
 
-/** Starts the server, compares with what was acknowledged before, writes, and kills it in the middle. */
+/**
+ * Starts the server, compares with what was acknowledged before, writes, and kills it in the
+ * middle.
+ */
 async function cycle(
   settings: Environment,
   crowd: Crowd,
@@ -72,7 +76,8 @@ async function cycle(
   try {
     await look(server, settings, crowd);
     written = crowd.run(server);
-    // By what was written and not by the time, so that a slow machine sees no fewer writes cut short.
+    // By what was written and not by the time, so that a slow machine sees no fewer writes cut
+    // short.
     await crowd.acknowledges(random.between(1, 80));
     await sleep(random.next() * 10);
   } finally {

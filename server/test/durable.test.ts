@@ -1,4 +1,5 @@
-// Durable files and restored ids: the leftovers of a power cut do no harm, and no id is given twice.
+// Durable files and restored ids: the leftovers of a power cut do no harm, and no id is given
+// twice.
 import {
   existsSync,
   lstatSync,

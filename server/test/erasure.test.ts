@@ -1,4 +1,5 @@
-// Erasure of a person: afterwards no byte that is stored names them, and the sums are what they were.
+// Erasure of a person: afterwards no byte that is stored names them, and the sums are what they
+// were.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -26,7 +27,10 @@ async function dumpOf({ running: { ctx } }: TestApp): Promise<string> {
   return JSON.stringify(all);
 }
 
-/** Every byte of the database's files, after the server has stopped; PostgreSQL's are its own affair. */
+/**
+ * Every byte of the database's files, after the server has stopped; PostgreSQL's are its own
+ * affair.
+ */
 function bytesOf({ running: { ctx } }: TestApp): string {
   if (ctx.db.engine !== 'sqlite') return '';
   const file = ctx.config.database_url.replace('sqlite:', '');
@@ -55,7 +59,8 @@ eachDatabase((database) => {
       t.as(acme).post('/contract/ip-authlist', { ip, user, expiry: t.now() + 86_400 });
     for (const ip of addresses.slice(0, 2)) expect((await add(ip, name)).status).toBe(201);
     expect((await add('203.0.113.99', 'bob')).status).toBe(201);
-    // Entries of others that the person added stay, without saying so: on the lists, and among those that can be restored.
+    // Entries of others that the person added stay, without saying so: on the lists, and among
+    // those that can be restored.
     const later = { expiry: t.now() + 86_400, note: 'kept' };
     const byPerson: number[] = [];
     for (const ip of ['203.0.113.97', '203.0.113.98']) {

@@ -1,4 +1,5 @@
-// Asking a node: the question goes with the changes, the node decides, and nothing of a token stays behind.
+// Asking a node: the question goes with the changes, the node decides, and nothing of a token stays
+// behind.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

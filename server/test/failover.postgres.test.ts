@@ -1,4 +1,5 @@
-// A failover of PostgreSQL to a standby that had not received the last commits: the network goes on with what there is.
+// A failover of PostgreSQL to a standby that had not received the last commits: the network goes on
+// with what there is.
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -118,7 +119,8 @@ test('after a failover that lost commits nothing of them is served, and no numbe
   const epochOf = async (server: PostgresServer) =>
     (await ask(server, 'select epoch from network'))[0].epoch;
 
-  // What the standby does not receive: acknowledged, applied by the nodes, cached by every process.
+  // The write that the standby does not receive: acknowledged, applied by the nodes, cached by
+  // every process.
   await holdBack();
   const lost = (await account.post(list, entry('192.0.2.3'))).body.id;
   const lostOverride = (await account.post('/contract/overrides', override)).body.id;
@@ -135,7 +137,8 @@ test('after a failover that lost commits nothing of them is served, and no numbe
     }),
   );
 
-  // One process is stopped meanwhile, another keeps the connections that read from the former primary.
+  // One process is stopped meanwhile, another keeps the connections that read from the former
+  // primary.
   stopped.server.child.kill('SIGSTOP');
   first.relay.cut();
   stopped.relay.cut();

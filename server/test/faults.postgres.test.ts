@@ -1,4 +1,5 @@
-// Faults: a full disk, a locked file, a database that goes away. No 2xx that is not kept, and no restart needed.
+// Faults: a full disk, a locked file, a database that goes away. No 2xx that is not kept, and no
+// restart needed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -17,7 +18,9 @@ import { until } from './waiting.ts';
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
 
-/** An account with one entry, the same GET already answered once, and what both tests do with it. */
+/**
+ * An account with one entry, the same GET already answered once, and what both tests do with it.
+ */
 async function prepare(t: TestApp) {
   await t.server('fra1');
   const account = await t.account('acme', { servers: ['fra1'] });

@@ -1,4 +1,4 @@
-// What a schema check found, in words for people: the field, and what was expected of it.
+// The findings of a schema check, in words for people: the field, and what was expected of it.
 import { Ajv } from 'ajv';
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';

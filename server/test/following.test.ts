@@ -1,4 +1,5 @@
-// A node that follows the changes has the policy that a snapshot would give it, after changes of each kind in any order.
+// A node that follows the changes has the policy that a snapshot would give it, after changes of
+// each kind in any order.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { eachDatabase } from './databases.ts';

@@ -45,7 +45,7 @@ export class FollowingNode {
   }
 }
 
-/** What else a node forgets when it gets such a record (docs/node.md). */
+/** The records that a node forgets as well when it gets such a record (docs/node.md). */
 const forgets: Record<string, RegExp> = {
   account: /./,
   authlist_cleared: /^authlist /,

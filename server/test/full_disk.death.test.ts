@@ -1,4 +1,5 @@
-// A disk that is full when the server starts: root makes one. It runs where Squid's tests do, which are root's, too.
+// A disk that is full when the server starts: root makes one. It runs where Squid's tests do, which
+// are root's, too.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

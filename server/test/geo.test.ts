@@ -1,4 +1,4 @@
-// Geo-IP status: the verdict, when it is computed anew, where it shows, and what leaves it alone.
+// Geo-IP status: the verdict, when it is computed again, where it shows, and what leaves it alone.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,5 @@
-// The geofeed (RFC 8805), for the operator and for everybody, and the command line of all that is geo.
+// The geofeed (RFC 8805), for the operator and for everybody, and the command line of all that is
+// geo.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// The harness of the tests: a real server on real sockets, a clock that the test moves, clients as objects.
+// The harness of the tests: a real server on real sockets, a clock that the test moves, clients as
+// objects.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Rotation of the hashing keys: a new key is laid over stored hashes, and every token, session and code goes on.
+// Rotation of the hashing keys: a new key is laid over stored hashes, and every token, session and
+// code goes on.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +27,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('hashing keys, one over the other', () => {
   const file = { ...newKeys(), hash_next: Array.from({ length: 5 }, () => newKeys().hash) };
-  /** A process that has so many keys behind the first, and makes hashes with fewer of them or all. */
+  /**
+   * A process that has so many keys behind the first, and makes hashes with fewer of them or all.
+   */
   const process = (held: number, used: number) => {
     const secrets = new Secrets({ ...file, hash_next: file.hash_next.slice(0, held) });
     expect(secrets.useHashKeys(secrets.hashKeyIds().slice(0, used))).toBe(true);
@@ -45,7 +48,8 @@ describe('hashing keys, one over the other', () => {
         const older = process(Math.min(before, used), Math.min(before, used)).hashToken(text);
         expect(secrets.renewedHash(older)).toBe(stored);
         expect(secrets.hashesOf(text)).toContain(stored);
-        // Not renewed yet; and by a process that has heard of the next key earlier, where this one has it.
+        // Not renewed yet; and by a process that has heard of the next key earlier, where this one
+        // has it.
         for (const other of [used - 1, used + 1]) {
           if (other < 0 || other > held) continue;
           expect(secrets.hashesOf(text)).toContain(process(other, other).hashToken(text));
@@ -172,7 +176,7 @@ eachDatabase((database) => {
       // Each process reads the file, and reports it.
       for (const by of processes) await by.pass(15);
       await t.write(activateHashKey);
-      // Nobody has heard of it yet, and hashes are made with the keys of before.
+      // No process has heard of it yet, and hashes are made with the earlier keys.
       secretsBefore.push(await everything(t, 10 * round + 1));
       await check();
       await t.pass(15);
@@ -275,7 +279,8 @@ eachDatabase((database) => {
       expect(loadSecrets(file, true).hashKeyIds()).toEqual([first]);
       const again = JSON.parse((await cli.run('keys', 'rotate', '--hash', '--json')).stdout);
       expect(again).toEqual({ kid: first });
-      // Lost again, as by an older copy of the file: no hash was made with it, and another one takes its place.
+      // Lost again, as by an older copy of the file: no hash was made with it, and another one
+      // takes its place.
       copyFileSync(older, file);
       const { kid: id } = JSON.parse((await cli.run('keys', 'rotate', '--hash', '--json')).stdout);
       expect(id).not.toBe(first);

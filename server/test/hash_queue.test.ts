@@ -1,4 +1,5 @@
-// The password-hash queue: two at work, turns between prefixes and accounts, and places for the known.
+// The password-hash queue: two at work, turns between prefixes and accounts, and places for the
+// known.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ApiError } from '../src/errors.ts';
@@ -12,7 +13,10 @@ const newPlace = (more: Partial<Place> = {}): Place => {
 };
 const isRefused = { status: 503, headers: { 'retry-after': '2' } };
 
-/** A queue in which two are at work until `step` lets one of them go; `begun` tells who began, in that order. */
+/**
+ * A queue in which two are at work until `step` lets one of them go; `begun` lists who began, in
+ * that order.
+ */
 function heldQueue() {
   const begun: string[] = [];
   const working: Array<() => void> = [];

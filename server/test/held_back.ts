@@ -14,7 +14,9 @@ export interface HeldBack {
   body: unknown;
 }
 
-/** Sends the head, does `meanwhile`, then sends the body. Answers the status and the body's text. */
+/**
+ * Sends the head, does `meanwhile`, then sends the body. Answers the status and the body's text.
+ */
 export async function sendHeldBack(
   url: string,
   { method, path, headers, body }: HeldBack,

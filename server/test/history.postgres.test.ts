@@ -1,4 +1,5 @@
-// A new history, as a restore and a failover begin it: nothing of the lost one is given again, and none of it holds.
+// A new history, as a restore and a failover begin it: nothing of the lost one is given again, and
+// none of it holds.
 import { expect, test } from 'vitest';
 import { beginHistory, idGap } from '../src/db/history.ts';
 import { contradictions } from './contradictions.ts';

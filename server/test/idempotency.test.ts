@@ -1,4 +1,5 @@
-// Idempotency-Key: a POST that is sent again does nothing again, and its answer is the first one, for a day.
+// Idempotency-Key: a POST that is sent again does nothing again, and its answer is the first one,
+// for a day.
 import { globSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiToken } from '../src/api_tokens/api_tokens.ts';

@@ -1,4 +1,5 @@
-// What a machine that is to become a node takes from the server: the script, its checksum in the line, the packages.
+// The files that a future node takes from the server: the script, its checksum in the line, the
+// packages.
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';

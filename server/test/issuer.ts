@@ -1,4 +1,5 @@
-// An authority that issues certificates, and verifies what they signed: by openssl, in a folder of its own.
+// An authority that issues certificates, and verifies what they signed: by openssl, in a folder of
+// its own.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

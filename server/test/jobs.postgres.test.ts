@@ -42,7 +42,9 @@ eachDatabase((database) => {
   afterAll(() => t.stop());
 
   describe('the clock guard', () => {
-    /** The newest write in the database is of now; the guard's own clocks start where the test says. */
+    /**
+     * The newest write in the database is of now; the guard's own clocks start where the test says.
+     */
     async function guardAt(wall: number) {
       await t.server(`at-${Math.random().toString(36).slice(2, 8)}`);
       const clock = new TwoClocks(wall);
@@ -245,7 +247,9 @@ eachDatabase((database) => {
       };
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       const stop = await startJobs({ ...ctx, clock, db });
-      /** Lets these seconds pass and the job take its turn; answers whether the node is still live. */
+      /**
+       * Lets these seconds pass and the job take its turn; answers whether the node is still live.
+       */
       const liveAfter = async (seconds: number) => {
         clock.pass(seconds);
         const before = await outcomes();

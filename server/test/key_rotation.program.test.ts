@@ -1,4 +1,5 @@
-// Rotation of the signing keys: nodes know a key before it signs, and the old one holds as long as its last token.
+// Rotation of the signing keys: nodes know a key before it signs, and the old one holds as long as
+// its last token.
 import { spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +20,7 @@ const kidOf = (token: string): string =>
 const kidsIn = (file: string): string[] =>
   JSON.parse(readFileSync(file, 'utf8')).signing.map(({ kid }: { kid: string }) => kid);
 
-/** What `exitward keys rotate` does. */
+/** The work of `exitward keys rotate`. */
 async function prepare(t: TestApp): Promise<string> {
   const keys = await listSigningKeys(t.running.ctx.db);
   const of = (list: typeof keys) => list.map(({ kid }) => kid);

@@ -1,4 +1,5 @@
-// The keys of a network: backed up with a passphrase, restored, and missed before anything is written.
+// The keys of a network: backed up with a passphrase, restored, and missed before anything is
+// written.
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Known devices: a browser in which a user has shown the password does not wait for the guesses of others.
+// Known devices: a browser in which a user has shown the password does not wait for the guesses of
+// others.
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';

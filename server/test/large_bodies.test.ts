@@ -60,7 +60,8 @@ test('however fast large responses are read, few slices of them go out in a turn
   await Promise.all(readers.map((reader) => once(reader, 'end')));
   isOver = true;
   count();
-  // Four, and as many again where the end of one turn and the start of the next are counted together.
+  // Four, and as many again where the end of one turn and the start of the next are counted
+  // together.
   expect(max).toBeLessThanOrEqual(8);
   stop();
 });

@@ -1,4 +1,5 @@
-// Lists in pages: sorted, filtered, by keyset; each entry that stays as it is is seen once, in order, whatever changes meanwhile.
+// Lists in pages: sorted, filtered, by keyset; each entry that stays as it is is seen once, in
+// order, whatever changes meanwhile.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,7 +69,7 @@ eachDatabase((database) => {
     alice = await t.signIn('acme', 'alice');
     bob = await t.signIn('acme', 'bob');
     const other = await t.account('other', { servers: ['fra1'] });
-    // Who is no proxy user.
+    // A person who is no proxy user.
     await t.user(acme, 'dan', { billing: true });
     const account_id = acme.account.id;
     const rows = Array.from({ length: many }, (_, at) => ({

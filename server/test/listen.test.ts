@@ -1,4 +1,5 @@
-// Hearing of commits: those of this process and of another on the same database, until the last listener stops.
+// Hearing of commits: those of this process and of another on the same database, until the last
+// listener stops.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Actor, Database } from '../src/db/database.ts';

@@ -1,4 +1,5 @@
-// Both lists for daily work: notes and who added an entry; many entries at once, all or none, with a way back.
+// Both lists for daily work: notes and who added an entry; many entries at once, all or none, with
+// a way back.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,4 +1,5 @@
-// The routes that people and operators share: one answer for both, and the differences between them.
+// The routes that people and operators share: one answer for both, and the differences between
+// them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../../scripts/openapi/document.ts';
 import { eachDatabase } from './databases.ts';

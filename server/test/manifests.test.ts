@@ -1,4 +1,5 @@
-// /admin/manifests: what a document declares becomes so, what it owned goes, and nothing else is touched.
+// /admin/manifests: what a document declares becomes so, what it owned goes, and nothing else is
+// touched.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -51,7 +51,8 @@ eachDatabase((database) => {
   test('versions stay as they are when they get their name, and usage begins one of its own', async () => {
     const db = await openDatabase(await database.emptyUrl(), { clock: systemClock });
     open.push(db);
-    // A database as the program before the sixth migration left it, as far as that one and later ones look.
+    // A database as the program before the sixth migration left it, as far as that one and later
+    // ones look.
     await db.script([
       'create table migrations (id bigint primary key, name text not null)',
       "insert into migrations values (1, 'network'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e')",

@@ -1,4 +1,5 @@
-// A small scripted node: joins, takes the snapshot, follows the stream, acknowledges when told to.
+// A small scripted node: joins, takes the snapshot, follows the stream, acknowledges when the test
+// says so.
 import type { Transaction } from '../src/db/database.ts';
 import type { Running } from '../src/main.ts';
 import { createInvite } from '../src/nodes/nodes.ts';
@@ -129,7 +130,10 @@ export class TestNode {
     this.events.push({ id, revision, event, records });
   }
 
-  /** Resolves when `met` holds of what was heard so far. Errors: after a minute and a half, with the events. */
+  /**
+   * Resolves when `met` holds of what was heard so far. Errors: after a minute and a half, with the
+   * events.
+   */
   async until(met: (node: TestNode) => boolean): Promise<void> {
     const otherwise = () => `not heard in time; heard ${JSON.stringify(this.events)}`;
     await until(() => met(this), 90, otherwise);

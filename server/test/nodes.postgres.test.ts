@@ -1,4 +1,5 @@
-// Nodes, what they are told and what they report: joining, snapshots, the stream from any point, usage, health, limits.
+// Nodes, what they are sent and what they report: joining, snapshots, the stream from any point,
+// usage, health, limits.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +43,9 @@ class State {
   }
 }
 
-/** An entry that has passed its expiry is dropped by a node's own clock, told or not. */
+/**
+ * An entry that has passed its expiry is dropped by a node's own clock, with or without an event.
+ */
 const holding = (state: State, now: number) =>
   state.sorted().filter(([, value]) => {
     const expiry = (value as { expiry?: number; suspended?: boolean } | null)?.expiry;

@@ -1,4 +1,5 @@
-// Draining a node: its server's nodes are told, its health counts no more, and the command line waits until it is empty.
+// Draining a node: its server's nodes are informed, its health counts no more, and the command line
+// waits until it is empty.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mayRevoke } from '../src/nodes/records.ts';
@@ -35,7 +36,7 @@ eachDatabase((database) => {
       );
     return { server, ips, account, node: nodes[0], twin: nodes[1], drain, statuses };
   }
-  /** The ids of drained nodes, as a node is told. */
+  /** The ids of drained nodes, as a node gets them. */
   const instructions = async (node: TestNode) => {
     const record = (await node.snapshot()).find(({ kind }) => kind === 'server');
     return (record as { value: { drained_nodes: number[] } }).value.drained_nodes;
@@ -124,7 +125,7 @@ eachDatabase((database) => {
       };
       expect(await acknowledge('12')).toBe(12);
       expect(await acknowledge('0')).toBe(0);
-      // An agent of before says nothing, and what is no number is not taken for one.
+      // An older agent says nothing, and other text is not taken for a number.
       expect(await acknowledge()).toBeNull();
       for (const other of ['-1', '1e3', '1234567890', 'many', '1, 2', '']) {
         expect(await acknowledge(other)).toBeNull();
@@ -194,7 +195,7 @@ test('the command line drains a node and waits until nothing is open there, and 
     void waiting.outcome.then((answer) => {
       outcome = answer;
     });
-    // It tells the times by the second.
+    // It shows the times to the second.
     while (!outcome) {
       await acknowledge(0);
       await sleep(200);

@@ -1,4 +1,5 @@
-// Faults of nodes: what each says is wrong with it, as operators see it in the interface, on the command line and in metrics.
+// Faults of nodes: what each says is wrong with it, as operators see it in the interface, on the
+// command line and in metrics.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { networkMarks } from '../src/nodes/nodes.ts';
 import { CommandLine } from './cli_process.ts';

@@ -67,7 +67,10 @@ eachDatabase((database) => {
       expect((await report(node, [check({ status: 'fine' })]))[0]).toBe(400);
     });
 
-    /** Two live nodes of one server; the first says `crit` of the exit, the second what the test says. */
+    /**
+     * Two live nodes of one server; the first says `crit` of the exit, the second what the test
+     * says.
+     */
     async function twoNodes() {
       const { built, node, ip, server } = await scene();
       const twin = await t.node(server, 'twin');

@@ -1,4 +1,5 @@
-// History: traffic, connections, rejections, lag and faults of nodes and the network over time, as operators read it.
+// History: traffic, connections, rejections, lag and faults of nodes and the network over time, as
+// operators read it.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -107,7 +108,7 @@ eachDatabase((database) => {
     await reject(node, 'one', { bad_token: 5 });
     await reject(node, 'one', { bad_token: 10, unknown_address: 1 });
     expect(await rejected()).toEqual([{ bad_token: 3, unknown_address: 1 }, { bad_token: 7 }]);
-    // The agent began anew.
+    // The agent started again.
     await reject(node, 'two', { bad_token: 2 });
     expect((await rejected()).at(-1)).toEqual({ bad_token: 9 });
   });

@@ -1,4 +1,5 @@
-// The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are not read.
+// The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are
+// not read.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bumpVersion, networkPosition } from '../src/changes/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';

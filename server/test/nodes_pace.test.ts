@@ -1,4 +1,5 @@
-// How fast nodes are told: each at the pace at which it reads, whatever it missed, and nothing is lost by a fault.
+// The pace of the streams: each node at the pace at which it reads, whatever it missed, and nothing
+// is lost by a fault.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
 import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes/changes.ts';
@@ -66,7 +67,10 @@ eachDatabase((database) => {
     return { server, built, node, row };
   }
 
-  /** Logs so many changes, of the server itself when nothing else is said; answers the last revision. */
+  /**
+   * Logs so many changes, of the server itself when nothing else is said; answers the last
+   * revision.
+   */
   const logChanges = (
     server_id: number,
     count: number,
@@ -95,7 +99,7 @@ eachDatabase((database) => {
   const longUser = ({ account }: BuiltAccount) =>
     ({ kind: 'user', account_id: account.id, record_id: 1 }) as const;
 
-  /** A stream to a node that reads when it is told to. */
+  /** A stream to a node that reads when the test says so. */
   async function stream(
     node: { id: number; epoch: string; revision: number },
     ctx = t.running.ctx,
@@ -197,7 +201,7 @@ eachDatabase((database) => {
         () => expect(changed(events.events())).toEqual(revisionsAfter(before, changes)),
         patience,
       );
-      // It is told at once again.
+      // It gets changes at once again.
       const last = await logChanges(row.id, 1);
       await vi.waitFor(() => expect(changed(events.events()).at(-1)).toBe(last), patience);
     } finally {

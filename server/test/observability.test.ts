@@ -1,11 +1,12 @@
-// What an operator sees: a request id on every answer and in the log, metrics on their own listener, the rate limit.
+// The operator's view: a request id on every answer and in the log, metrics on their own listener,
+// the rate limit.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { basic, keptLog, startTestApp, type TestApp } from './harness.ts';
 
-/** What the server at `url` answers to these bytes, until it closes the connection. */
+/** The answer of the server at `url` to these bytes, until it closes the connection. */
 async function sendBytes(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   let heard = '';

@@ -1,4 +1,5 @@
-// The first operator token: made once, kept in a file that only its owner reads, taken over by a new database.
+// The first operator token: made once, kept in a file that only its owner reads, taken over by a
+// new database.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival, waiting.
+// Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival,
+// waiting.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   removeContractServer,

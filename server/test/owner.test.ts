@@ -1,4 +1,5 @@
-// The owner of callbacks: an exception or a rejection ends the connection that it works for, and is logged; the process goes on.
+// The owner of callbacks: an exception or a rejection ends the connection that it works for, and is
+// logged; the process goes on.
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';

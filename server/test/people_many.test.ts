@@ -58,7 +58,7 @@ eachDatabase((database) => {
       [acme.account.id],
     );
     expect(changes.map(({ record_id }) => record_id).sort()).toEqual([2, 3]);
-    // Whoever is made inactive is signed out.
+    // A person who is made inactive is signed out.
     expect((await bob.get('/session')).status).toBe(401);
   });
 

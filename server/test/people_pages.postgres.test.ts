@@ -1,4 +1,5 @@
-// Users and accounts in pages: sorted, filtered, by keyset; each that stays as it is is seen once, in order, whatever changes meanwhile.
+// Users and accounts in pages: sorted, filtered, by keyset; each that stays as it is is seen once,
+// in order, whatever changes meanwhile.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,7 +17,7 @@ interface List {
   path: string;
   sorts: Record<string, Key>;
   states: Record<string, (row: Row) => boolean>;
-  /** What a search looks at. */
+  /** The texts that a search looks at. */
   texts: (row: Row) => string[];
   searches: string[];
   /** Its other filters, and which rows each finds. */
@@ -186,7 +187,7 @@ eachDatabase((database) => {
     const { status, text } = row.flags
       ? await alice.patch('/users', {
           users: [{ id: row.id, active: at % 2 === 0 }],
-          // Whoever is an admin again.
+          // People who are admins again.
           password: passwordOf('alice'),
         })
       : await t.operator.patch('/accounts', {

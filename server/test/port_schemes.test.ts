@@ -1,4 +1,5 @@
-// Port schemes over their life: changed with the nodes told, removed, and kept where an account or server would lose what it uses.
+// Port schemes over their life: changed together with the nodes, removed, and kept where an account
+// or server would lose what it uses.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp } from './harness.ts';

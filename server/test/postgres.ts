@@ -1,4 +1,5 @@
-// Vitest's global setup: one real PostgreSQL for the whole run, our own or the one that TEST_DATABASE_URL names.
+// Vitest's global setup: one real PostgreSQL for the whole run, our own or the one that
+// TEST_DATABASE_URL names.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,9 +14,14 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A PostgreSQL user who may create databases, and a database to connect to for that. */
     postgresUrl: string;
-    /** The name of a database with the current schema, which the tests copy and never connect to. */
+    /**
+     * The name of a database with the current schema, which the tests copy and never connect to.
+     */
     postgresTemplate: string;
-    /** The URL of a database with the current schema in which statements are prepared, and none is run. */
+    /**
+     * The URL of a database with the current schema in which statements are prepared, and none is
+     * run.
+     */
     postgresStatements: string;
   }
 }
@@ -26,9 +32,10 @@ export interface PostgresServer {
 }
 
 /**
- * Starts PostgreSQL, migrates the template of the tests' databases, tells the tests of both, and
+ * Starts PostgreSQL, migrates the template of the tests' databases, passes both to the tests, and
  * returns what removes them.
- * Errors: one Error that names TEST_DATABASE_URL. It fails the run: nothing is skipped for want of a database.
+ * Errors: one Error that names TEST_DATABASE_URL. It fails the run: nothing is skipped for want of
+ * a database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<unknown>> {
   const given = process.env.TEST_DATABASE_URL;
@@ -60,7 +67,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /**
  * Runs the server under a process of its own, which lives as long as our end of its standard input:
- * also a run that is killed leaves neither a server nor a folder behind. With the URL of a primary it starts a standby.
+ * also a run that is killed leaves neither a server nor a folder behind. With the URL of a primary
+ * it starts a standby.
  */
 export async function startPostgres(primary?: string): Promise<PostgresServer> {
   const program = fileURLToPath(new URL('postgres_server.ts', import.meta.url));
@@ -120,7 +128,7 @@ export async function runStatement(url: string, statement: string): Promise<void
   }
 }
 
-/** Connects once, so that an unusable server is told once and not by every test. */
+/** Connects once, so that an unusable server is reported once and not by every test. */
 async function requireAnswer(server: PostgresServer): Promise<void> {
   const client = new pg.Client({ connectionString: server.url, connectionTimeoutMillis: 10_000 });
   try {

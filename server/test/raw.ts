@@ -1,4 +1,5 @@
-// Requests that fetch would not send: a path of any spelling, header lines as they are, and the answer's own header lines.
+// Requests that fetch would not send: a path of any spelling, header lines as they are, and the
+// answer's own header lines.
 import { request } from 'node:http';
 
 export interface RawAnswer {

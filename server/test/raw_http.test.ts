@@ -1,4 +1,5 @@
-// What is no clean HTTP: one refusal, then the connection is closed, and nothing behind it is read as a request.
+// Requests that are no clean HTTP: one refusal, then the connection is closed, and nothing after it
+// is read as a request.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';

@@ -1,4 +1,5 @@
-// One principle for each kind of refusal: 401, 404, 405, 403, 400, 409, in this order, on every route that there is.
+// One principle for each kind of refusal: 401, 404, 405, 403, 400, 409, in this order, on every
+// route that there is.
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount } from '../src/accounts/accounts.ts';
@@ -18,7 +19,7 @@ interface Route {
   url: string;
 }
 
-/** Every route of the app, as the app itself tells them; not those that only answer 405. */
+/** Every route of the app, as the app itself lists them; not those that only answer 405. */
 async function routesOf(t: TestApp, parts: Partial<Parts>): Promise<Route[]> {
   const routes: Route[] = [];
   const all = { customers: false, operators: false, nodes: false, ...parts };

@@ -1,4 +1,5 @@
-// A TCP relay that stands between the server and PostgreSQL, so that a test can take the database away.
+// A TCP relay that stands between the server and PostgreSQL, so that a test can take the database
+// away.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 type State = 'open' | 'cut' | 'silent';
@@ -6,7 +7,10 @@ type State = 'open' | 'cut' | 'silent';
 export class Relay {
   #to: { host: string; port: number };
   readonly #pairs = new Set<[Socket, Socket]>();
-  /** Listens for as long as the relay lives: a port that was given back could be another's when it is to work again. */
+  /**
+   * Listens for as long as the relay lives: a port that was given back could be another's when it
+   * is to work again.
+   */
   readonly #server: Server = createServer((near) => this.#join(near));
   #state: State = 'open';
   #poison: Buffer | undefined;

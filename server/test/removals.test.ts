@@ -1,4 +1,5 @@
-// Undoing a "remove all": never past the account's limit, and offered only where something can come back.
+// Undoing a "remove all": never past the account's limit, and offered only where something can come
+// back.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,4 +1,5 @@
-// Secrets: what opens a door appears nowhere but in the answer that hands it out, and in the files meant for it.
+// Secrets: what opens a door appears nowhere but in the answer that hands it out, and in the files
+// meant for it.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
@@ -205,7 +206,10 @@ eachDatabase((database) => {
       await other.delete(`/users/${token}/sessions`);
     }
 
-    /** An operator asks about a connection that shows the proxy token, rightly and wrongly; a node answers. */
+    /**
+     * An operator asks about a connection that shows the proxy token, rightly and wrongly; a node
+     * answers.
+     */
     async function explain(node: TestClient): Promise<void> {
       const head = (await node.get('/snapshot')).text.split('\n')[0] as string;
       const { epoch, revision } = JSON.parse(head);
@@ -235,7 +239,8 @@ eachDatabase((database) => {
       expect(server.log.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(40);
       expect(foundIn(server.stdout + server.stderr, secrets)).toEqual([]);
       expect(errors.length).toBeGreaterThan(20);
-      // A refusal names the unknown field, which the client itself made of its token; nothing else does.
+      // A refusal names the unknown field, which the client itself made of its token; nothing else
+      // does.
       const own = errors.filter((text) => foundIn(text, secrets).length > 0);
       expect(own).toHaveLength(2);
       for (const text of own) expect(text).toContain(`${secrets.get('API token')}: `);

@@ -1,5 +1,5 @@
-// A program: the server as its own process, which acknowledges writes before they are durable. The durability test
-// must see it lose some.
+// A program: the server as its own process, which acknowledges writes before they are durable. The
+// durability test must see it lose some.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/db/database.ts';
 import { runUntilStopped } from '../src/process.ts';

@@ -1,4 +1,5 @@
-// The servers of the network in pages: sorted, filtered by how they stand, by keyset; their places; many changed at once.
+// The servers of the network in pages: sorted, filtered by how they stand, by keyset; their places;
+// many changed at once.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -99,7 +100,8 @@ eachDatabase((database) => {
     });
     const slow = await t.account('slow', { servers: ['s0202', 's0208', 's0211'] });
     const { revision } = (await t.operator.get('/status')).body.database;
-    // Of each server a few nodes: lost, drained, up to date, or behind where something changes below.
+    // Of each server a few nodes: lost, drained, up to date, or behind where something changes
+    // below.
     const nodes = servers.flatMap(({ id }) =>
       Array.from({ length: (id * 5) % 3 }, (_, at) => ({
         ...{ server_id: id, name: `n${at}`, hash: `${id} ${at}`, version: '1', joined_at: now },

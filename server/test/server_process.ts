@@ -11,7 +11,10 @@ import { TestClient } from './harness.ts';
 import { until } from './waiting.ts';
 
 const thisProgram = fileURLToPath(new URL('serve.ts', import.meta.url));
-/** As the shipped program has it: a young generation of another size is other memory than is measured. */
+/**
+ * As the shipped program has it: a young generation of another size is other memory than is
+ * measured.
+ */
 const flag = '--max-semi-space-size=8';
 const startMs = 180_000;
 
@@ -23,7 +26,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** What the system lets it have, and which program it is. */
+/** The resources that the system lets it have, and which program it is. */
 export interface Bounds {
   /** How many files and connections may be open; as many as usual when nothing is said. */
   descriptors?: number;
@@ -50,8 +53,8 @@ export class ServerProcess {
 
   private constructor(env: Environment, { descriptors, program = thisProgram }: Bounds = {}) {
     this.data_dir = env.EXITWARD_DATA_DIR as string;
-    // The most generous umask: what is private is so by the server's own doing. And only the settings
-    // that the test says, nothing of the machine's own.
+    // The most generous umask: what is private is so by the server's own doing. And only the
+    // settings that the test says, nothing of the machine's own.
     const bounds = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `;
     const command = `umask 000; ${bounds}exec "$0" "$@"`;
     this.child = spawn('sh', ['-c', command, process.execPath, flag, program], {
@@ -115,7 +118,9 @@ export class ServerProcess {
     return this.#log;
   }
 
-  /** Resolves with the first line of the log that `met` holds of. Errors: after the time is over. */
+  /**
+   * Resolves with the first line of the log that `met` holds of. Errors: after the time is over.
+   */
   logged(met: (line: LogLine) => boolean, milliseconds = 30_000): Promise<LogLine> {
     const otherwise = () => `not logged in time: ${this.stdout}`;
     return until(() => this.log.find(met), milliseconds / 1000, otherwise);

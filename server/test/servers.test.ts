@@ -1,4 +1,5 @@
-// Servers of the network and of a contract: what each variant shows, limits, health that grows old, geo status.
+// Servers of the network and of a contract: what each variant shows, limits, health that grows old,
+// geo status.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../src/api/account/session.ts';
 import { bumpVersion } from '../src/changes/changes.ts';

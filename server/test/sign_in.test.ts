@@ -1,4 +1,5 @@
-// Signing in to the console: by invitation, password, second factor and link; sessions and how they end.
+// Signing in to the console: by invitation, password, second factor and link; sessions and how they
+// end.
 import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cost } from '../src/sign_in/passwords.ts';

@@ -1,4 +1,5 @@
-// What ends with what: sessions, invitations and links with a password, a user, a restored backup; and changes at the same moment.
+// Endings: sessions, invitations and links with a password, a user, a restored backup; and changes
+// at the same moment.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,7 +101,7 @@ eachDatabase((database) => {
       const statuses = (await Promise.all([change(alice, first), change(other, second)])).map(
         ({ status }) => status,
       );
-      // Who comes second has no session any more, or not the password of before.
+      // The second one has no session any more, or not the earlier password.
       expect(statuses).toContain(204);
       expect([401, 403, 409]).toContain(statuses.find((status) => status !== 204));
       const [winner, refused] = statuses[0] === 204 ? [first, second] : [second, first];

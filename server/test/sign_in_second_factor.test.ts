@@ -1,4 +1,5 @@
-// The second factor: set up, asked for, each code once, recovery codes, and how it is lost or taken away.
+// The second factor: set up, asked for, each code once, recovery codes, and how it is lost or taken
+// away.
 import { TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
@@ -21,7 +22,7 @@ eachDatabase((database) => {
     const alice = await t.signIn(name, 'alice');
     const { url } = (await alice.post('/second-factor', { password })).body;
     const phone = URI.parse(url) as TOTP;
-    /** What the phone shows, so many seconds from now. */
+    /** The code that the phone shows, so many seconds from now. */
     const shown = (seconds = 0) => phone.generate({ timestamp: (t.now() + seconds) * 1000 });
     const confirmed = await alice.put('/second-factor', { code: shown() });
     expect(confirmed.status).toBe(200);
@@ -89,7 +90,7 @@ eachDatabase((database) => {
     expect(await outcome(name, shown(-30))).toBe(401);
     expect(await outcome(name, ` ${shown().slice(0, 3)} ${shown().slice(3)}`)).toBe(201);
     expect(await outcome(name, shown())).toBe(401);
-    // What is older than a used one is used up with it.
+    // A code that is older than a used one is used up with it.
     expect(await outcome(name, shown(30))).toBe(201);
     expect(await outcome(name, shown())).toBe(401);
   });

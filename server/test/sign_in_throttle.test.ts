@@ -1,4 +1,5 @@
-// Guessing: attempts are counted before they are evaluated, waits grow, and nothing tells a right guess from a wrong one.
+// Guessing: attempts are counted before they are evaluated, waits grow, and nothing distinguishes a
+// right guess from a wrong one.
 import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inHashQueue } from '../src/sign_in/hash_queue.ts';
@@ -58,7 +59,7 @@ eachDatabase((database) => {
     const throttled = await attempt(name, right);
     expect(throttled.text).toBe((await attempt(name, 'not the password')).text);
     expect(waitOf(throttled)).toEqual([429, '2']);
-    // Who is signed in already is not concerned.
+    // People who are signed in already are not concerned.
     expect((await browser.get('/session')).status).toBe(200);
     t.clock.advance(2);
     expect((await attempt(name, right)).status).toBe(201);

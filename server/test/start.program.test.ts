@@ -32,7 +32,10 @@ async function start(settings = ServerProcess.settings()): Promise<ServerProcess
 const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
 
 describe('a server that cannot start says why in one sentence and exits with 1', () => {
-  /** The sentence with which it refuses to start with these settings. The process prints the same: see the first test. */
+  /**
+   * The sentence with which it refuses to start with these settings. The process prints the same:
+   * see the first test.
+   */
   async function refusal(more: Environment): Promise<string> {
     const settings = ServerProcess.settings(more);
     folders.push(settings.EXITWARD_DATA_DIR as string);

@@ -1,4 +1,5 @@
-// Values of before they were checked, put into the database past the verbs: what can be read goes on, and they can be removed.
+// Values from before they were checked, put into the database past the verbs: readable ones go on,
+// and they can be removed.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { recordChange } from '../src/changes/changes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
@@ -7,7 +8,7 @@ import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
 
-/** What the test reads of a server's record. */
+/** The part of a server's record that the test reads. */
 interface Server {
   services: unknown;
   port_schemes: Array<{ bases: unknown }>;

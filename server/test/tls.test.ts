@@ -1,4 +1,4 @@
-// TLS: a certificate from files, taken anew when they change, without a connection being lost.
+// TLS: a certificate from files, loaded again when they change, without a connection being lost.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type Agent, Agent as HttpsAgent, request } from 'node:https';

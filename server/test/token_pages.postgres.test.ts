@@ -1,4 +1,5 @@
-// Tokens in pages: API tokens of an account and tokens of operators, sorted, filtered, and many revoked at once, all or none.
+// Tokens in pages: API tokens of an account and tokens of operators, sorted, filtered, and many
+// revoked at once, all or none.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';

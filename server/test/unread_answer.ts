@@ -2,7 +2,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
-/** An answer of which the other side reads nothing until told to. */
+/** An answer of which the other side reads nothing until the test says so. */
 export async function unreadAnswer() {
   let give = (_response: ServerResponse) => {};
   const answered = new Promise<ServerResponse>((resolve) => {

@@ -1,4 +1,5 @@
-// Usage: every way to ask for a billing period tells the same bytes, also where it begins within an hour.
+// Usage: every way to ask for a billing period reports the same bytes, also where it begins within
+// an hour.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// The answer to a batch of usage: what the limits leave to its accounts, so that a node can count ahead.
+// The answer to a batch of usage: what the limits leave to its accounts, so that a node can count
+// ahead.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { setContractServer } from '../src/contract_servers/contract_servers.ts';

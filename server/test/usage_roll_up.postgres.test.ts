@@ -1,4 +1,5 @@
-// Roll-up of usage: hours become days and days end, and every sum stays the same to the byte at every moment.
+// Roll-up of usage: hours become days and days end, and every sum stays the same to the byte at
+// every moment.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// Users of a contract and their proxy access tokens: whom they are for, what they carry, and what ends them.
+// Users of a contract and their proxy access tokens: whom they are for, what they carry, and what
+// ends them.
 import { createPublicKey, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
@@ -8,7 +9,7 @@ import { startTestApp, type TestApp, type TestClient } from './harness.ts';
 
 const day = 86_400;
 
-/** What a token says, in the order that nodes read it. */
+/** The claims of a token, in the order that nodes read them. */
 function claimsOf(token: string) {
   const [payload = ''] = token.slice(4).split('.');
   const [version, kid, account, user, token_version, expiry] = JSON.parse(

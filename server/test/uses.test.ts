@@ -1,4 +1,5 @@
-// When authlist entries last let a connection in: told by nodes, shown to the operator, forgotten with the entry.
+// When authlist entries last let a connection in: reported by nodes, shown to the operator,
+// forgotten with the entry.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lastUses } from '../src/authlist/authlist.ts';
 import type { BuiltAccount } from './builders.ts';

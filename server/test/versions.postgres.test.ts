@@ -1,4 +1,5 @@
-// The versions by which responses are cached: those at the arrival of a request, or later, however long reading them takes.
+// The versions by which responses are cached: those at the arrival of a request, or later, however
+// long reading them takes.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bumpTokens, bumpUsage, bumpVersion, networkVersion } from '../src/changes/changes.ts';
 import { openVersions, type Versions } from '../src/changes/versions.ts';
@@ -8,7 +9,9 @@ import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 import { until } from './waiting.ts';
 
-/** A reading that the database has answered; the answer is on its way until the test lets it arrive. */
+/**
+ * A reading that the database has answered; the answer is on its way until the test lets it arrive.
+ */
 interface UnderWay {
   arrive(): void;
   fail(error: Error): void;
@@ -59,7 +62,10 @@ eachDatabase((database) => {
     const versions = openVersions(far as Partial<Database> as Database);
     /** A request that comes in now. */
     const ask = async (account_id: number) => versions.current(account_id);
-    /** The reading for a request, once the database has answered it. Errors: the request was answered without one. */
+    /**
+     * The reading for a request, once the database has answered it. Errors: the request was
+     * answered without one.
+     */
     const readingFor = async (request: Promise<unknown>): Promise<UnderWay> => {
       let isAnswered = false;
       const note = () => {

@@ -1,4 +1,5 @@
-// The VPN's health as several nodes report it: shown to people and operators beside that of the exits, and to no client of /v0.
+// The VPN's health as several nodes report it: shown to people and operators beside that of the
+// exits, and to no client of /v0.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { networkVersion } from '../src/changes/changes.ts';
 import { changeServer, removeExitIp, requireServer } from '../src/servers/servers.ts';
@@ -103,7 +104,7 @@ eachDatabase((database) => {
     await report(node, [check('vpn-ikev1')], 1_900_000_001);
     expect(await shown()).toEqual(['vpn-ikev2 unknown', 'vpn-ikev1 ok']);
     expect(await certificate()).toEqual([1_900_000_001, 1_900_000_001]);
-    // As agents of before report.
+    // As older agents report.
     const exit_ips = [{ ip, status: 'ok', checked_at: t.now() }];
     const answer = await node.send('POST', '/health', { exit_ips });
     expect([answer.status, await answer.json()]).toEqual([200, { known: 1 }]);

@@ -1,4 +1,5 @@
-// Signed profiles: openssl and a parser of property lists read them, and refuse one that was changed.
+// Signed profiles: openssl and a parser of property lists read them, and refuse one that was
+// changed.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// VPN profiles: derived and never stored, for those who may connect, and the nodes of that server alone have the key.
+// VPN profiles: derived and never stored, for those who may connect, and the nodes of that server
+// alone have the key.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sharedKey, vpnPassword } from '../../kit/src/vpn_password.ts';
 import { eachDatabase } from './databases.ts';

@@ -1,10 +1,14 @@
-// How tests wait for what comes about by itself: one way for all of them, also outside the test runner.
+// How tests wait for what comes about by itself: one way for all of them, also outside the test
+// runner.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const shortestMs = 10;
 const longestMs = 250;
 
-/** The pause after a look: one that takes long, or in vain for long, is taken less often. It makes no wait longer by much. */
+/**
+ * The pause after a look: one that takes long, or in vain for long, is taken less often. It makes
+ * no wait longer by much.
+ */
 const pauseAfter = (look_milliseconds: number, waited_milliseconds: number) =>
   Math.min(longestMs, Math.max(shortestMs, 2 * look_milliseconds, waited_milliseconds / 20));
 

@@ -1,5 +1,6 @@
-// Each value that has one spelling or bounds of its own, through each request that writes it: refused with its field named, or
-// stored in the one spelling. The OpenAPI document tells which requests there are: a new one fails until it is in the table.
+// Each value that has one spelling or bounds of its own, through each request that writes it:
+// refused with its field named, or stored in the one spelling. The OpenAPI document lists the
+// requests that there are: a new one fails until it is in the table.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from './databases.ts';
@@ -59,7 +60,10 @@ const columns = {
 /** The fields that hold them, by the name that they have in every request. */
 const fieldNames = ['ip', 'hostname', 'expiry', 'start', 'addresses', 'from', 'host', 'exit_ip'];
 
-/** Requests with such a field that ask, or report what the control plane has: nothing of it is stored as an operator's word. */
+/**
+ * Requests with such a field that ask, or report what the control plane has: nothing of it is
+ * stored as an operator's word.
+ */
 const notStored = /\/explain(-login)? |\/vpn-profile |^post \/node\//;
 
 interface Writer {
@@ -332,7 +336,9 @@ interface Operation {
   parameters?: Array<{ name: string }>;
 }
 
-/** The requests of the OpenAPI document that have a field of one of these names: `METHOD PATH WAY`. */
+/**
+ * The requests of the OpenAPI document that have a field of one of these names: `METHOD PATH WAY`.
+ */
 function requestsWith(names: readonly string[]): string[] {
   const file = new URL('../../docs/openapi.json', import.meta.url);
   const document = JSON.parse(readFileSync(file, 'utf8'));

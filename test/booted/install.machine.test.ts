@@ -1,5 +1,6 @@
-// docs/install.md, followed to the letter on two booted Debians: each of its blocks is run as it stands, in the order of the
-// page; then reboots, upgrades, a downgrade, and a purge. The machines are containers: they share the kernel of this one.
+// docs/install.md, followed to the letter on two booted Debians: each of its blocks is run as it
+// stands, in the order of the page; then reboots, upgrades, a downgrade, and a purge. The machines
+// are containers: they share the kernel of this one.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +26,10 @@ interface Block {
   isRun: boolean;
 }
 
-/** The page's blocks of commands. Its addresses are reserved for documents: a reader puts others in their places. */
+/**
+ * The page's blocks of commands. Its addresses are reserved for documents: a reader puts others in
+ * their places.
+ */
 const blocks: Block[] = readFileSync(join(import.meta.dirname, '../../docs/install.md'), 'utf8')
   .replaceAll('198.51.100.1', addresses.node)
   .replaceAll('203.0.113.7', addresses.client)
@@ -255,7 +259,7 @@ test('removed and purged, the programs are gone and the data stays until it is r
     'rm -r /var/lib/exitward-agent',
   );
   await expect(node.run('pgrep "squid|node"')).rejects.toThrow();
-  // The page's own: a certificate in a folder of the package's, and what nginx was told.
+  // The page's own: a certificate in a folder of the package's, and the configuration of nginx.
   await control.run('rm -r /etc/exitward/tls /etc/nginx && rmdir /etc/exitward');
   for (const machine of [control, node]) {
     expect(await machine.run('find /etc /usr /var/cache -name "*exitward*"')).toBe('');

@@ -1,25 +1,33 @@
-// A small internet in a network namespace of its own: a bridge for machines, names, an origin on the web and an ACME authority
-// that answer to the names of real ones. There is no way out of it.
+// A small internet in a network namespace of its own: a bridge for machines, names, an origin on
+// the web and an ACME authority that answer to the names of real ones. There is no way out of it.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../../server/test/waiting.ts';
 
-/** Addresses that the rules against reserved destinations let pass; they are used nowhere but in the namespace. */
+/**
+ * Addresses that the rules against reserved destinations let pass; they are used nowhere but in the
+ * namespace.
+ */
 export const addresses = {
   control: '45.67.1.10',
   node: '45.67.1.1',
   client: '45.67.1.7',
   /** Of a second node. */
   second: '45.67.1.2',
-  /** Of the bridge: the router of the machines, their name server, and every site of this internet. */
+  /**
+   * Of the bridge: the router of the machines, their name server, and every site of this internet.
+   */
   router: '45.67.1.254',
 };
 export const bridge = 'machines';
 
 export class Internet {
   readonly namespace = `exitward-${process.pid}`;
-  /** The folder of the certificates that all machines trust, and of nothing else: of the web, and of the ACME authority. */
+  /**
+   * The folder of the certificates that all machines trust, and of nothing else: of the web, and of
+   * the ACME authority.
+   */
   readonly authorities: string;
   /** A certificate of that authority for all names of this internet. */
   site = { certificate: '', key: '' };
@@ -70,7 +78,9 @@ export class Internet {
     this.#run('sysctl', '--quiet', '--write', 'net.ipv4.ip_forward=1');
   }
 
-  /** One authority for the web and the ACME directory, with which all sites have their certificates. */
+  /**
+   * One authority for the web and the ACME directory, with which all sites have their certificates.
+   */
   #makeCertificates(): void {
     const at = (name: string) => join(this.#folder, name);
     const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
@@ -155,7 +165,7 @@ export class Internet {
       'https://localhost:14000/dir',
     );
     await until(() => execFileSync(...page, { stdio: 'pipe' }) !== undefined);
-    // What the authority issues is trusted by way of a root that it makes anew at each start.
+    // The authority's certificates are trusted by way of a root that it makes at each start.
     const root = this.inside(
       'curl',
       '-sf',

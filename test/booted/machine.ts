@@ -1,4 +1,5 @@
-// A machine with a booted Debian: systemd as its first process, in a container of systemd-nspawn on the kernel of this one.
+// A machine with a booted Debian: systemd as its first process, in a container of systemd-nspawn on
+// the kernel of this one.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,12 +8,13 @@ import { join } from 'node:path';
 import { until } from '../../server/test/waiting.ts';
 import { addresses, bridge, type Internet } from './internet.ts';
 
-/** Of root on the machine: nothing of whoever runs the tests. */
+/** Of root on the machine: nothing of the user who runs the tests. */
 const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', LANG: 'C.UTF-8' };
 
 /**
- * A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. The web that it trusts is the
- * small internet's. Its packages are on its disk, once for all machines: those wanted, and what they need.
+ * A Debian as it is installed: systemd, and what brings packages. Nothing of ours, nor Node. The
+ * web that it trusts is the small internet's. Its packages are on its disk, once for all machines:
+ * those wanted, and what they need.
  */
 export function makeDebian(folder: string, internet: Internet, wanted: readonly string[]): void {
   const packages = 'ca-certificates,curl,dbus,iproute2,procps,systemd,systemd-sysv';
@@ -26,9 +28,11 @@ export function makeDebian(folder: string, internet: Internet, wanted: readonly 
       '--essential-hook=echo "path-exclude=/usr/share/ca-certificates/*" > "$1/etc/dpkg/dpkg.cfg.d/tests"',
       `--essential-hook=copy-in ${internet.authorities} /usr/local/share`,
       '--customize-hook=chroot "$1" systemctl enable systemd-networkd.service',
-      // It makes networks of the kernel's command line, which is the host's; where it fails the machine is degraded.
+      // It makes networks of the kernel's command line, which is the host's; where it fails the
+      // machine is degraded.
       '--customize-hook=chroot "$1" systemctl mask systemd-network-generator.service',
-      // systemd would run them all with each package that brings a service, for units that no container has.
+      // systemd would run them all with each package that brings a service, for units that no
+      // container has.
       '--customize-hook=rm "$1"/lib/systemd/system-generators/*',
       `--customize-hook=${apt} clean && ${apt} ${fetched}`,
       '--customize-hook=mv "$1"/var/cache/apt/archives/*.deb "$1/srv"',
@@ -107,7 +111,10 @@ export class Machine {
     cpSync(file, join(this.root, 'root', file.split('/').at(-1) ?? ''));
   }
 
-  /** Runs a script as root would type it; a line that fails ends it. Errors: with all that it printed. */
+  /**
+   * Runs a script as root would type it; a line that fails ends it. Errors: with all that it
+   * printed.
+   */
   async run(script: string, input = ''): Promise<string> {
     const enter = ['-t', String(this.#firstProcess()), '-m', '-u', '-i', '-n', '-p', '-C'];
     const child = spawn('nsenter', [...enter, 'sh', '-euc', `cd /root\n${script}`], {
@@ -148,7 +155,7 @@ export class Machine {
   }
 
   async stop(): Promise<void> {
-    // As a cut of its power. Whoever kills the container's keeper alone leaves the machine running.
+    // As a cut of its power. Killing the container's keeper alone leaves the machine running.
     const ended = new Promise((done) => this.#container?.once('exit', done));
     if (this.#container?.exitCode === null) {
       process.kill(this.#firstProcess(), 'SIGKILL');

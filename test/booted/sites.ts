@@ -1,4 +1,5 @@
-// The web of the small internet: https://www.example.com/, and the directory of an ACME authority at the address of a real one.
+// The web of the small internet: https://www.example.com/, and the directory of an ACME authority
+// at the address of a real one.
 //
 //   node sites.ts FOLDER ADDRESS     FOLDER holds sites.pem, sites.key and ca.pem
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// docs/vpn.md on booted Debians: a node that systemd holds to its rights serves a VPN, and a client with Debian's strongSwan uses it.
+// docs/vpn.md on booted Debians: a node that systemd holds to its rights serves a VPN, and a client
+// with Debian's strongSwan uses it.
 import { addresses } from './internet.ts';
 import type { Machine } from './machine.ts';
 
@@ -10,7 +11,9 @@ const install = 'apt-get install --yes --no-install-recommends';
 /** Debian's packages that are installed here. */
 export const vpnPackages = ofClient;
 
-/** Makes the node of a server offer `vpn-ikev2`, with this certificate. Its health is known soon. */
+/**
+ * Makes the node of a server offer `vpn-ikev2`, with this certificate. Its health is known soon.
+ */
 export async function serveVpn(
   control: Machine,
   node: Machine,
@@ -34,7 +37,10 @@ END
   await control.run(`exitward server change ${server} --services proxy,vpn-ikev2`);
 }
 
-/** Has a client's strongSwan take the profile in `swanctl.conf`'s language; `authority`: of the node's certificate. */
+/**
+ * Has a client's strongSwan take the profile in `swanctl.conf`'s language; `authority`: of the
+ * node's certificate.
+ */
 export async function takeProfile(
   client: Machine,
   profile: string,

@@ -1,4 +1,5 @@
-// The address of every page of both consoles, from the console's own table of paths: a page that is added is among them, or has to be named here.
+// The address of every page of both consoles, from the console's own table of paths: a page that is
+// added is among them, or has to be named here.
 import { paths } from '../../console/src/paths.ts';
 
 const { operator, ...ofAccount } = paths;

@@ -30,7 +30,7 @@ export async function giveCredentials(visit: Visit, user: string, password = pas
   await visit.button('Sign in').click();
 }
 
-/** Builds what the server serves when its sources are newer; one after another, whoever asks. */
+/** Builds what the server serves when its sources are newer; one after another, for all callers. */
 export function buildConsole(): void {
   const lock = new DatabaseSync(join(root, 'node_modules/.console-build.lock'), {
     timeout: 60_000,
@@ -64,7 +64,9 @@ export class Console {
     this.browser = browser;
   }
 
-  /** Where `nodes` are simulated, the network lives; without, nothing moves but what a test moves. */
+  /**
+   * Where `nodes` are simulated, the network lives; without, nothing moves but what a test moves.
+   */
   static async start(open = connectBrowser, nodes: 'off' | 'simulated' = 'off'): Promise<Console> {
     buildConsole();
     const data_dir = mkdtempSync(join(tmpdir(), 'exitward-console-'));
@@ -108,7 +110,7 @@ export class Console {
     return new TestClient(`${admin_url}/admin`, { authorization: `Bearer ${admin_token}` });
   }
 
-  /** A node of the server that does only what it is told to, beside the demo's own. */
+  /** A node of the server that does only what a test has it do, next to the demo's own. */
   async node(server: string): Promise<TestNode> {
     const { base_url } = this.facts;
     const { body: invite } = await this.operator.post('/invites', { server });
@@ -138,7 +140,10 @@ export class Console {
     if (status !== 201) throw new Error(text);
   }
 
-  /** Moves the ends of the waits that guessing has cost so far: nothing is left to how busy the machine is. */
+  /**
+   * Moves the ends of the waits that guessing has cost so far: nothing is left to how busy the
+   * machine is.
+   */
   moveWaits(seconds: number): void {
     const db = new DatabaseSync(join(this.#data_dir, 'exitward.db'), { timeout: 30_000 });
     const statement =
@@ -147,7 +152,10 @@ export class Console {
     db.close();
   }
 
-  /** Adds so many entries to the authlist of the account, past the server; returns how many it holds then. */
+  /**
+   * Adds so many entries to the authlist of the account, past the server; returns how many it holds
+   * then.
+   */
   fillAuthlist(entries: number): number {
     return this.#fill((db) => fillAuthlist(db, account, entries));
   }

@@ -1,4 +1,5 @@
-// Fills the demo's database past its server, in a second or two: an account with long lists, in a network with thousands of servers.
+// Fills the demo's database past its server, in a second or two: an account with long lists, in a
+// network with thousands of servers.
 import type { DatabaseSync } from 'node:sqlite';
 
 type Value = string | number | null;
@@ -73,7 +74,10 @@ const places = [
   ['São Paulo', 'BR', -23.55, -46.63],
 ] as const;
 
-/** Adds so many of each beside what is there. All servers are on the account's contract; names are as long as names get in life. */
+/**
+ * Adds so many of each beside what is there. All servers are on the account's contract; names are
+ * as long as names get in life.
+ */
 export function fillNetwork(db: DatabaseSync, account: string, size: NetworkSize): void {
   const { id: account_id, port_scheme_id } = accountNamed(db, account);
   const now = seconds();

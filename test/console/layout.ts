@@ -1,4 +1,5 @@
-// Faults of a page's layout that the browser can tell: at three widths, in both themes, without loading it anew.
+// Faults of a page's layout that the browser can see: at three widths, in both themes, without
+// loading it again.
 import type { Visit } from './visit.ts';
 
 const widths = [
@@ -15,26 +16,27 @@ const followed =
   'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 0))))';
 
 /**
- * Runs in the page. Of all that can be seen: nothing makes the document wider than the window, controls and heads hold
- * their own text, nothing is cut off by an ancestor that does not scroll, and no control lies over another.
+ * Runs in the page. Of all that can be seen: nothing makes the document wider than the window,
+ * controls and heads hold their own text, nothing is cut off by an ancestor that does not scroll,
+ * and no control lies over another.
  */
 const findFaults = (isPhone: boolean) => `(() => {
   const faults = [];
-  const name = (one) => {
-    const text = (one.getAttribute('aria-label') ?? one.innerText ?? '').trim().slice(0, 40);
-    const classes = one.getAttribute('class');
-    return one.localName + (classes ? '.' + classes.split(' ').join('.') : '') + ' "' + text + '"';
+  const name = (element) => {
+    const text = (element.getAttribute('aria-label') ?? element.innerText ?? '').trim().slice(0, 40);
+    const classes = element.getAttribute('class');
+    return element.localName + (classes ? '.' + classes.split(' ').join('.') : '') + ' "' + text + '"';
   };
-  const add = (what, one) => faults.push(what + ': ' + name(one));
+  const add = (what, element) => faults.push(what + ': ' + name(element));
   const style = new Map();
-  const of = (one) => style.get(one) ?? style.set(one, getComputedStyle(one)).get(one);
+  const of = (element) => style.get(element) ?? style.set(element, getComputedStyle(element)).get(element);
   // Chosen by its label, or read out alone.
-  const isSeen = (one) => {
-    const { width, height } = one.getBoundingClientRect();
-    return width > 1 && height > 1 && one.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  const isSeen = (element) => {
+    const { width, height } = element.getBoundingClientRect();
+    return width > 1 && height > 1 && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   };
   if (document.documentElement.scrollWidth > innerWidth) {
-    const wide = [...document.querySelectorAll('body *')].filter((one) => isSeen(one) && one.getBoundingClientRect().right > innerWidth + 1);
+    const wide = [...document.querySelectorAll('body *')].filter((element) => isSeen(element) && element.getBoundingClientRect().right > innerWidth + 1);
     faults.push('the document is ' + document.documentElement.scrollWidth + ' wide: ' + wide.slice(-3).map(name).join(', '));
   }
   const h1 = document.querySelector('h1');
@@ -42,50 +44,52 @@ const findFaults = (isPhone: boolean) => `(() => {
 
   const controls = [...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter(isSeen);
   const heads = [...document.querySelectorAll('th, h1, h2, h3, dt, .badge')].filter(isSeen);
-  const isEllipsis = (one) => of(one).textOverflow === 'ellipsis';
-  for (const one of [...controls, ...heads]) {
-    const isText = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName);
+  const isEllipsis = (element) => of(element).textOverflow === 'ellipsis';
+  for (const element of [...controls, ...heads]) {
+    const isText = ['INPUT', 'SELECT', 'TEXTAREA'].includes(element.tagName);
     // A mark on a map is as large as its ring.
-    if (!isText && !one.matches('.visually-hidden, .place') && !isEllipsis(one) && of(one).display !== 'inline' && one.scrollWidth > one.clientWidth + 1) add('text runs over its edge', one);
-    const own = one.getBoundingClientRect();
-    for (let at = one.parentElement; at && at !== document.body; at = at.parentElement) {
+    if (!isText && !element.matches('.visually-hidden, .place') && !isEllipsis(element) && of(element).display !== 'inline' && element.scrollWidth > element.clientWidth + 1) add('text runs over its edge', element);
+    const own = element.getBoundingClientRect();
+    for (let at = element.parentElement; at && at !== document.body; at = at.parentElement) {
       const { overflowX, position } = of(at);
       if (overflowX === 'auto' || overflowX === 'scroll') break;
       if (overflowX === 'visible' || isEllipsis(at)) { if (position === 'fixed') break; continue; }
       const edge = at.getBoundingClientRect();
-      if (own.right > edge.right + 1 || own.left < edge.left - 1) add('cut off by ' + name(at), one);
+      if (own.right > edge.right + 1 || own.left < edge.left - 1) add('cut off by ' + name(at), element);
       break;
     }
   }
   const boxes = controls
     // Marks on a map are round, and larger where a finger points.
-    .filter((one) => of(one).display !== 'inline' && !one.matches('.place'))
-    .map((one) => ({ one, box: one.getBoundingClientRect() }))
+    .filter((element) => of(element).display !== 'inline' && !element.matches('.place'))
+    .map((element) => ({ element, box: element.getBoundingClientRect() }))
     .sort((a, b) => a.box.top - b.box.top);
-  for (const [at, { one, box }] of boxes.entries()) {
+  for (const [at, { element, box }] of boxes.entries()) {
     for (let next = at + 1; next < boxes.length && boxes[next].box.top < box.bottom - 2; next++) {
       const other = boxes[next];
-      if (one.contains(other.one) || other.one.contains(one)) continue;
+      if (element.contains(other.element) || other.element.contains(element)) continue;
       if (other.box.left < box.right - 2 && other.box.right > box.left + 2) {
         // Bars that stay in sight lie over what scrolls away beneath them.
         const at = document.elementFromPoint((Math.max(box.left, other.box.left) + Math.min(box.right, other.box.right)) / 2, (other.box.top + Math.min(box.bottom, other.box.bottom)) / 2);
-        if (at && (one.contains(at) || other.one.contains(at))) add('lies over ' + name(other.one), one);
+        if (at && (element.contains(at) || other.element.contains(at))) add('lies over ' + name(other.element), element);
       }
     }
-    if (${isPhone} && Math.min(box.width, box.height) < ${smallestTarget} && !one.labels?.length) {
-      add('too small for a finger (' + Math.round(box.width) + ' × ' + Math.round(box.height) + ')', one);
+    if (${isPhone} && Math.min(box.width, box.height) < ${smallestTarget} && !element.labels?.length) {
+      add('too small for a finger (' + Math.round(box.width) + ' × ' + Math.round(box.height) + ')', element);
     }
   }
   if (!${isPhone}) {
-    for (const one of document.querySelectorAll('.table.compact tbody tr')) {
-      const { height } = one.getBoundingClientRect();
-      if (isSeen(one) && height > ${tallestRow}) { add('a row is ' + Math.round(height) + ' high', one); break; }
+    for (const element of document.querySelectorAll('.table.compact tbody tr')) {
+      const { height } = element.getBoundingClientRect();
+      if (isSeen(element) && height > ${tallestRow}) { add('a row is ' + Math.round(height) + ' high', element); break; }
     }
   }
   return [...new Set(faults)].slice(0, 12);
 })()`;
 
-/** The faults of the page as it is, each with the width and theme; it ends at the size that it had. */
+/**
+ * The faults of the page as it is, each with the width and theme; it ends at the size that it had.
+ */
 export async function layoutFaults({ page }: Visit): Promise<string[]> {
   const before = page.viewportSize();
   const faults = new Set<string>();

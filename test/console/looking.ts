@@ -18,8 +18,8 @@ const themes = [
 ] as const;
 
 /**
- * Marks the rows of which there are two already, but for their words: what holds of those holds of all. It takes axe most of its
- * time to look at a hundred alike.
+ * Marks the rows of which there are two already, except their words: what holds of those holds of
+ * all. It takes axe most of its time to look at a hundred alike.
  */
 const markAlike = `(() => {
   const seen = new Map();
@@ -37,7 +37,8 @@ export async function faultsByAxe({ page }: Visit, only?: 'light' | 'dark'): Pro
   await page.evaluate(markAlike);
   for (const [colorScheme, rules] of themes.filter(([name]) => !only || name === only)) {
     await page.emulateMedia({ colorScheme });
-    // The faults alone leave the page: to take along all that axe has passed costs several times its own work.
+    // The faults alone leave the page: to take along all that axe has passed costs several times
+    // its own work.
     const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });
     const violations =
       (await page.evaluate(`axe.run({ exclude: '[data-alike]' }, ${options}).then(({ violations }) =>
@@ -61,9 +62,9 @@ export async function expectFitsPhone(visit: Visit, what: string): Promise<void>
   const wide = await visit.page.evaluate(`(() => {
     if (document.documentElement.scrollWidth <= innerWidth) return [];
     return [...document.querySelectorAll('main *')]
-      .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+      .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
       .slice(0, 5)
-      .map((one) => one.outerHTML.slice(0, 120));
+      .map((element) => element.outerHTML.slice(0, 120));
   })()`);
   expect(wide, `${what} on a phone`).toEqual([]);
   if (before) await visit.page.setViewportSize(before);
@@ -74,9 +75,9 @@ export async function tabTo(visit: Visit, name: string): Promise<void> {
   for (let presses = 0; presses < 150; presses++) {
     await visit.page.keyboard.press('Tab');
     const focused = (await visit.page.evaluate(`(() => {
-      const one = document.activeElement;
-      const { outlineStyle, outlineWidth } = getComputedStyle(one);
-      return { name: one.getAttribute('aria-label') ?? one.innerText?.trim() ?? '', isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' };
+      const element = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(element);
+      return { name: element.getAttribute('aria-label') ?? element.innerText?.trim() ?? '', isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' };
     })()`)) as { name: string; isSeen: boolean };
     if (focused.name !== name) continue;
     expect(focused, `the focus on ${name}`).toMatchObject({ isSeen: true });

@@ -1,4 +1,5 @@
-// Somebody at the console: one browser profile with one page, which notes everything that should not happen.
+// Somebody at the console: one browser profile with one page, which notes everything that should
+// not happen.
 import type {
   Browser,
   BrowserContext,
@@ -65,7 +66,7 @@ export class Visit {
     return new Visit(context, await context.newPage(), origin);
   }
 
-  /** Types an address: the page is loaded anew. */
+  /** Types an address: the page is loaded again. */
   async open(path: string): Promise<void> {
     await this.page.goto('about:blank');
     await this.page.goto(this.origin + path);
@@ -108,7 +109,10 @@ export class Visit {
     return this.page.locator('.toast').filter({ hasText: text });
   }
 
-  /** Copies by a button: the text that is in the clipboard then, which may be another test's, as all pages of a browser share it. */
+  /**
+   * Copies by a button: the text that is in the clipboard then, which may be another test's, as all
+   * pages of a browser share it.
+   */
   async copied(button: Locator): Promise<string> {
     await this.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await button.click();

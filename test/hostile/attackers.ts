@@ -1,4 +1,5 @@
-// Attackers in this process: many connections at once, each of which sends its bytes and goes; and the victim beside them.
+// Attackers in this process: many connections at once, each of which sends its bytes and goes; and
+// the victim beside them.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -26,7 +27,10 @@ export interface Target {
 
 /** A listener takes one connection in a turn of the event loop. */
 const atOnce = 16;
-/** Any other waits for so many turns of the event loop, which both sides share: time would measure the machine. */
+/**
+ * Any other waits for so many turns of the event loop, which both sides share: time would measure
+ * the machine.
+ */
 const patienceTurns = 40;
 
 /** Runs all attacks, many at once. */

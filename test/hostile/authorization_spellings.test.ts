@@ -1,4 +1,5 @@
-// The ways to write one Authorization header: however many a client sends, the server remembers one.
+// The ways to write one Authorization header: however many a client sends, the server remembers
+// one.
 import { expect, test } from 'vitest';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { basic, startTestApp } from '../../server/test/harness.ts';

@@ -1,5 +1,6 @@
 // Runs the embedded engine in a process of its own, for attacks on what a process has.
-//   engine_process FOLDER: reads records.json and settings.json there, says `ready`, ends with its standard input.
+//   engine_process FOLDER
+//       reads records.json and settings.json there, says `ready`, ends with its standard input
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';

@@ -1,4 +1,5 @@
-// A flood of sign-ins as an attack: from many addresses at once, it locks out neither the known nor, for long, others.
+// A flood of sign-ins as an attack: from many addresses at once, it locks out neither the known
+// nor, for long, others.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cost } from '../../server/src/sign_in/passwords.ts';

@@ -1,4 +1,5 @@
-// A flood of writes: one account fills the queue of writes, and the others' go ahead by turns, what is taken away first.
+// A flood of writes: one account fills the queue of writes, and the others' go ahead by turns, what
+// is taken away first.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEntry } from '../../server/src/authlist/authlist.ts';
 import type { Actor, Transaction } from '../../server/src/db/database.ts';
@@ -130,7 +131,7 @@ eachDatabase((database) => {
     ]);
     await t.user(built[2] as never, 'bob', { proxy: true });
     await node.start();
-    // Each has a connection that is open: what is told is not how long one takes.
+    // Each has a connection that is open: the time to open one is not counted.
     await Promise.all([
       t.as(built[0] as never).get('/contract'),
       raises.get('/contract'),
@@ -138,7 +139,8 @@ eachDatabase((database) => {
       t.operator.get('/accounts/suspends'),
     ]);
 
-    // Through the same queue as requests; so many at once are more than one address has connections.
+    // Through the same queue as requests; so many at once are more than one address has
+    // connections.
     const add = (at: number) =>
       db.write(of('attacker'), (tx) =>
         createEntry(

@@ -1,4 +1,5 @@
-// Hostile clients, with TLS and without, and hostile origins against the embedded engine: none ends it, nor holds up a victim.
+// Hostile clients, with TLS and without, and hostile origins against the embedded engine: none ends
+// it, nor holds up a victim.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import pino from 'pino';
@@ -26,7 +27,7 @@ let node: EmbeddedNode;
 let origin: t.Origin;
 let hostile: Server;
 let random: Random;
-/** Errors that the engine told: even one that its owner has caught is a fault. */
+/** Errors that the engine logged: even one that its owner has caught is a fault. */
 let errors: unknown[];
 let unowned: Unowned;
 let victims: Array<() => Promise<void>>;

@@ -1,4 +1,5 @@
-// Hostile clients, with TLS and without, and hostile origins against Squid and its deciders: none of them dies, nor holds up a victim.
+// Hostile clients, with TLS and without, and hostile origins against Squid and its deciders: none
+// of them dies, nor holds up a victim.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,5 @@
-// Hostile clients, with TLS and without, at the server's own listener: none ends it, nor holds up a victim.
+// Hostile clients, with TLS and without, at the server's own listener: none ends it, nor holds up a
+// victim.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';

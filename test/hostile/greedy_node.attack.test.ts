@@ -1,4 +1,5 @@
-// A node that takes snapshots and streams without end, and reads none: the other nodes are served all the same.
+// A node that takes snapshots and streams without end, and reads none: the other nodes are served
+// all the same.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Feed } from '../../server/src/nodes/feed.ts';
 import { Snapshots } from '../../server/src/nodes/snapshot.ts';

@@ -1,4 +1,5 @@
-// A node that reports without measure: each kind of report has a size, a rate, and nothing to say of what its server does not serve.
+// A node that reports without measure: each kind of report has a size, a rate, and nothing to say
+// of what its server does not serve.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Pace } from '../../server/src/api/node/pace.ts';
 import { eachDatabase } from '../../server/test/databases.ts';
@@ -148,7 +149,8 @@ eachDatabase((database) => {
       }
       return statuses;
     };
-    // A minute's worth may come at once: 120 lists of faults, 300 of health; and what is earned meanwhile.
+    // A minute's worth may come at once: 120 lists of faults, 300 of health; and what is earned
+    // meanwhile.
     const faults = await flood(
       '/faults',
       (since) => ({ faults: [{ ...fault, since: since + 1 }] }),

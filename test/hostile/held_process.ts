@@ -1,4 +1,5 @@
-// Measures of a server that is a process of its own: the most memory that it ever had, its sockets; and clients that hold connections.
+// Measures of a server that is a process of its own: the most memory that it ever had, its sockets;
+// and clients that hold connections.
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -19,7 +20,10 @@ export function peakMegabytes(server: ServerProcess): number {
 export const descriptorsOf = (server: ServerProcess) =>
   readdirSync(`/proc/${pidOf(server)}/fd`).length;
 
-/** How many of these connections the server still has, as the kernel tells; a client that does not read is not told. */
+/**
+ * How many of these connections the server still has, by the kernel; a client that does not read
+ * hears of no end.
+ */
 export function heldByServer(url: string, sockets: readonly Socket[]): number {
   const hex = (port: number | undefined) =>
     Number(port).toString(16).toUpperCase().padStart(4, '0');

@@ -1,4 +1,5 @@
-// A node that reports more than its machine can carry: that is held, bills no one, and counts exactly once when an operator accepts it.
+// A node that reports more than its machine can carry: that is held, bills no one, and counts
+// exactly once when an operator accepts it.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -259,7 +260,7 @@ eachDatabase((database) => {
     for (const rows of [batch(20_000), batch(10)]) {
       expect((await report(node, rows)).body).toMatchObject({ counted: true, held: false });
     }
-    // The last of them says that all is told.
+    // The last of them says that all is reported.
     expect((await report(node, [row(hour * rate + 61 * rate)])).body).toMatchObject({ held: true });
   });
 
@@ -301,7 +302,10 @@ const pauses = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 2 * hour, max: 10 * day }) },
 );
 
-/** All that a machine carries at its full rate, half of it of each of two users, as a journal has it: in so many batches. */
+/**
+ * All that a machine carries at its full rate, half of it of each of two users, as a journal has
+ * it: in so many batches.
+ */
 function journalOf(from: number, to: number, batches: number, account: number): Row[][] {
   const rows: Row[] = [];
   for (let at = from; at < to; ) {

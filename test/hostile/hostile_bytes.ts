@@ -1,7 +1,8 @@
-// Generators of what hostile clients and origins send: HTTP and TLS that is nearly right, and then broken by chance.
+// Generators of what hostile clients and origins send: HTTP and TLS that is nearly right, and then
+// broken by chance.
 import type { Random } from '../../server/test/random.ts';
 
-/** What one connection sends, a piece at a time, and how it goes on after that. */
+/** The bytes of one connection, a piece at a time, and how it goes on after that. */
 export interface Attack {
   pieces: readonly Buffer[];
   /** `wait`: sends nothing more, and closes when the other side does. */
@@ -109,7 +110,9 @@ export function hostileResponses(random: Random): Attack {
 
 // ---- TLS ----------------------------------------------------------------------------------
 
-/** In place of a negotiation, or after its first step: most is a ClientHello that is not quite one. */
+/**
+ * In place of a negotiation, or after its first step: most is a ClientHello that is not quite one.
+ */
 export function hostileHandshake(random: Random, hello: Buffer): Attack {
   const alert = Buffer.from([21, 3, 3, 0, 2, random.one([1, 2]), random.between(0, 255)]);
   const record = Buffer.from([random.between(19, 25), 3, random.between(0, 4), 0, 3, 1, 2, 3]);
@@ -126,7 +129,10 @@ export function hostileHandshake(random: Random, hello: Buffer): Attack {
   return attackOf(random, bytes, 3);
 }
 
-/** What a request may name as its destination, right and wrong: an origin and its port, an address that none may reach, and nonsense. */
+/**
+ * The destinations that a request may name, right and wrong: an origin and its port, an address
+ * that none may reach, and nonsense.
+ */
 export function hostileTargets(origin: string, port: number, forbidden: string): string[] {
   const [good, bad] = [`${origin}:${port}`, `${origin}:1`];
   const long = 'a'.repeat(300);

@@ -1,4 +1,5 @@
-// A request in the coding `identity`, which Squid takes off with its length: the bytes behind it are a request, and judged as one.
+// A request in the coding `identity`, which Squid takes off with its length: the bytes behind it
+// are a request, and judged as one.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as t from '../../agent/test/proxy_world.ts';
 import { type SquidNode, startSquidNode } from '../../agent/test/squid_node.ts';

@@ -1,4 +1,5 @@
-// Connections that are opened and left: of one user, of one account, of addresses that authenticate nowhere. The same attacks on both engines.
+// Connections that are opened and left: of one user, of one account, of addresses that authenticate
+// nowhere. The same attacks on both engines.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -9,7 +10,7 @@ import { Scene, type Stage, type StartNode } from '../../agent/test/scenarios/sc
 
 /** Small, so that an attack is quick; `waiting` follows `ALL`. */
 const caps = { all: 30, account: 20, user: 12, address: 16 };
-/** Of one address so many more are taken, to be told why. */
+/** Of one address so many more are accepted, to be answered why. */
 const openCount = caps.address + 16;
 const settings = {
   EXITWARD_AGENT_MAX_CONNECTIONS: String(caps.all),
@@ -35,7 +36,7 @@ export function addAttackers(family: Family): void {
   execFileSync('ip', ['-6', '-batch', '-'], { input: lines.join('') });
 }
 
-/** As in the scenarios, but for IPv6 each client in a /64 of its own. */
+/** As in the scenarios, except that with IPv6 each client is in a /64 of its own. */
 export const apart = (family: Family): Family => ({
   ...family,
   sources:

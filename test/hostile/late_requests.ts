@@ -1,4 +1,5 @@
-// Clients that connect to a node and send no request, half of one, or none after their first. The same on both engines.
+// Clients that connect to a node and send no request, half of one, or none after their first. The
+// same on both engines.
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as t from '../../agent/test/proxy_world.ts';

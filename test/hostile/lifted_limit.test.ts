@@ -1,4 +1,5 @@
-// An account that takes a server off its contract and adds it again, to be rid of the operator's limit on it.
+// An account that takes a server off its contract and adds it again, to be rid of the operator's
+// limit on it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eachDatabase } from '../../server/test/databases.ts';
 import { type Browser, startTestApp, type TestApp } from '../../server/test/harness.ts';
@@ -38,7 +39,7 @@ eachDatabase((database) => {
     expect((await t.operator.put(`${acmes}/ams1`, {})).body).toMatchObject({ limit_bytes: 5 });
     await t.operator.delete(`${acmes}/ams1`);
     expect((await alice.put('/servers/ams1', undefined)).body).toMatchObject({ limit_bytes: 5 });
-    // The operator's word alone ends it: a limit named anew, or none.
+    // The operator's word alone ends it: another limit, or none.
     await alice.delete('/servers/ams1');
     await t.operator.put(`${acmes}/ams1`, { limit_bytes: null });
     await alice.delete('/servers/ams1');

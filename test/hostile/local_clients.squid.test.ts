@@ -1,4 +1,5 @@
-// Clients on the node itself against Squid: however many there are, the agent's own checks have their place.
+// Clients on the node itself against Squid: however many there are, the agent's own checks have
+// their place.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';

@@ -1,4 +1,5 @@
-// An account that waits for its nodes by more requests than it may, at a node that acknowledges nothing.
+// An account that waits for its nodes by more requests than it may, at a node that acknowledges
+// nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { AppliedWatch, maxWaitingOfAccount } from '../../server/src/nodes/applied.ts';
 import { eachDatabase } from '../../server/test/databases.ts';

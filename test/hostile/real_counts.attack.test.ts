@@ -1,4 +1,5 @@
-// 21,000 idle connections that authenticate nowhere, against an embedded engine with 1,024 descriptors.
+// 21,000 idle connections that authenticate nowhere, against an embedded engine with 1,024
+// descriptors.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -77,7 +78,7 @@ test('21,000 idle connections that authenticate nowhere neither end the engine n
   expect(new Set(statuses)).toEqual(new Set([200]));
   expect(statuses).toHaveLength(attacks / beside);
   await t.until(() => idle.size <= descriptors / 8);
-  // What was let in before has gone on.
+  // The connections that were let in before have gone on.
   const { status } = await tunnel.ask(t.requestText('GET', '/', {}));
   expect(status).toBe(200);
   tunnel.socket.destroy();

@@ -1,4 +1,5 @@
-// One account's idle tunnels, as many as a machine's descriptors allow, and then idle connections of nobody, against Squid with the caps of its own choice.
+// One account's idle tunnels, as many as a machine's descriptors allow, and then idle connections
+// of nobody, against Squid with the caps of its own choice.
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { connectionCaps } from '../../agent/src/connection_caps.ts';
@@ -42,7 +43,10 @@ const bob = (): t.Through => ({
 });
 const check = () => ({ port: t.normalPort, authorization: t.basic('secret', '-probe') });
 
-/** Opens so many tunnels of a user of account 1; answers how often each status came, with the victim asked beside it. */
+/**
+ * Opens so many tunnels of a user of account 1; answers how often each status came, with the victim
+ * asked beside it.
+ */
 async function tunnels(count: number, through: t.Through): Promise<Record<string, number>> {
   const statuses: Record<string, number> = {};
   for (let n = 0; n < count; n += atOnce) {
@@ -62,7 +66,8 @@ async function tunnels(count: number, through: t.Through): Promise<Record<string
 
 test('one account holds as many idle tunnels as it may, is told so, and shuts nobody out', async () => {
   const before = node.squids();
-  // Those of the victim and of the checks are counted as any others: a few more or less may be let in.
+  // Those of the victim and of the checks are counted as any others: a few more or less may be let
+  // in.
   const ofAlice = await tunnels(caps.user + 100, alice);
   expect(ofAlice[200]).toBeGreaterThan(caps.user - 20);
   expect(ofAlice[200]).toBeLessThanOrEqual(caps.user);

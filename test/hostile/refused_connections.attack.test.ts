@@ -1,4 +1,5 @@
-// Connections that send little or nothing useful: each ends, none locks anybody out, and the server can still be stopped.
+// Connections that send little or nothing useful: each ends, none locks anybody out, and the server
+// can still be stopped.
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -47,7 +48,7 @@ test('1,030 connections of 5 bytes lock nobody out of a server with 1,024 descri
   const response = await fetch(`${server.base_url}/v0`, { headers: { authorization } });
   expect(response.status).toBe(200);
   expect((await server.operator.get('/accounts/victim')).status).toBe(200);
-  // Nobody reads the refusals, and nobody closes.
+  // The refusals are not read, and no side closes.
   await endOf(held);
   expect((await server.end()).code).toBe(0);
 });

@@ -1,4 +1,5 @@
-// An account that lists an address of somebody else first: that one's connections would be billed to it, and led where it wants.
+// An account that lists an address of somebody else first: that one's connections would be billed
+// to it, and led where it wants.
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eachDatabase } from '../../server/test/databases.ts';
@@ -62,7 +63,7 @@ eachDatabase((database) => {
     expect([status, free.status, claim.status]).toEqual([201, 201, 201]);
     const shape = (answer: typeof free) => Object.keys(answer.body);
     expect(shape(claim)).toEqual(shape(free));
-    // Nor is the squatter told who it was: its log names the address alone.
+    // Nor does the squatter learn who it was: its log names the address alone.
     const audit = (await t.operator.get('/audit?account=one')).body;
     const lost = audit.find(({ action }: { action: string }) => action === 'authlist.give_way');
     expect(lost).toMatchObject({ actor: 'authlist', address: '', before: { ip, user: 'alice' } });

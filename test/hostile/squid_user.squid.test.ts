@@ -1,4 +1,5 @@
-// Squid's user against the root agent: processes without a way back to root, and links in the folder that is theirs.
+// Squid's user against the root agent: processes without a way back to root, and links in the
+// folder that is theirs.
 import { execFileSync } from 'node:child_process';
 import {
   chownSync,
@@ -147,7 +148,8 @@ test('a link in the folder of Squid does not lead the agent to a file of root', 
     symlinkSync(precious, join(logs(node), log));
   }
   symlinkSync(precious, join(logs(node), 'meter.log.1'));
-  // It is read, and found to be no log; the one that died is started again, which is noted in its log.
+  // It is read, and found to be no log; the one that died is started again, which is noted in its
+  // log.
   await node.engine.poll(undefined);
   expect(t.messagesOf(node.engine).join()).toContain('is not a file that Squid made');
   process.kill(squid, 'SIGKILL');
@@ -201,7 +203,7 @@ test('lines that Squid\u2019s user makes up bill no more than the machine carrie
   const lines = Array.from({ length: forged }, () => claim(2 ** 40)).join('') + own;
   writeFileSync(path, lines, { flag: 'a' });
   await meter.tick();
-  // What it wrote again may count once more for each time: so much was carried.
+  // The bytes that it wrote again may count once more for each time: so much was carried.
   expect(billed()).toBeLessThan(10 * honest);
   expect(node.engine.faults()).toMatchObject([{ kind: 'squid_log' }]);
   const before = billed();

@@ -1,4 +1,5 @@
-// What the people of an account can have stored: users, API tokens, a day's writes, idempotency keys, the audit log, and what a node tells of last uses.
+// The records that the people of an account can have stored: users, API tokens, a day's writes,
+// idempotency keys, the audit log, and the last uses that a node reports.
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from '../../server/test/builders.ts';
@@ -57,7 +58,10 @@ eachDatabase((database) => {
     for (let at = 0; at < times; at += 1) all.push((await send(at)).status);
     return all;
   };
-  /** Holds the one writer: whatever else is to be written waits until the function that it returns is called. */
+  /**
+   * Holds the one writer: whatever else is to be written waits until the function that it returns
+   * is called.
+   */
   const hold = () => {
     const gate = Promise.withResolvers<void>();
     const holding = t.write(() => gate.promise);
@@ -232,7 +236,7 @@ eachDatabase((database) => {
     expect((await add(victim, key(keysPerDay))).status).toBe(201);
     expect((await add(attacker)).status).toBe(201);
     expect(await listed()).toBe(keysPerDay + 1);
-    // With the writes of the day used up, a first response is told again all the same.
+    // With the writes of the day used up, a first response is repeated all the same.
     await statuses(writesPerDay, () => add(attacker));
     expect((await add(attacker)).status).toBe(429);
     expect((await t.as(attacker).post('/contract/ip-authlist', body, key(0))).text).toBe(

@@ -26,7 +26,8 @@ test('a negotiation that times out frees its descriptor, also of a client that i
       const socket = connect({ port: t.tlsBase + 1, host: '127.0.0.1', allowHalfOpen: true });
       socket.on('error', () => {});
       socket.resume();
-      // Half of them say that they send no more; their end of the connection stays open for the other's.
+      // Half of them say that they send no more; their end of the connection stays open for the
+      // other's.
       if (index % 2 === 0) socket.end(bytes);
       else socket.write(bytes);
       return socket;

@@ -1,4 +1,5 @@
-// Undo of "remove all" as an attack: one change within the caps, that tells of others' claims no more than a refusal does.
+// Undo of "remove all" as an attack: one change within the caps, that says of others' claims no
+// more than a refusal does.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEntry } from '../../server/src/authlist/authlist.ts';
 import { countHeld, nextId } from '../../server/src/changes/changes.ts';

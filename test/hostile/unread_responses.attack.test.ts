@@ -1,4 +1,5 @@
-// A client that asks for much and reads nothing: of memory it gets little, and its connection ends. Others go on.
+// A client that asks for much and reads nothing: of memory it gets little, and its connection ends.
+// Others go on.
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +18,10 @@ import {
 import { mostPatient_milliseconds, servedBeside } from './victim.ts';
 
 const entries = 100_000;
-/** Held and cached responses have 96 MiB of it; the rest is what making lists one after another leaves to the collector. */
+/**
+ * Held and cached responses have 96 MiB of it; the rest is what making lists one after another
+ * leaves to the collector.
+ */
 const mostOfDifferentLists_megabytes = 512;
 /** More than may be held. */
 const lists = tries(60, { atLeast: 20 });

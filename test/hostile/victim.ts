@@ -1,6 +1,9 @@
 // The victim beside an attack: it asks without a break, and is timed.
 
-/** On a machine that is busy with something else, too; what is meant is that nobody waits for the attack to be over. */
+/**
+ * On a machine that is busy with something else, too; what is meant is that nobody waits for the
+ * attack to be over.
+ */
 export const mostPatient_milliseconds = 5000;
 
 export interface Served {

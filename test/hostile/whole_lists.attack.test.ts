@@ -1,4 +1,5 @@
-// Whole lists as an attack: reading and removing long ones holds up neither the requests nor the lists of others.
+// Whole lists as an attack: reading and removing long ones holds up neither the requests nor the
+// lists of others.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lists } from '../../server/src/api/lists.ts';
 import type { Versions } from '../../server/src/changes/versions.ts';
@@ -11,7 +12,10 @@ import { mostPatient_milliseconds, servedBeside } from './victim.ts';
 
 const many = 30_000;
 const path = '/contract/ip-authlist';
-/** Slices have 500 entries each, and between two of them others have their turn; made at once, a list leaves one or two. */
+/**
+ * Slices have 500 entries each, and between two of them others have their turn; made at once, a
+ * list leaves one or two.
+ */
 const leastTurns = 8;
 
 eachDatabase((database) => {

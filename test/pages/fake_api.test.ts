@@ -1,4 +1,5 @@
-// The fake of the API says nothing that the document does not, and takes nothing that it does not allow.
+// The fake of the API says nothing that the document does not, and takes nothing that it does not
+// allow.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptyExample, FakeApi, operations } from './fake_api.ts';
 

@@ -1,4 +1,5 @@
-// A fake of /console and /admin for the pages alone: each answer is the example of the document, unless a test gives another one.
+// A fake of /console and /admin for the pages alone: each answer is the example of the document,
+// unless a test gives another one.
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -46,7 +47,7 @@ export interface FakeAnswer {
 /** A request of the page. */
 export interface FakeRequest {
   operation: string;
-  /** What stands in its path. */
+  /** The parameters in its path. */
   params: Record<string, string>;
   query: Record<string, string>;
   body: unknown;
@@ -86,7 +87,7 @@ export const operations: FakeOperation[] = Object.entries(document.paths)
   );
 
 export class FakeApi {
-  /** What the page has asked for, without the streams of events. */
+  /** The requests of the page, without the streams of events. */
   readonly requests: FakeRequest[] = [];
   /** Of these, the last ones that change something, never forgotten. */
   readonly writes: FakeRequest[] = [];
@@ -156,7 +157,10 @@ export class FakeApi {
     return this.requests.findLast(is);
   }
 
-  /** Ends the stream of events, once there is one: the page opens it again, and reads all that it shows again. */
+  /**
+   * Ends the stream of events, once there is one: the page opens it again, and reads all that it
+   * shows again.
+   */
   async cutStreams(): Promise<void> {
     if (this.#streams.size === 0) await once(this.#heard, 'stream');
     for (const stream of this.#streams) stream.end();
@@ -271,7 +275,7 @@ export class FakeApi {
   }
 }
 
-/** What it says of a failure. */
+/** The body of a failure. */
 export const refusal = (operation: string, status: number) =>
   `The fake answers ${status} to ${operation}.`;
 

@@ -1,4 +1,5 @@
-// The console with the fake of the API behind it, in one browser page: no server, no database, no demo.
+// The console with the fake of the API behind it, in one browser page: no server, no database, no
+// demo.
 import type { Browser } from 'playwright-core';
 import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
@@ -17,7 +18,10 @@ import { inPage } from './in_page.ts';
 const server = 'fra1';
 const account = 'acme';
 
-/** The parts of an account as operators see it; `states.e2e.test.ts` holds them against the page's own menu. */
+/**
+ * The parts of an account as operators see it; `states.e2e.test.ts` holds them against the page's
+ * own menu.
+ */
 const parts = ['', 'servers', 'users', 'tokens', 'authlist', 'dns', 'usage', 'audit'];
 
 /** The address of every page of both consoles. */
@@ -36,7 +40,10 @@ const pairs = parts.slice(1).map((part) => {
 const random = new Random(newSeed());
 const leftOut = effort === 'deep' ? [] : pairs.map((pair) => random.one(pair));
 
-/** Whether a run for a submission tries on this page what its twin in the other console does alike: chance takes one of the two. */
+/**
+ * Whether a run for a submission tries on this page what its twin in the other console does alike:
+ * chance takes one of the two.
+ */
 export const isDrawn = (path: string) => !leftOut.includes(path);
 
 /** A read is made so often before its failure is shown: `reading.ts` of the console. */
@@ -84,7 +91,10 @@ export class FakeConsole {
     await this.fake.stop();
   }
 
-  /** Shows the page as it is when it is entered, with nothing that was read before. Deep runs load it each time. */
+  /**
+   * Shows the page as it is when it is entered, with nothing that was read before. Deep runs load
+   * it each time.
+   */
   async open(path: string): Promise<void> {
     if (!this.#isLoaded || effort === 'deep') return await this.load(path);
     const nowhere = path.startsWith(paths.operator.overview) ? '/operator/nowhere' : '/nowhere';
@@ -116,7 +126,10 @@ export class FakeConsole {
     this.fake.requests.length = 0;
   }
 
-  /** Does what makes the page read, while that fails and then not: the reads whose failure it does not show. */
+  /**
+   * Does what makes the page read, while that fails and then not: the reads whose failure it does
+   * not show.
+   */
   async silentReads(act: () => Promise<unknown>): Promise<string[]> {
     this.recover();
     await this.age();
@@ -153,12 +166,15 @@ export class FakeConsole {
     await expect.poll(isOver).toBe(true);
   }
 
-  /** What the function of `in_page.ts` answers. */
+  /** The answer of the function of `in_page.ts`. */
   does(call: string): Promise<unknown> {
     return this.visit.page.evaluate(call);
   }
 
-  /** Presses those in the page that have these names, one after another, and waits until all is read. */
+  /**
+   * Presses those in the page that have these names, one after another, and waits until all is
+   * read.
+   */
   async press(names: string[]): Promise<void> {
     await this.visit.page.evaluate(`press(${JSON.stringify(names)})`);
   }
@@ -190,14 +206,20 @@ export class FakeConsole {
     this.fake.answer(({ name }) => (this.#fails(name) ? { status } : undefined));
   }
 
-  /** From here on the records are others than the examples: these fields of theirs have these values. */
+  /**
+   * From here on the records are others than the examples: these fields of theirs have these
+   * values.
+   */
   setFields(values: Record<string, unknown>, of = 'GET'): void {
     this.#give(({ method, example }) =>
       method === of ? { body: withFields(example, values) } : undefined,
     );
   }
 
-  /** From here on each list with this end of its path has more rows, which differ from the first in these fields. */
+  /**
+   * From here on each list with this end of its path has more rows, which differ from the first in
+   * these fields.
+   */
   addRows(rows: Record<string, object>, count = 1): void {
     this.#give(({ method, path, example }) => {
       const other = rows[path.replace(/.*\//, '')];

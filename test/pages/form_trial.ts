@@ -1,9 +1,10 @@
-// Tries one form of the console, knowing nothing of it: what it refuses by itself, what it sends, and how it shows each answer.
+// Tries one form of the console, knowing nothing of it: what it refuses by itself, what it sends,
+// and how it shows each answer.
 import { effort } from '../effort.ts';
 import type { FakeAnswer, FakeRequest } from './fake_api.ts';
 import type { FakeConsole } from './fake_console.ts';
 
-/** What is typed into fields, by their names; the rest gets what their types take. */
+/** The text that is typed into fields, by their names; the others get what their types take. */
 const texts: Record<string, string> = {
   addresses: '203.0.113.9',
   bases: '20000 proxy',
@@ -93,7 +94,10 @@ export class FormTrial {
     if ((await this.key()) !== this.#key) this.faults.push('is closed while it is sent');
   }
 
-  /** A refusal that names a field is shown at that field: one of each form on a submission, else all. */
+  /**
+   * A refusal that names a field is shown at that field: one of each form on a submission, else
+   * all.
+   */
   async #names({ body }: FakeRequest): Promise<void> {
     const sent = typeof body === 'object' && body !== null ? Object.keys(body) : [];
     const controls = new Set((await this.#t.does('fieldsOf()')) as string[]);

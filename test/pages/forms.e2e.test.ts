@@ -1,4 +1,5 @@
-// Every form of both consoles, found by pressing all that can be pressed: what it refuses, sends, and says of failure and success.
+// Every form of both consoles, found by pressing all that can be pressed: what it refuses, sends,
+// and says of failure and success.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { operations } from '../../console/src/openapi.ts';
@@ -22,7 +23,7 @@ const again = effort === 'deep' ? 1 : 5;
 /** Operators do this by an operation of their own. */
 const isApart = (way: Way) => /^(View|Invite) /.test(way.at(-1) ?? '');
 
-/** What the second rows of lists have that the first ones have not. */
+/** The fields that the second rows of lists have and the first ones do not. */
 const secondRows = {
   authlist: { id: 2, expiry: 1_830_384_000 },
   overrides: { id: 2, expiry: 1_830_384_000 },
@@ -110,7 +111,10 @@ describe('the forms of the console', () => {
     return faults;
   }
 
-  /** The ways that were not gone before, and some of those that were: operators see the same parts of an account as its people. */
+  /**
+   * The ways that were not gone before, and some of those that were: operators see the same parts
+   * of an account as its people.
+   */
   const newWaysOn = async (path: string) =>
     (await waysOn(path)).filter((way) => {
       const key = [path.replace(ofAccount, ''), ...way].join(' > ');
@@ -153,7 +157,7 @@ describe('the forms of the console', () => {
     expect(await faultsOf('/authlist', [['Add many …']])).toEqual([]);
   });
 
-  // What is done to several rows is taken back for each of them.
+  // A change of several rows is undone for each of them.
   test.each([
     '/authlist',
     '/dns',

@@ -1,4 +1,5 @@
-// Runs in the page before the console does: what tests would else ask of the browser in many messages.
+// Runs in the page before the console does: what tests would else ask of the browser in many
+// messages.
 
 /** A response is old after this: `staleTime` of the console's `reading.ts`. */
 const staleMs = 15_000;
@@ -6,7 +7,7 @@ const staleMs = 15_000;
 /** Longer than anything takes that comes at all. */
 const patienceMs = 20_000;
 
-/** What a form says of a failure comes within this. */
+/** A form shows a failure within this. */
 const soonMs = 3_000;
 
 export const inPage = `(() => {
@@ -29,10 +30,10 @@ export const inPage = `(() => {
     return fetch(...given).finally(() => { running -= 1; });
   };
 
-  const isSeen = (one) => one.checkVisibility();
+  const isSeen = (element) => element.checkVisibility();
   const all = (selector) => [...document.querySelectorAll(selector)].filter(isSeen);
-  const nameOf = (one) =>
-    (one.getAttribute('aria-label') ?? one.innerText).trim().replace(/\\s+/g, ' ');
+  const nameOf = (element) =>
+    (element.getAttribute('aria-label') ?? element.innerText).trim().replace(/\\s+/g, ' ');
   const until = async (is, what, patience = ${patienceMs}) => {
     for (const end = performance.now() + patience; !(await is()); )
       if (performance.now() > end) throw new Error('it waits in vain: ' + what);
@@ -68,38 +69,38 @@ export const inPage = `(() => {
     for (const close of all('.toast .icon-only')) close.click();
     // Loaded already: the modules of the console.
     for (const { src, href } of document.querySelectorAll('script[type=module], [rel=modulepreload]'))
-      Object.values(await import(src ?? href)).find((one) => one?.getQueryCache)?.clear();
+      Object.values(await import(src ?? href)).find((element) => element?.getQueryCache)?.clear();
   };
 
   const namesOf = (selector) =>
-    [...new Set(all(selector).filter((one) => one.ariaDisabled !== 'true').map(nameOf))];
+    [...new Set(all(selector).filter((element) => element.ariaDisabled !== 'true').map(nameOf))];
   // As a finger would: not through something that lies over it.
-  const pressOne = (one) => {
-    one.scrollIntoView({ block: 'nearest' });
-    const { left, top, width, height } = one.getBoundingClientRect();
+  const pressOne = (element) => {
+    element.scrollIntoView({ block: 'nearest' });
+    const { left, top, width, height } = element.getBoundingClientRect();
     const over = document.elementFromPoint(left + width / 2, top + height / 2);
-    if (![one, ...(one.labels ?? [])].some((part) => part.contains(over)))
-      throw new Error(nameOf(one) + ' is covered');
-    one.focus();
-    one.click();
+    if (![element, ...(element.labels ?? [])].some((part) => part.contains(over)))
+      throw new Error(nameOf(element) + ' is covered');
+    element.focus();
+    element.click();
   };
   const press = async (names) => {
     for (const name of names) {
-      let found;
+      let control;
       const isThere = async () => {
-        found = all('main :is(button, [role=menuitem], input[type=checkbox])').find(
-          (one) => !one.disabled && nameOf(one) === name);
-        return found || ((await isQuiet()), false);
+        control = all('main :is(button, [role=menuitem], input[type=checkbox])').find(
+          (element) => !element.disabled && nameOf(element) === name);
+        return control || ((await isQuiet()), false);
       };
       await until(isThere, 'for ' + name);
-      if (!found.checked) pressOne(found);
+      if (!control.checked) pressOne(control);
       await isQuiet();
     }
     await settled();
   };
   // Takes back what was done last, if there is a way to.
   const undo = () => {
-    const button = all('.toast button').findLast((one) => nameOf(one) === 'Undo');
+    const button = all('.toast button').findLast((element) => nameOf(element) === 'Undo');
     if (button) pressOne(button);
     return button !== undefined;
   };
@@ -112,27 +113,27 @@ export const inPage = `(() => {
   const isText = ({ type }) => !/^(checkbox|radio|select-one|file|hidden)$/.test(type);
   const controls = () =>
     [...form().querySelectorAll('input, select, textarea')].filter(
-      (one) => one.checkVisibility() && !one.disabled && one.name);
+      (element) => element.checkVisibility() && !element.disabled && element.name);
   const controlOf = (name) =>
     form().querySelector(':is(input, select, textarea)[name="' + name + '"]');
   const fieldsOf = () => controls().map(({ name }) => name);
   const keyOfForm = () =>
     form() && form().querySelector('button[type=submit]').innerText + ': ' + fieldsOf().join(' ');
   const submit = () => pressOne(form().querySelector('button[type=submit]'));
-  const change = async (one, does) => {
-    one.focus();
+  const change = async (element, does) => {
+    element.focus();
     does();
-    for (const type of ['input', 'change']) one.dispatchEvent(new Event(type, { bubbles: true }));
+    for (const type of ['input', 'change']) element.dispatchEvent(new Event(type, { bubbles: true }));
     await isQuiet();
   };
   // Not by the console's own setters, as somebody who types.
-  const type = (one, text) =>
-    change(one, () =>
-      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(one), 'value').set.call(one, text));
+  const type = (element, text) =>
+    change(element, () =>
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(element), 'value').set.call(element, text));
 
   // Sends the form without what it requires: how many fields these are, and how many it marks.
   const submitNothing = async () => {
-    const names = controls().filter((one) => isText(one) && one.required).map(({ name }) => name);
+    const names = controls().filter((element) => isText(element) && element.required).map(({ name }) => name);
     for (const name of names) await type(controlOf(name), '');
     if (names.length > 0) submit();
     return { required: names.length, invalid: form().querySelectorAll(':invalid:not(fieldset)').length };
@@ -145,20 +146,20 @@ export const inPage = `(() => {
   };
   const fill = async (texts, ofTypes) => {
     const isReading = () => /^Reading /m.test(
-      [...form().querySelectorAll('option')].map((one) => one.textContent).join('\\n'));
+      [...form().querySelectorAll('option')].map((element) => element.textContent).join('\\n'));
     await until(async () => !isReading() || ((await isQuiet()), false), 'for what can be chosen');
     for (const { name, required, value, type: kind } of controls()) {
-      const one = controlOf(name);
+      const element = controlOf(name);
       if (kind === 'file') {
         const files = new DataTransfer();
         files.items.add(new File(['{"servers": []}'], 'a.json', { type: 'application/json' }));
-        await change(one, () => { one.files = files.files; });
+        await change(element, () => { element.files = files.files; });
       } else if (kind === 'checkbox') {
-        if (required && !one.checked) one.click();
+        if (required && !element.checked) element.click();
       } else if (kind === 'select-one') {
-        const values = [...one.options].map((option) => option.value);
-        await type(one, values.find((other) => other && other !== value) ?? value);
-      } else if (isText(one)) await type(one, texts[name] ?? ofTypes[kind] ?? 'other');
+        const values = [...element.options].map((option) => option.value);
+        await type(element, values.find((other) => other && other !== value) ?? value);
+      } else if (isText(element)) await type(element, texts[name] ?? ofTypes[kind] ?? 'other');
     }
   };
   const fillAndSubmit = async (...given) => {
@@ -172,13 +173,13 @@ export const inPage = `(() => {
     const isMarked = form()?.querySelector('[name="' + field + '"][aria-invalid=true]') != null;
     return { said, isMarked };
   };
-  // What is wrong with a form that should have succeeded, once all is read.
+  // The faults of a form that should have succeeded, once all is read.
   const wrongOf = async (key) => {
     await settled();
     const isThere = keyOfForm() === key;
     const wrong = isThere
-      ? [...form().querySelectorAll(':invalid:not(fieldset), .fault:not(:empty, .banner)')].map((one) =>
-        [one.name, one.validationMessage ?? one.innerText].filter(Boolean).join(': '))
+      ? [...form().querySelectorAll(':invalid:not(fieldset), .fault:not(:empty, .banner)')].map((element) =>
+        [element.name, element.validationMessage ?? element.innerText].filter(Boolean).join(': '))
       : [];
     return { isThere, wrong, isSaid: all('.toast').length > 0 };
   };

@@ -1,4 +1,5 @@
-// Every list of both consoles: to sort, to filter and to go on to the next page asks the API for just that.
+// Every list of both consoles: to sort, to filter and to go on to the next page asks the API for
+// just that.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { FakeRequest } from './fake_api.ts';
 import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
@@ -21,7 +22,7 @@ describe('the lists of the console', () => {
     return await t.fake.next(is);
   }
 
-  /** What each order and filter of the page asks for, where it is wrong. */
+  /** The requests of each order and filter of the page, where they are wrong. */
   async function faultsOfControls(): Promise<string[]> {
     const faults: string[] = [];
     const { page } = t.visit;
@@ -71,7 +72,10 @@ describe('the lists of the console', () => {
     return faults;
   }
 
-  /** As after a change by another user: each list on the page is read again, and is longer than before. */
+  /**
+   * As after a change by another user: each list on the page is read again, and is longer than
+   * before.
+   */
   async function readAgain(): Promise<void> {
     readings += 1;
     t.fake.answer(({ method, example }) => {

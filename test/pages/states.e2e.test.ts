@@ -1,4 +1,5 @@
-// Every page of both consoles without a server: with the samples of the document, with empty lists, and when what it reads fails.
+// Every page of both consoles without a server: with the samples of the document, with empty lists,
+// and when what it reads fails.
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
@@ -99,7 +100,7 @@ describe('a page of the console', () => {
   const main = () => t.visit.page.locator('main');
   const sees = (text: string) => main().getByText(text).first().waitFor();
 
-  /** What is wrong with a page whose reads have failed; `sentence`: what it is to say of that. */
+  /** The faults of a page whose reads have failed; `sentence`: what it is to say of that. */
   async function faultsOfFailure(sentence: string): Promise<string[]> {
     await t.tried();
     const isSaid = await isSeen(main().getByText(sentence).first());

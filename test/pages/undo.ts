@@ -1,4 +1,4 @@
-// What an undo in the console has to send: just what was there before, for each row.
+// The requests of an undo in the console: just the values from before, for each row.
 import { isDeepStrictEqual } from 'node:util';
 import type { FakeRequest } from './fake_api.ts';
 
@@ -33,7 +33,7 @@ const base = /\/console(?=\/)|\/admin(\/accounts\/\{account\})?(?=\/)/;
 /** An operation without the base of its console. */
 export const nameOf = ({ operation }: FakeRequest) => operation.replace(base, '');
 
-/** What is wrong with what an undo has sent. `answers`: the last one to each operation. */
+/** The faults of the requests that an undo has sent. `answers`: the last one to each operation. */
 export function faultsOfUndo(
   act: FakeRequest,
   undo: FakeRequest | undefined,
@@ -64,7 +64,7 @@ export function faultsOfUndo(
       ...(row && { proven: row.proof === 'proven' }),
     };
     const wrong = Object.keys(item).filter((name) => !isWithin(item[name], before[name]));
-    // What makes a removed record again gives all that it had.
+    // A request that makes a removed record again gives all that it had.
     const needed =
       expected === 'POST /authlist'
         ? ofAuthlist
@@ -98,7 +98,7 @@ function itemsOf({ params, body }: FakeRequest): Values[] {
 
 const keyOf = ({ id, account, server, name }: Values) => id ?? account ?? server ?? name;
 
-/** What an answer says of the records that it made. */
+/** The part of an answer that concerns the records that it made. */
 function made(response: unknown): Values {
   const { lines = [], ...rest } = (response ?? {}) as Values & { lines?: { id: number }[] };
   return { ...rest, ids: lines.map(({ id }) => id) };

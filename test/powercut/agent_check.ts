@@ -1,4 +1,5 @@
-// An agent after a power cut: its identity, Squid's configuration, the policy and the usage that it had said to keep.
+// An agent after a power cut: its identity, Squid's configuration, the policy and the usage that it
+// had said to keep.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { journalPath, policyFolder, readIdentity } from '../../agent/src/identity.ts';
@@ -33,7 +34,10 @@ function lastIn(marks: AgentMark[]): Last {
   };
 }
 
-/** Files that are whole, and of a version from the last one that was written to the one that was being written. */
+/**
+ * Files that are whole, and of a version from the last one that was written to the one that was
+ * being written.
+ */
 function fileFaults(folder: string, last: Last): string[] {
   const path = confIn(folder);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -105,7 +109,8 @@ async function usageFaults(path: string, marks: AgentMark[]): Promise<string[]> 
     const max = surely.has(account) ? 0 : 1;
     if (times < least || times > max) faults.push(`tick ${account} is pending ${times} times`);
   }
-  // One that was handed out, and not acknowledged, may have been taken: its name stands for the same rows.
+  // One that was handed out, and not acknowledged, may have been taken: its name stands for the
+  // same rows.
   const batch = await journal.next();
   const name = batch && `${batch.boot} ${batch.seq}`;
   const accounts = name === undefined ? undefined : batches.get(name);

@@ -1,4 +1,5 @@
-// An agent's lives on one disk, recorded: it joins, twice, writes Squid's configuration, stores a policy; and keeps usage in its journal through deaths and a disk that fails.
+// An agent's lives on one disk, recorded: it joins, twice, writes Squid's configuration, stores a
+// policy; and keeps usage in its journal through deaths and a disk that fails.
 import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -34,7 +35,10 @@ export const confOf = (version: number) => `# of version ${version}\n`.repeat(20
 const noon = 1_800_014_400;
 const ticks = 40;
 
-/** The first ends in the middle; the second dies of a disk that fails, and the third meets one and lives on. */
+/**
+ * The first ends in the middle; the second dies of a disk that fails, and the third meets one and
+ * lives on.
+ */
 export function agentLives(random: Random): NodeJS.ProcessEnv[] {
   const failing = () => ({
     POWERCUT_FAIL_NAME: 'usage.journal',
@@ -115,7 +119,7 @@ async function count(
   let journal = await Journal.open(journalPath(state_dir), { log });
   const tick = async (account: number) => {
     mark({ ticking: account });
-    // A long cursor, so that the journal is written anew now and then.
+    // A long cursor, so that the journal is written again now and then.
     const cursor = `${account} ${'x'.repeat(random.between(0, 100_000))}`;
     const rows = [{ account, user: 1, at: noon, up: 1, down: 0 }];
     await journal.append({ rows, cursor, counted: [], settled: [], carry: [] });

@@ -16,7 +16,7 @@ export class Content {
   /** Does what is called to it, or the part of a write between `from` and `to`. */
   apply({ call, offset, bytes }: Call, from = 0, to = bytes.length): void {
     if (call === 'truncate') {
-      // A file that grows again has nothing there of before.
+      // A file that grows again has nothing there from before.
       if (offset < this.#size) this.#bytes.fill(0, offset, this.#size);
       this.#grow(offset);
       this.#size = offset;

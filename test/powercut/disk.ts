@@ -1,4 +1,5 @@
-// A disk at the moment at which the power fails: from a trace, and the freedom that a file system has with what is not synced.
+// A disk at the moment at which the power fails: from a trace, and the freedom that a file system
+// has with what is not synced.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../server/test/random.ts';
@@ -6,8 +7,9 @@ import { Content } from './content.ts';
 import { type Call, marks } from './trace.ts';
 
 /**
- * Which names an fsync brings to the disk: `journal` all of them, and those after it in their order (ext4);
- * `own` those of the file or the folder itself (btrfs); `posix` those in the folder that is synced, and no other.
+ * Which names an fsync brings to the disk: `journal` all of them, and those after it in their order
+ * (ext4); `own` those of the file or the folder itself (btrfs); `posix` those in the folder that is
+ * synced, and no other.
  */
 export const rules = ['journal', 'own', 'posix'] as const;
 export type Rule = (typeof rules)[number];
@@ -21,13 +23,18 @@ interface File {
   seen: Content;
   /** Since its last fsync. */
   pending: Call[];
-  /** The pages that an fsync failed to bring to the disk: clean for the system, and not written until they are written to. */
+  /**
+   * The pages that an fsync failed to bring to the disk: clean for the system, and not written
+   * until they are written to.
+   */
   lost: Set<number>;
 }
 interface Folder {
   kind: 'folder';
   names: Map<string, Entry>;
-  /** By name, the newest change that is on the disk: an older one that comes later changes nothing. */
+  /**
+   * By name, the newest change that is on the disk: an older one that comes later changes nothing.
+   */
   newest: Map<string, number>;
 }
 type Entry = File | Folder;
@@ -90,7 +97,10 @@ export class Disk {
     else if (file.kind === 'file') change(file, call);
   }
 
-  /** An fsync failed: of what it was to bring to the disk chance has brought some there, and the rest is not tried again. */
+  /**
+   * An fsync failed: of what it was to bring to the disk chance has brought some there, and the
+   * rest is not tried again.
+   */
   #lose(file: File): void {
     this.#failFile(file);
     for (const { call, offset, bytes } of file.pending) {
@@ -210,7 +220,10 @@ function pagesOf(offset: number, length: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, at) => first + at);
 }
 
-/** The system writes whole pages: what was lost of one comes to the disk with what is written to it later. */
+/**
+ * The system writes whole pages: what was lost of one comes to the disk with what is written to it
+ * later.
+ */
 function change(file: File, call: Call): void {
   file.seen.apply(call);
   file.pending.push(call);

@@ -1,4 +1,5 @@
-// Power cuts: from the record of a program's lives, disks as a cut may leave them at any moment; what was acknowledged is on all of them.
+// Power cuts: from the record of a program's lives, disks as a cut may leave them at any moment;
+// what was acknowledged is on all of them.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -79,8 +80,9 @@ function lives<Mark>(
 }
 
 /**
- * What could have been left out: the syncs of the database (as `synchronous = off` does), of keys, of usage; and that a
- * start writes again what it finds, of which the disk may have lost a part. And behind how many calls a cut shows it.
+ * The syncs that could have been left out: of the database (as `synchronous = off` does), of keys,
+ * of usage; and that a start writes again what it finds, of which the disk may have lost a part.
+ * And behind how many calls a cut shows it.
  */
 const controls: Record<
   'server' | 'agent',
@@ -99,7 +101,10 @@ function callsFrom(part: number): typeof callsBeside {
   return (trace) => trace.map((_, at) => at + 1).slice(Math.floor(part * trace.length));
 }
 
-/** Those behind a flush of the log that failed, until the log is folded into the database: so long it lacks what was lost. */
+/**
+ * Those behind a flush of the log that failed, until the log is folded into the database: so long
+ * it lacks what was lost.
+ */
 function callsOfLoss(trace: Call[]): number[] {
   const names = new Map<number, string>();
   let isLost = false;
@@ -111,7 +116,10 @@ function callsOfLoss(trace: Call[]): number[] {
   });
 }
 
-/** How many calls were made up to each one that is not the database's: there are few, and each of them matters. */
+/**
+ * How many calls were made up to each one that is not the database's: there are few, and each of
+ * them matters.
+ */
 function callsBeside(trace: Call[]): number[] {
   const names = new Map<number, string>();
   return trace.flatMap(({ call, inode, path }, at) => {

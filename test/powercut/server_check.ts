@@ -1,4 +1,5 @@
-// A server after a power cut: it starts, has all that it answered before, and nothing that contradicts itself.
+// A server after a power cut: it starts, has all that it answered before, and nothing that
+// contradicts itself.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -53,7 +54,9 @@ async function entryFaults(client: TestClient, marks: ServerMark[]): Promise<str
   return faults;
 }
 
-/** Of each entry the expiries that it may have: the last one answered, and one that was on its way. */
+/**
+ * Of each entry the expiries that it may have: the last one answered, and one that was on its way.
+ */
 function allowedOf(marks: ServerMark[]): Map<string, Array<number | null>> {
   const requests = new Map<number, Asked>();
   const allowed = new Map<string, Array<number | null>>();

@@ -1,4 +1,5 @@
-// A server's lives on one disk, recorded: a first start, several clients that write at once, deaths, a disk that fails, a backup, a restart.
+// A server's lives on one disk, recorded: a first start, several clients that write at once,
+// deaths, a disk that fails, a backup, a restart.
 import { openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -34,8 +35,8 @@ const clients = 4;
 const seed = Number(process.env.POWERCUT_SEED);
 
 /**
- * It is killed while it writes; it dies of a disk that fails, which it saw; and lives on with another failure, and
- * through a stop, until the power fails.
+ * It is killed while it writes; it dies of a disk that fails, which it saw; and lives on with
+ * another failure, and through a stop, until the power fails.
  */
 export function serverLives(random: Random): NodeJS.ProcessEnv[] {
   const failing = (from: number, to: number) => ({

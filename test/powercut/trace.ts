@@ -1,4 +1,5 @@
-// The trace of a process: all that it did to the files below a folder, in one order, with the marks that it set.
+// The trace of a process: all that it did to the files below a folder, in one order, with the marks
+// that it set.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,8 +27,9 @@ export interface Call {
 export const marks = 'marks';
 
 /**
- * Runs a program of Node's on an empty folder, the first of its arguments, once with each of these environments, as a
- * machine on which it dies and is started again. Returns the trace of all its lives.
+ * Runs a program of Node's on an empty folder, the first of its arguments, once with each of these
+ * environments, as a machine on which it dies and is started again. Returns the trace of all its
+ * lives.
  */
 export async function recordTrace(
   program: string,
@@ -93,7 +95,7 @@ export function marksOf<Mark>(calls: readonly Call[]): Array<Mark & { at: number
   );
 }
 
-/** The same life on a system that does not bring the files of that name to the disk when it is told to. */
+/** The same life on a system that ignores the syncs of the files of that name. */
 export function withoutSync(calls: readonly Call[], isLost: (path: string) => boolean): Call[] {
   const names = new Map<number, string>();
   return calls.filter(({ call, inode, path }) => {

@@ -1,4 +1,5 @@
-// Fills a network by a release, and keeps what it left on disk: where the tests of later upgrades begin.
+// Fills a network by a release, and keeps what it left on disk: where the tests of later upgrades
+// begin.
 //   node test/releases/make.ts [COMMIT]     of the release; that of this tree when omitted
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -121,7 +122,7 @@ async function make(engine: Engine): Promise<void> {
   recorded.unsent = await use();
   await agent.until(({ usage_waiting }) => usage_waiting > 0);
   await agent.end('SIGKILL');
-  // What a crash leaves in SQLite's log is part of what an upgrade meets.
+  // The rest of a crash in SQLite's log is part of what an upgrade meets.
   const folder = mkdtempSync(join(tmpdir(), 'exitward-kept-'));
   cpSync(data_dir, join(folder, 'server'), { recursive: true });
   mkdirSync(join(folder, 'agent'));

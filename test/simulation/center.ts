@@ -1,4 +1,5 @@
-// The control plane of the simulation: the real rooms on a real SQLite database, without sockets and timers.
+// The control plane of the simulation: the real rooms on a real SQLite database, without sockets
+// and timers.
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';

@@ -54,7 +54,7 @@ const entries = async (tx: Transaction, account_id: number) =>
   (await listEntries(tx, account_id, {}, tx.now)).map(({ id }) => id);
 const overrides = async (tx: Transaction, account_id: number) =>
   (await listOverrides(tx, account_id, {}, tx.now)).map(({ id }) => id);
-/** It tells where it came from, so that one in the wrong place is seen. */
+/** It says where it came from, so that one in the wrong place is seen. */
 const dialled = (account_id: number, random: Random) =>
   `8.8.${account_id}.${random.between(1, 250)}`;
 
@@ -205,7 +205,8 @@ const verbs: Array<[name: string, weight: number, verb: Verb]> = [
     },
   ],
   [
-    // An account leaves a server, and its address goes to another one: nodes may hear of that first.
+    // An account leaves a server, and its address goes to another one: nodes may hear of that
+    // first.
     'succession',
     3,
     async (tx, random) => {

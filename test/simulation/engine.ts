@@ -1,4 +1,5 @@
-// The engine of the simulation: evaluates by a real replica of the policy, and carries connections that are only numbers.
+// The engine of the simulation: evaluates by a real replica of the policy, and carries connections
+// that are only numbers.
 
 import type { Finished, Poll, Stored } from '../../agent/src/engine.ts';
 import {
@@ -27,7 +28,7 @@ export interface Exchange {
   user: number;
   up: number;
   down: number;
-  /** The bytes that the meter was told. */
+  /** The bytes that the meter got. */
   told: { up: number; down: number };
 }
 
@@ -57,13 +58,16 @@ export class SimulatedEngine {
   #sessions = new Sessions();
   readonly #exchanges = new Map<string, Exchange>();
   #connections = 0;
-  /** Connections that are over, as a log on disk would tell them; and the bytes that the meter was told before. */
+  /**
+   * Connections that are over, as a log on disk would list them; and the bytes that the meter got
+   * before.
+   */
   readonly #log: Array<Finished & Pick<Exchange, 'told'>> = [];
-  /** Lines of the log that the meter was told. */
+  /** Lines of the log that the meter got. */
   #reportedLines = 0;
   /** Bytes by account and user. */
   readonly transferred = new Map<string, number>();
-  /** Of them those that nobody can count: they were never told before the engine died. */
+  /** Of them those that cannot be counted: they were never reported before the engine died. */
   readonly lost = new Map<string, number>();
 
   constructor(options: EngineOptions) {
@@ -174,7 +178,7 @@ export class SimulatedEngine {
     return { finished, open, cursor: this.#log.length };
   }
 
-  /** The bytes that the meter was told, to be put back when it forgot them. */
+  /** The bytes that the meter got, to be put back when it forgot them. */
   rememberTold(): () => void {
     const before = this.#reportedLines;
     const exchanges = Array.from(this.#exchanges.values(), (exchange) => ({
@@ -251,7 +255,7 @@ export class SimulatedEngine {
     this.#log.push({ connection, account, user, up, down, at, told: reported });
   }
 
-  /** As every engine does each second: time ends what nobody tells of. */
+  /** As every engine does each second: time ends what no event ends. */
   sweep(): void {
     this.#close(undefined);
     this.#vpn?.sweep();

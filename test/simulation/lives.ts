@@ -1,4 +1,5 @@
-// A program: lives one simulated life after another, with the VPN and of the seeds that its arguments name, and sends each outcome to its parent.
+// A program: lives one simulated life after another, with the VPN and of the seeds that its
+// arguments name, and sends each outcome to its parent.
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -10,7 +10,10 @@ import type { Machine } from './machine.ts';
 const mostly = <T>(random: Random, usual: T, ...others: T[]): T =>
   random.between(0, 5) > 0 ? usual : random.one(others);
 
-/** Somebody dials an exit, mostly one that there is, with a password that is right now, or was, or will be. */
+/**
+ * Somebody dials an exit, mostly one that there is, with a password that is right now, or was, or
+ * will be.
+ */
 export function drawLogin(
   random: Random,
   { engine, joined }: Machine,

@@ -1,4 +1,5 @@
-// A proxy machine of the simulation: a disk, an engine, and an agent that is started, stopped, killed, and unplugged.
+// A proxy machine of the simulation: a disk, an engine, and an agent that is started, stopped,
+// killed, and unplugged.
 import {
   closeSync,
   mkdirSync,
@@ -62,7 +63,10 @@ export class Machine implements Owner {
   readonly #options: MachineOptions;
   #agent: Agent | undefined;
   #isOff = false;
-  /** The position that its agent claimed last to have applied, as far as its disk cannot have lost it. */
+  /**
+   * The position that its agent claimed last to have applied, as far as its disk cannot have lost
+   * it.
+   */
   claimed: Position | undefined;
   /** Whether the control plane knows that, since the machine lost its memory. */
   isHeard = true;
@@ -224,7 +228,10 @@ export class Machine implements Owner {
 
   // ---- The machine --------------------------------------------------------------------------
 
-  /** The power fails: of the changes of the last second any part may be there, or rubbish in its place. */
+  /**
+   * The power fails: of the changes of the last second any part may be there, or rubbish in its
+   * place.
+   */
   async losePower(): Promise<void> {
     const { trace, random, scheduler } = this.#options;
     if (this.#isOff) return;

@@ -174,7 +174,7 @@ export class Connection {
   readonly inbox = new Inbox();
   /** The client has let go of it. */
   isClosed = false;
-  /** Nothing comes through any more, though nobody was told. */
+  /** Nothing comes through any more, though neither side heard of it. */
   #isDead = false;
   /** When the last piece comes: none overtakes another. */
   #last = 0;
@@ -358,7 +358,10 @@ export class Wire implements ControlPlane {
     throw new Error('there are no questions in the simulation');
   }
 
-  /** The process is gone, and its sockets with it. Calls that wait must end, so that they let go of their files. */
+  /**
+   * The process is gone, and its sockets with it. Calls that wait must end, so that they let go of
+   * their files.
+   */
   die(): void {
     const killed = new ControlError('the agent was killed');
     for (const reject of this.#waiting) reject(killed);

@@ -132,7 +132,8 @@ export async function settled(): Promise<void> {
     const active = process.getActiveResourcesInfo();
     if (active.includes('Immediate')) continue;
     if (!active.some((resource) => files.has(resource))) return;
-    // Without a reference it does not keep the loop turning: the thread sleeps until the system answers.
+    // Without a reference it does not keep the loop turning: the thread sleeps until the system
+    // answers.
     await new Promise((resolve) => setImmediate(resolve).unref());
   }
 }

@@ -1,4 +1,5 @@
-// One simulation: a control plane and five machines live through a few minutes that one seed decides, and then all is healed.
+// One simulation: a control plane and five machines live through a few minutes that one seed
+// decides, and then all is healed.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Decision, ProxyRequest, Rules } from '../../agent/src/policy/decide.ts';
@@ -47,7 +48,10 @@ export class Simulation {
   readonly #machines: Machine[];
   readonly #tokens: Array<{ user: string; password: string }> = [];
   readonly #life_seconds: number;
-  /** In one life of five, so that the lives that are kept stay as they were; none: no machine has a VPN. */
+  /**
+   * In one life of five, so that the lives that are kept stay as they were; none: no machine has a
+   * VPN.
+   */
   readonly #vpn: VpnConduct | undefined;
   readonly #watch: Watch;
   #isOver = false;
@@ -405,7 +409,9 @@ export class Simulation {
     await this.#waitForUsage();
   }
 
-  /** Nothing is open that may not be; and who would come now is evaluated as the newest records say. */
+  /**
+   * Nothing is open that may not be; and who would come now is evaluated as the newest records say.
+   */
   #checkDecisions(): void {
     for (const machine of this.#machines) {
       machine.engine.sweep();

@@ -1,4 +1,5 @@
-// The control plane's tables, read the plain way and at one moment: what each server is to be told.
+// The control plane's tables, read the plain way and at one moment: the records that each server is
+// to get.
 import { DatabaseSync } from 'node:sqlite';
 import type { NodeRecord, Position, ServerValue } from '../../agent/src/policy/records.ts';
 import type { Secrets } from '../../server/src/keys/secrets.ts';
@@ -45,7 +46,10 @@ const queries: Record<keyof Rows, string> = {
   overrides: `select o.* from overrides o where o.removed_revision is null and ${isOnList('overrides', 'o')}`,
 };
 
-/** A list that an account emptied, or an account that was taken off a server, and from which revision on. */
+/**
+ * A list that an account emptied, or an account that was taken off a server, and from which
+ * revision on.
+ */
 export interface Cleared {
   revision: number;
   kind: 'authlist' | 'override' | 'account';
@@ -78,7 +82,10 @@ export class Tables {
     return this.#position.get() as unknown as Position;
   }
 
-  /** What was emptied after a revision: the same transaction group may have filled it again. */
+  /**
+   * The records that were emptied after a revision: the same transaction group may have filled them
+   * again.
+   */
   clearedAfter(revision: number): Cleared[] {
     return this.#cleared.all(revision) as unknown as Cleared[];
   }

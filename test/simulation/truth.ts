@@ -1,4 +1,5 @@
-// The records of each revision, as the control plane's tables had them; and whether a node abides by them.
+// The records of each revision, as the control plane's tables had them; and whether a node abides
+// by them.
 import type { Decision, Rules } from '../../agent/src/policy/decide.ts';
 import type { Policy } from '../../agent/src/policy/policy.ts';
 import type { NodeRecord, Position } from '../../agent/src/policy/records.ts';
@@ -57,7 +58,10 @@ export class Truth {
     return true;
   }
 
-  /** A node may have heard that something is gone, and not yet of what was put back in the same commit. */
+  /**
+   * A node may have heard that something is gone, and not yet of what was put back in the same
+   * commit.
+   */
   #clear(name: string, { revision, kind, account }: Cleared): void {
     const isCleared = (key: string) =>
       key.includes(` ${account} `) && (kind === 'account' || key.startsWith(`${kind} `));
@@ -210,7 +214,7 @@ function sinceOf(held: Position, claimed: Position | undefined): number {
 
 /**
  * The values that a record had since a revision. Of an account that was taken off the server
- * since then its node is told nothing but that, and it may hold any older state until it hears so.
+ * since then its node gets nothing but that, and it may hold any older state until it hears so.
  */
 function possible(history: History, key: string, since: number): Version[] {
   const versions = history.get(key) ?? [];

@@ -1,4 +1,5 @@
-// The VPN of a simulated machine: the agent's own sessions over a kernel that is only numbers. Kernel and tunnels outlive the engine.
+// The VPN of a simulated machine: the agent's own sessions over a kernel that is only numbers.
+// Kernel and tunnels outlive the engine.
 
 import type { Poll, Stored } from '../../agent/src/engine.ts';
 import type { Allowed, Rules } from '../../agent/src/policy/decide.ts';
@@ -42,7 +43,7 @@ export class SimulatedVpn {
   readonly #tunnels = new Map<string, Tunnel>();
   /** All that clients were let in with since the machine was started, by connection. */
   readonly #all = new Map<string, Session>();
-  /** Clients come once it has: a journal without a cursor is not told of sessions before it. */
+  /** Clients come once it has: a journal without a cursor does not hear of sessions before it. */
   #hasTold = false;
 
   constructor(options: VpnOptions) {
@@ -81,7 +82,9 @@ export class SimulatedVpn {
     this.#takingOver.catch(() => {});
   }
 
-  /** The engine ends at once, or the machine with it; returns the sessions whose counts are lost. */
+  /**
+   * The engine ends at once, or the machine with it; returns the sessions whose counts are lost.
+   */
   die({ withMachine }: { withMachine: boolean }): Session[] {
     this.#sessions = undefined;
     this.#takingOver = undefined;
@@ -128,7 +131,7 @@ export class SimulatedVpn {
     }
   }
 
-  /** The bytes that the meter was told, to be put back when it forgot them. */
+  /** The bytes that the meter got, to be put back when it forgot them. */
   rememberTold(): () => void {
     const hadTold = this.#hasTold;
     const before = Array.from(this.#all.values(), (session) => ({

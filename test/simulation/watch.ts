@@ -58,7 +58,9 @@ export class Watch {
     await this.#checkCounted();
   }
 
-  /** A node holds the records that the control plane said, at the revision that it claimed or later. */
+  /**
+   * A node holds the records that the control plane said, at the revision that it claimed or later.
+   */
   checkHeld({ name, joined, engine, claimed, heard_at }: Machine): void {
     const { policy, position: held } = engine;
     if (!policy || !held) return;
@@ -114,7 +116,7 @@ export class Watch {
     }
   }
 
-  /** An entry that the account is told to be active is in force at every live node. */
+  /** An entry that the account sees as active is in force at every live node. */
   async #checkActive(): Promise<void> {
     const { db } = this.#watched.center;
     const now = this.#watched.scheduler.now();
@@ -132,7 +134,8 @@ export class Watch {
         const isAnyLive = serving.some(({ joined }) => live.has(joined.node_id));
         for (const { name, joined, engine, claimed, isHeard } of serving) {
           if (isAnyLive && !live.has(joined.node_id)) continue;
-          // One that lost its memory says so as soon as it is back; until that is heard nobody can know.
+          // One that lost its memory says so as soon as it is back; until that is heard nobody can
+          // know.
           if (!engine.policy || !claimed || !isHeard) continue;
           const held = engine.policy.accounts.get(account.id)?.overrides.get(id);
           if (!isDeepStrictEqual(held, { id, hostname, ip, expiry })) {
@@ -219,7 +222,10 @@ export class Watch {
     return records as NodeRecord[];
   }
 
-  /** Bytes that were transferred and not counted, or the other way round; undefined when there is nothing. */
+  /**
+   * Bytes that were transferred and not counted, or the other way round; undefined when there is
+   * nothing.
+   */
   uncounted(): string | undefined {
     const ever = [...this.#watched.center.everCounted.values()];
     const left_out = ever.reduce((sum, batch) => sum + batch.left_out, 0);

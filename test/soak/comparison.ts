@@ -44,7 +44,7 @@ export async function compare(scene: Scene, read: () => Promise<NodeRecord[]>): 
   return [...bytes, ...records, ...decisions];
 }
 
-/** What has just changed may be on its way: the differences that stay. */
+/** The latest changes may be on their way: the differences that stay. */
 async function untilSame(look: () => Promise<string[]>): Promise<string[]> {
   const over = performance.now() + patienceSeconds * 1000;
   for (;;) {
@@ -73,7 +73,10 @@ export function billDifferences(
   );
 }
 
-/** The bill, when it has not changed for longer than an agent that has just started takes to count, and to report first. */
+/**
+ * The bill, when it has not changed for longer than an agent that has just started takes to count,
+ * and to report first.
+ */
 async function finallyBilled({ world }: Scene, customer: Player['customer']): Promise<Sum> {
   let billed = await world.control.billed(customer);
   for (let same = 0; same < 12; ) {

@@ -56,7 +56,9 @@ const silenceStream: Fault = async (scene) => {
   scene.world.control.relay.heal();
 };
 
-/** The bytes that Squid could not log may be lost; the embedded proxy keeps its counts in memory. */
+/**
+ * The bytes that Squid could not log may be lost; the embedded proxy keeps its counts in memory.
+ */
 const fillDisk: Fault = async (scene) => {
   const since = performance.now();
   scene.disk.fill();

@@ -1,4 +1,5 @@
-// The stage of a soak: the system, its customers with their traffic, and a small disk below the agent.
+// The stage of a soak: the system, its customers with their traffic, and a small disk below the
+// agent.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,7 +61,10 @@ export async function play({ world, random }: Scene, player: Player): Promise<vo
 
 const maxProbeBytes = 2000;
 
-/** The proxy's answer to a new connection, which is billed to the player whose it is; empty while nobody answers. */
+/**
+ * The proxy's answer to a new connection, which is billed to the player whose it is; empty while
+ * nobody answers.
+ */
 export async function decisionOf(world: World, by: Through, tally?: Tally): Promise<string> {
   const connection = await ProxyConnection.open(by).catch(() => undefined);
   if (!connection) return '';
@@ -81,13 +85,18 @@ export async function untilServed({ world, watch }: Scene): Promise<void> {
   await until(async () => (await decisionOf(world, watch)) === '200', patienceSeconds);
 }
 
-/** The proxy itself was killed: what it carried since, and what was not counted yet, may be lost. */
+/**
+ * The proxy itself was killed: what it carried since, and what was not counted yet, may be lost.
+ */
 export function forgive({ players }: Scene, since = performance.now()): void {
   const seconds = (performance.now() - since) / 1000 + countedSeconds;
   for (const { tally } of players) tally.forgive(seconds);
 }
 
-/** A folder for the agent's files that can be filled up; without the right to mount one, an ordinary one. */
+/**
+ * A folder for the agent's files that can be filled up; without the right to mount one, an ordinary
+ * one.
+ */
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'exitward-soak-'));
   readonly #before = process.env.TMPDIR;

@@ -1,4 +1,5 @@
-// Random histories of faults over the whole system, with clients that move bytes all the while; each ends with a comparison.
+// Random histories of faults over the whole system, with clients that move bytes all the while;
+// each ends with a comparison.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,5 @@
-// The spec's tables of resources as data: a row for each field, with the value that it has in the test's world.
+// The spec's tables of resources as data: a row for each field, with the value that it has in the
+// test's world.
 import { expect } from 'vitest';
 import type { Variant } from '../../server/src/api/account/session.ts';
 import { authlistPath, begin, day, type World } from './world.ts';
@@ -7,9 +8,12 @@ export interface Field {
   field: string;
   type: string;
   notes: string;
-  /** What the current variant shows, and the earlier one too unless `earlier` says otherwise. */
+  /**
+   * The fields that the current variant shows, and the earlier one too unless `earlier` says
+   * otherwise.
+   */
   value: unknown;
-  /** What the earlier variant shows; null: the field is not there. */
+  /** The value that the earlier variant shows; null: the field is not there. */
   earlier?: unknown;
   /** The word of `detail` with which the field is present. */
   when?: 'location' | 'usage' | 'geostatus';

@@ -1,4 +1,5 @@
-// The network that the walk through the spec looks at: every field has a value that a test can name.
+// The network that the walk through the spec looks at: every field has a value that a test can
+// name.
 
 import type { Variant } from '../../server/src/api/account/session.ts';
 import { bumpVersion } from '../../server/src/changes/changes.ts';
@@ -25,11 +26,14 @@ export const variants: Variant[] = ['current', 'earlier'];
 
 export interface World {
   t: TestApp;
-  /** Detailed server billing; fra1 has a limit of its own, nyc1 has none; lon1 is not on the contract. */
+  /**
+   * Detailed server billing; fra1 has a limit of its own, nyc1 has none; lon1 is not on the
+   * contract.
+   */
   acme: BuiltAccount;
   /** No detailed server billing; fra1 has a limit of its own there too. */
   flat: BuiltAccount;
-  /** The node of fra1, which follows and acknowledges when told to. */
+  /** The node of fra1, which follows, and acknowledges when a test says so. */
   node: TestNode;
   as(variant: Variant, account?: BuiltAccount): TestClient;
   /** Lists a fresh address for alice; `body` says otherwise. */

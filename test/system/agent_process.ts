@@ -1,4 +1,5 @@
-// The agent as a process: joined by its command line, run, killed, and started again on the same folder.
+// The agent as a process: joined by its command line, run, killed, and started again on the same
+// folder.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -64,7 +65,9 @@ export class AgentProcess {
     return agent;
   }
 
-  /** Starts it, with other settings from now on; resolves when it serves by the policy that it has. */
+  /**
+   * Starts it, with other settings from now on; resolves when it serves by the policy that it has.
+   */
   async start(settings: Record<string, string> = {}): Promise<void> {
     Object.assign(this.#settings, settings);
     this.#child = this.#spawn(['run']);

@@ -1,4 +1,5 @@
-// A real browser behind a real proxy: it is asked for the token, and then sees what its customer has set up.
+// A real browser behind a real proxy: it is asked for the token, and then sees what its customer
+// has set up.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';

@@ -1,4 +1,5 @@
-// The control plane as a process on a SQLite file: killed, started again where it was, and cut off by a relay.
+// The control plane as a process on a SQLite file: killed, started again where it was, and cut off
+// by a relay.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../kit/src/settings.ts';
 import { type Outcome, runCommand } from '../../server/test/cli_process.ts';

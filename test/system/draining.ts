@@ -1,4 +1,5 @@
-// A drained node, through the deaths of its agent and of the control plane: empty when the last tunnel is over, and not before.
+// A drained node, through the deaths of its agent and of the control plane: empty when the last
+// tunnel is over, and not before.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';

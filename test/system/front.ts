@@ -1,4 +1,5 @@
-// A TLS front before a control plane that other machines reach: it ends their TLS, and passes the bytes on.
+// A TLS front before a control plane that other machines reach: it ends their TLS, and passes the
+// bytes on.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

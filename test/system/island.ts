@@ -1,4 +1,5 @@
-// A machine of its own, as a network namespace: one wire leads to the control plane, another to clients and origins.
+// A machine of its own, as a network namespace: one wire leads to the control plane, another to
+// clients and origins.
 import { execFileSync } from 'node:child_process';
 
 /** The ways to break the wire to the control plane. One way: packets are lost without a word. */
@@ -72,7 +73,8 @@ export class Island {
 
   /** Its rules go with it. The processes in it must have ended. */
   remove(): void {
-    // By name: sockets that wait for an answer would keep the namespace, and its wires, for minutes.
+    // By name: sockets that wait for an answer would keep the namespace, and its wires, for
+    // minutes.
     for (const wire of this.#wires) run('ip', 'link', 'delete', wire);
     run('ip', 'netns', 'delete', this.namespace);
   }

@@ -70,7 +70,9 @@ const killAgent: Blow = async (scene) => {
   await steady.close();
 };
 
-/** The agent is told to end, and Squid with it: all that went through until then is counted. */
+/**
+ * The agent gets a signal to end, and Squid with it: all that went through until then is counted.
+ */
 const terminateAgent: Blow = async ({ agent, random }) => {
   await agent.end('SIGTERM');
   await away(random);
@@ -142,7 +144,10 @@ function shuffled<T>(random: Random, list: readonly T[]): T[] {
     .map(([, item]) => item);
 }
 
-/** Plays all blows in an order of chance while customers use the proxy; then everything is up, and over. */
+/**
+ * Plays all blows in an order of chance while customers use the proxy; then everything is up, and
+ * over.
+ */
 async function play(world: World, blows: Record<string, Blow>): Promise<Outcome> {
   const random = Random.printed(`${world.engine}: ${Object.keys(blows).join(', ')}`);
   const { server, agent, place } = await world.node();
@@ -183,7 +188,10 @@ interface Outcome {
   tally: Tally;
 }
 
-/** The bill in the end: when it has not changed for a while, and no more is awaited, for which a busy machine has its time. */
+/**
+ * The bill in the end: when it has not changed for a while, and no more is awaited, for which a
+ * busy machine has its time.
+ */
 async function finallyBilled({ world, customer, tally }: Outcome): Promise<Sum> {
   const { least } = tally.bounds;
   const latest = performance.now() + patienceSeconds * 1000;

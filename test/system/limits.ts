@@ -1,4 +1,5 @@
-// A limit that is reached while the control plane is away: the node ends it by its own count, and not for good.
+// A limit that is reached while the control plane is away: the node ends it by its own count, and
+// not for good.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';
@@ -61,7 +62,8 @@ export function limitTests(world: () => World): void {
     console.log(
       `${world().engine}: ${over} bytes over, at ${Math.round(moved / seconds())} a second`,
     );
-    // What a loaded machine keeps, with room: before it was counted ahead 3 to 4 seconds of traffic passed.
+    // The margin of a loaded machine: before traffic was counted ahead, 3 to 4 seconds of it
+    // passed.
     expect(over).toBeGreaterThan(-step);
     expect(over).toBeLessThan(moved / seconds());
     await agent.remove();

@@ -1,6 +1,10 @@
-// Where things are in the tests of the whole system: loopback addresses and ports that no other test has.
+// Where things are in the tests of the whole system: loopback addresses and ports that no other
+// test has.
 
-/** Test files that run at once have other addresses, and other ports; other runs have other addresses. */
+/**
+ * Test files that run at once have other addresses, and other ports; other runs have other
+ * addresses.
+ */
 const slot = (2 * process.pid + Number(process.env.VITEST_POOL_ID ?? 0)) % 100;
 const network = `127.${100 + slot}`;
 
@@ -20,7 +24,10 @@ let clients = 0;
 
 export interface NodePlace {
   listen_host: string;
-  /** Its ports are its own even where another node has another address: the kernel's list of sockets goes by port. */
+  /**
+   * Its ports are its own even where another node has another address: the kernel's list of sockets
+   * goes by port.
+   */
   port_shift: number;
   exit_ip: string;
 }
@@ -34,7 +41,10 @@ export function nextNodePlace(): NodePlace {
   };
 }
 
-/** Where a control plane listens, for accounts and nodes, and for operators. Below the ports that the system gives away. */
+/**
+ * Where a control plane listens, for accounts and nodes, and for operators. Below the ports that
+ * the system gives away.
+ */
 export function nextControlPlace(): { listen: string; admin_listen: string } {
   controls += 2;
   const port = firstPort + controls;

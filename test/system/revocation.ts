@@ -1,4 +1,5 @@
-// A right that ends while a connection that rests on it is open: the connection ends, and no other one begins.
+// A right that ends while a connection that rests on it is open: the connection ends, and no other
+// one begins.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';

@@ -1,4 +1,5 @@
-// Two nodes of one server: what counts as done is what both have done, and what both have carried is billed.
+// Two nodes of one server: what counts as done is what both have done, and what both have carried
+// is billed.
 import { expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';
 import type { EngineName } from './agent_process.ts';

@@ -1,4 +1,5 @@
-// An agent whose engine is changed, on the folder that it has: it serves at once, and bills each byte once.
+// An agent whose engine is changed, on the folder that it has: it serves at once, and bills each
+// byte once.
 import { expect, test } from 'vitest';
 import { until } from '../../server/test/waiting.ts';
 import { nextClientIp } from './places.ts';
@@ -28,10 +29,10 @@ export function switchingTests(world: () => World): void {
         const whole = await use(10_000 * (round + 1), 300_000);
         await whole.close();
         count(whole);
-        // Open while the agent is told to end.
+        // Open while the agent gets the signal to end.
         count(await use(20_000, 100_000 * (round + 1)));
         await agent.end();
-        // Without a control plane there is no snapshot that would mend it.
+        // Without a control plane there is no snapshot that would fix it.
         control.relay.cut();
         await agent.start({ EXITWARD_AGENT_ENGINE: engine });
         const first = await use(1000, 2000);

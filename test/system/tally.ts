@@ -19,7 +19,9 @@ export class Tally {
   /** Answers other than 200, by reason. */
   readonly refusals = new Map<string, number>();
 
-  /** A request and its answer are over, or a part of a tunnel's traffic of which every byte arrived. */
+  /**
+   * A request and its answer are over, or a part of a tunnel's traffic of which every byte arrived.
+   */
   addWhole(sum: Sum): void {
     this.#whole.push({ ...sum, at: performance.now() });
   }
@@ -33,7 +35,10 @@ export class Tally {
     this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
   }
 
-  /** Bytes that were transferred in these last seconds may be lost: their meter was killed in the middle. */
+  /**
+   * Bytes that were transferred in these last seconds may be lost: their meter was killed in the
+   * middle.
+   */
   forgive(seconds: number): void {
     const since = performance.now() - seconds * 1000;
     const recent = this.#whole.filter(({ at }) => at >= since);

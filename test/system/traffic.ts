@@ -1,4 +1,5 @@
-// Clients that count their own bytes, and the origin that they speak with: plain requests, and tunnels.
+// Clients that count their own bytes, and the origin that they speak with: plain requests, and
+// tunnels.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';

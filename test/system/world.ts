@@ -1,4 +1,5 @@
-// A whole network in small: a control plane, a node of one server, an origin, and customers; all of it real.
+// A whole network in small: a control plane, a node of one server, an origin, and customers; all of
+// it real.
 import { type NameServer, startNameServer } from '../../agent/test/proxy_world.ts';
 import type { Environment } from '../../kit/src/settings.ts';
 import { type AgentOptions, AgentProcess, type EngineName } from './agent_process.ts';

@@ -1,5 +1,6 @@
-// A small virtual machine with Debian's own kernel, which has what the kernel of a container or of a cloud machine often lacks. It sees the
-// files of this machine, keeps what it writes to itself, and has no network but what a script makes in namespaces. Emulated: a tenth of the speed.
+// A small virtual machine with Debian's own kernel, which has what the kernel of a container or of
+// a cloud machine often lacks. It sees the files of this machine, keeps what it writes to itself,
+// and has no network but what a script makes in namespaces. Emulated: a tenth of the speed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -34,22 +35,27 @@ const later = `
 
 const longestSeconds = 1500;
 
-/** Runs a script as root in a machine of its own; returns what it printed, and its exit code. Errors: it does not end. */
+/**
+ * Runs a script as root in a machine of its own; returns what it printed, and its exit code.
+ * Errors: it does not end.
+ */
 export async function runInMachine(script: string): Promise<{ code: number; told: string }> {
   const kernel = unpackKernel();
   const dir = mkdtempSync(join(tmpdir(), 'exitward-vm-'));
   try {
     const initrd = join(dir, 'initrd.gz');
     writeFileSync(initrd, initramfs(kernel, script));
-    // Its clients run out of time where it gets none: what computes beside it gives way, if the right to say so is had.
+    // Its clients run out of time where it gets none: what computes beside it gives way, if the
+    // right to say so is had.
     const child = spawn('nice', [
       ...['-n', '-5', 'qemu-system-x86_64'],
       ...'-accel tcg -cpu max -m 1024 -nodefaults -display none -serial stdio -no-reboot'.split(
         ' ',
       ),
       ...['-kernel', join(kernel, 'vmlinuz'), '-initrd', initrd],
-      // Emulated, the kernel's defences against a CPU that leaks cost a tenth of all time, and programs at another address each time a
-      // quarter: what was translated of them before serves again.
+      // Emulated, the kernel's defences against a CPU that leaks cost a tenth of all time, and
+      // programs at another address each time a quarter: what was translated of them before serves
+      // again.
       ...['-append', 'console=ttyS0 quiet panic=-1 mitigations=off norandmaps cryptomgr.notests'],
       ...['-virtfs', 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap'],
     ]);

@@ -1,4 +1,5 @@
-// The VPN on a kernel that seals the packets itself, as nodes have it, and that has L2TP: in a virtual machine, told test by test.
+// The VPN on a kernel that seals the packets itself, as nodes have it, and that has L2TP: in a
+// virtual machine, reported test by test.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';

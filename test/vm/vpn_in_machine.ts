@@ -1,4 +1,5 @@
-// The VPN on a kernel that seals the packets itself, as nodes have it: a program, since a test runner takes too long in an emulated machine.
+// The VPN on a kernel that seals the packets itself, as nodes have it: a program, since a test
+// runner takes too long in an emulated machine.
 // It prints a line for each thing that it tries, `ok NAME` or `not ok NAME`.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -56,7 +57,10 @@ async function tick(): Promise<void> {
   }
 }
 
-/** As an agent counts, half as often: it starts two processes. While the agent is restarted nobody counts. */
+/**
+ * As an agent counts, half as often: it starts two processes. While the agent is restarted nobody
+ * counts.
+ */
 async function count(): Promise<never> {
   for (;;) {
     await tick().catch(() => undefined);
@@ -82,7 +86,10 @@ async function tryUntil(what: string, work: () => Promise<unknown>): Promise<voi
   );
 }
 
-/** Logs in by L2TP. A client that gives up before it was told anything, as one on a busy machine may, tries again. Errors: it is refused. */
+/**
+ * Logs in by L2TP. A client that gives up before an answer, as one on a busy machine may, tries
+ * again. Errors: it is refused.
+ */
 async function connect(options: Parameters<L2tpClient['connect']>[0]): Promise<void> {
   await until('a login by L2TP', () =>
     l2tp.connect(options).then(
@@ -130,7 +137,10 @@ const logs = () =>
     .map((line) => JSON.parse(line) as { msg: string; reason?: string; service?: string });
 const lastDenial = () => logs().findLast(({ msg }) => msg === 'a VPN login was denied');
 
-/** Bytes of IP packets that went through the device of a client's tunnel: PPP counts what it negotiates elsewhere. */
+/**
+ * Bytes of IP packets that went through the device of a client's tunnel: PPP counts what it
+ * negotiates elsewhere.
+ */
 function bytesAt(name: string, device: string): { up: number; down: number } {
   const [link] = JSON.parse(world.run(name, 'ip', '-json', '-statistics', 'link', 'show', device));
   const { tx, rx } = (link as { stats64: Record<'tx' | 'rx', { bytes: number }> }).stats64;
@@ -182,7 +192,8 @@ await attempt(
     const { up, down } = await client.tunnelBytes();
     await client.disconnect();
     await idle();
-    // Of the two tunnels the second one is asked; the first one carried as much within a packet or two.
+    // Of the two tunnels the second one is asked; the first one carried as much within a packet or
+    // two.
     const sum = billedOf(1);
     assert(sum.down > 1.9 * down && sum.down < 2.1 * down, JSON.stringify([sum, down]));
     assert(sum.up > 1.8 * up && sum.up < 2.2 * up, JSON.stringify([sum, up]));
@@ -375,7 +386,8 @@ await attempt(
 );
 
 await attempt('vpn-l2tp: keys that run out are replaced twice, and traffic goes on', async () => {
-  // Never both at once: when two exchanges cross, charon as a client gives one up and starts no other.
+  // Never both at once: when two exchanges cross, charon as a client gives one up and starts no
+  // other.
   const words = { ...(overL2tp[0] as Words), renewed_after: { ike: 40, esp: 15 } };
   await connect({ ...other, words });
   for (const part of ['esp', 'ike', 'esp', 'ike'] as const) {
@@ -443,7 +455,7 @@ await attempt(
     assert.equal(output, 'ready 300000');
     await tick();
     const sum = billedOf(1).down;
-    // That it is over the client is told once.
+    // The client hears once that it is over.
     netem('delete');
     await world.apply(contractRecord(1, { suspended: true }));
     await until('the tunnel is ended', async () => (await client.tunnels()).length === 0);

@@ -1,4 +1,5 @@
-// Apt as a foreign client: it updates its lists from a repository of one package, and downloads that.
+// Apt as a foreign client: it updates its lists from a repository of one package, and downloads
+// that.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Deed, Outcome } from './clients.ts';
@@ -11,7 +12,7 @@ export async function runApt({ site, proxy, authorities, home }: Deed): Promise<
   }
   writeFileSync(join(home, 'status'), '');
   writeFileSync(join(home, 'sources.list'), `deb [trusted=yes] ${site}/debian ./\n`);
-  // Read before the machine's own settings, of which it is told that there are none.
+  // Read before the machine's own settings, which are replaced by none.
   const settings = {
     'Dir::State': join(home, 'state'),
     'Dir::State::status': join(home, 'status'),
@@ -24,7 +25,7 @@ export async function runApt({ site, proxy, authorities, home }: Deed): Promise<
     'APT::Update::Error-Mode': 'any',
     'Acquire::Languages': 'none',
     'Acquire::Retries': '0',
-    // A machine may have addresses of the other family alone, but for the loopback's.
+    // A machine may have addresses of the other family only, except the loopback's.
     'Acquire::Connect::AddrConfig': 'false',
     'Acquire::http::Proxy': proxy,
     'Acquire::https::Proxy': proxy,

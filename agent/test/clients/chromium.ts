@@ -73,7 +73,10 @@ export class Chromium implements ForeignClient {
       await context.close();
     }
   }
-  /** With credentials: Chromium without windows, at a third of the cost. Without credentials, it asks for them again and again. */
+  /**
+   * With credentials: Chromium without windows, at a third of the cost. Without credentials, it
+   * asks for them again and again.
+   */
   #browserFor(hasCredentials: boolean): Promise<Browser> {
     if (!hasCredentials || effort === 'deep') {
       this.#whole ??= launchBrowser(trusting);

@@ -1,4 +1,4 @@
-// The foreign clients: programs that others wrote, each told by its own means to use a proxy.
+// The foreign clients: programs that others wrote, each configured by its own means to use a proxy.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runApt } from './apt.ts';

@@ -113,7 +113,10 @@ export function clientTests(engine: string, start: StartNode): void {
         ? selected
         : [...new Map(selected.map((speaker) => [speaker.name, speaker])).values()];
     const random = randomOf(newSeed());
-    /** Where the engine treats all clients alike, a submission tries a few, drawn by the seed; a deep run tries all. */
+    /**
+     * Where the engine treats all clients alike, a submission tries a few, drawn by the seed; a
+     * deep run tries all.
+     */
     const drawn = (from: typeof cases) => {
       if (effort === 'deep') return from;
       const rest = [...from];

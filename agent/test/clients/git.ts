@@ -7,7 +7,8 @@ import { digestOf } from './site.ts';
 
 function options({ proxy, authorities }: Deed): string[] {
   const trust = { sslCAInfo: authorities, proxySSLCAInfo: authorities };
-  // Sending by HTTP/2, Git 2.39 waits for itself for ever now and then: https://github.com/git/git/pull/1608.
+  // Sending by HTTP/2, Git 2.39 waits for itself for ever now and then:
+  // https://github.com/git/git/pull/1608.
   const settings = { proxy, ...trust, version: 'HTTP/1.1' };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `http.${name}=${value}`]);
 }
@@ -22,7 +23,9 @@ async function clone(deed: Deed, branch: string): Promise<Outcome> {
   return { digest: code === 0 ? digestOf(readFileSync(file)) : undefined, said };
 }
 
-/** Pushes the bytes as a branch of its own, without a history that the site knows, and clones that. */
+/**
+ * Pushes the bytes as a branch of its own, without a history that the site knows, and clones that.
+ */
 export async function pushByGit(deed: Deed): Promise<Outcome> {
   const { home, site, blob } = deed;
   const branch = site.slice(site.lastIndexOf('/') + 1);

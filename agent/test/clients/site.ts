@@ -1,4 +1,5 @@
-// The site that foreign clients visit: files, uploads, a git repository, a package, a WebSocket; over HTTP/1.1 and HTTP/2.
+// The site that foreign clients visit: files, uploads, a git repository, a package, a WebSocket;
+// over HTTP/1.1 and HTTP/2.
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -33,7 +34,7 @@ export interface Site {
 
 export const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-/** Everything is there below any first part of the path, by which visits are told apart. */
+/** Everything is there below any first part of the path, which distinguishes visits. */
 export async function startSite(dir: string): Promise<Site> {
   const bytes = randomBytes(2_000_000);
   const blob = join(dir, 'blob');

@@ -1,4 +1,5 @@
-// Node's own clients: fetch|request|websocket|http2 URL PROXY FILE [UPLOAD]. All but the last take the proxy from the environment.
+// Node's own clients: fetch|request|websocket|http2 URL PROXY FILE [UPLOAD]. All but the last take
+// the proxy from the environment.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';

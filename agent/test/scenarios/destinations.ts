@@ -5,7 +5,10 @@ import * as t from '../proxy_world.ts';
 import { at } from './family.ts';
 import type { Scene } from './scene.ts';
 
-/** Addresses in spellings that only an attacker uses; each leads to a private one, if it leads anywhere. */
+/**
+ * Addresses in spellings that only an attacker uses; each leads to a private one, if it leads
+ * anywhere.
+ */
 const oddHosts = [
   ...['127.1', '127.78.769', '2135818497', '0x7f4e0301', '0x7f.0x4e.3.1', '0177.0116.3.1'],
   ...['127.078.3.1', '127.78.3.1.', '127.78.3.01', '127.78.3.1%00', '127.78.3.1%2e'],

@@ -1,4 +1,5 @@
-// The scenarios that every engine must pass: the same for each and for each family of addresses, with real sockets.
+// The scenarios that every engine must pass: the same for each and for each family of addresses,
+// with real sockets.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { effort } from '../../../test/effort.ts';
 import * as t from '../proxy_world.ts';
@@ -54,7 +55,8 @@ export function engineScenarios(
 
     describe.each(families)('by $name', (family) => {
       const scene = new Scene(stage, family);
-      // What does not depend on the address family is tested with the first one; a deep run tests it with each.
+      // Scenarios that do not depend on the address family are tested with the first one; a deep
+      // run tests them with each.
       const isOfEach = family === families[0] || effort === 'deep';
       if (isOfEach) whoMay(scene);
       exits(scene);

@@ -1,4 +1,5 @@
-// Clients, exits and destinations of different families: what can be reached, and what the others are told.
+// Clients, exits and destinations of different families: what can be reached, and what the others
+// are answered.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ export function families(s: Scene): void {
       await s.having([t.overrideRecord(1, 'www.example', f.foreignIp)], () =>
         s.expectRefusal(s.override, 'other_family', `www.example:${port}`),
       );
-      // What may not be reached at all is not made better by another exit.
+      // A forbidden destination is not made better by another exit.
       if (f.name === 'IPv4') {
         await s.expectRefusal(s.normal, 'destination_refused', `private6.example:${port}`);
       }
@@ -77,7 +78,7 @@ export function families(s: Scene): void {
         const { status, headers } = await t.ask({ ...s.normal, port }, method, target);
         if (decision.verdict !== 'allow') {
           expect([...s.origin.dialled]).toEqual([]);
-          // What an engine cannot read at all does not come before the policy.
+          // A request that an engine cannot read does not come before the policy.
           if (status !== 400) expect(headers['x-exitward-reason']).toBe(decision.reason);
           return;
         }

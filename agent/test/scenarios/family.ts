@@ -1,4 +1,5 @@
-// The addresses of a made-up world in one family, IPv4 or IPv6, and the records of a node that serves it.
+// The addresses of a made-up world in one family, IPv4 or IPv6, and the records of a node that
+// serves it.
 import { execFileSync } from 'node:child_process';
 import type { NodeRecord } from '../../src/policy/records.ts';
 import * as t from '../proxy_world.ts';
@@ -57,7 +58,9 @@ export const ipv6: Family = {
   entry: 2,
 };
 
-/** Gives the loopback the addresses of the IPv6 world: as root, in a network namespace of the tests. */
+/**
+ * Gives the loopback the addresses of the IPv6 world: as root, in a network namespace of the tests.
+ */
 export function addIpv6(): void {
   const { exits, originIp, otherOriginIp, privateIp, sources } = ipv6;
   const ips = [...exits, originIp, otherOriginIp, privateIp, ...sources];

@@ -34,7 +34,7 @@ export function headers(s: Scene): void {
     client.socket.destroy();
   });
 
-  // Each in both directions: neither engine adds one, takes one away or writes one anew.
+  // Each in both directions: neither engine adds one, removes one or rewrites one.
   const asTheyCame: Array<Record<string, string>> = [
     {},
     { 'cache-control': 'no-cache' },
@@ -45,7 +45,7 @@ export function headers(s: Scene): void {
     { server: 'nginx', age: '5', warning: '199 - "old"' },
     { 'user-agent': 'a b/c', accept: '*/*', 'mime-version': '1.0', 'x-squid-error': 'ERR_X 0' },
   ];
-  /** What the origin saw of these headers, and what came back of the same. */
+  /** These headers as the origin saw them, and as they came back. */
   const exchange = async (through: t.Through, url: string, own: Record<string, string>) => {
     const lines = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
     const target = `${url}with/${encodeURIComponent(JSON.stringify(own))}`;

@@ -32,7 +32,7 @@ export interface ProxyNode {
 
 export type StartNode = (options: NodeOptions) => Promise<ProxyNode>;
 
-/** What all scenes share, from when it is started. */
+/** The part that all scenes share, from the moment it is started. */
 export interface Stage {
   node: ProxyNode;
   families: readonly Family[];

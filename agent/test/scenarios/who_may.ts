@@ -1,4 +1,4 @@
-// Who is let in, by which credentials, and what the others are told.
+// The clients that are let in, by which credentials, and the answers to the others.
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/policy/denials.ts';
 import type { NodeRecord } from '../../src/policy/records.ts';
