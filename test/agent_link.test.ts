@@ -270,7 +270,7 @@ test('an agent that was upgraded says so by itself: the operator sees its versio
   }
 });
 
-test('a node is drained while it is away, tells how many connections are open, and takes new ones when that ends', async () => {
+test('a node is drained while it is away, reports how many connections are open, and takes new ones when that ends', async () => {
   const node = await scene();
   const drain = (drained: boolean) => t.operator.patch(`/nodes/${node.node}`, { drained });
   const shown = async () => (await t.operator.get(`/nodes/${node.node}`)).body;

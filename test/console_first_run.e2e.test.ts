@@ -49,7 +49,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
   const ticked = (visit: Visit, steps: number) =>
     expect.poll(async () => (await done(visit)).length, patience).toBe(steps);
 
-  test('tells the operator what comes first, and never that all is well', async () => {
+  test('shows the operator the first steps, and never that all is well', async () => {
     await operator.heading('First steps').waitFor();
     expect(await done(operator)).toEqual([]);
     await operator.sees('The network has no server yet: there is nothing to look after.');

@@ -121,7 +121,7 @@ describe('a form of the console', { timeout: 360_000 }, () => {
     await visit.row('10.0.0.31').waitFor();
   });
 
-  test('the address of somebody else: a user without admin is told what to do', async () => {
+  test('the address of somebody else: a user without admin sees what to do', async () => {
     const own = await t.visitAs('proxy-billing', '/authlist');
     await own.button('Add an address').first().click();
     await own.field('Address').fill('10.0.0.30');

@@ -43,7 +43,7 @@ describe('the lists of an account in the console', { timeout: 360_000 }, () => {
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
 
-  test('an address that is no address, and one that is listed already, are told beside the field', async () => {
+  test('an address that is no address, and one that is listed already, are refused next to the field', async () => {
     await visit.button('Add an address').click();
     const dialog = visit.dialog('Add an address');
     const add = dialog.getByRole('button', { name: 'Add the address' });

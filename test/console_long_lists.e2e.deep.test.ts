@@ -180,7 +180,7 @@ describe('a list of 100,000 entries', { timeout: 360_000 }, () => {
     expect(entries.map(({ ip }) => ip).sort()).toEqual((await addresses()).sort());
   });
 
-  test('an export of many pages tells how far it is, and is stopped without a file', async () => {
+  test('an export of many pages shows how far it is, and is stopped without a file', async () => {
     await visit.field('Search').fill('');
     await visit.sees(`The first 100 of ${number(held + 2)} entries.`);
     let [requests, files] = [0, 0];

@@ -311,7 +311,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     expect(visit.problems).toEqual([]);
   });
 
-  test('the control: a script, a style and an image of elsewhere are refused, and told of', async () => {
+  test('the control: a script, a style and an image of elsewhere are refused, and reported', async () => {
     const other = await t.visit();
     await other.open('/');
     await other.heading('Sign in').waitFor();

@@ -130,7 +130,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await visit.page.locator('.place .mark.good.ring').count()).toBe(0);
   });
 
-  test('a node has a page of its own, which the list leads to; one that is gone is told as such', async () => {
+  test('a node has a page of its own, which the list leads to; one that is gone is shown as such', async () => {
     await visit.go('/operator/nodes');
     await visit.link('aar1-a').click();
     await visit.heading('aar1-a of aar1').waitFor();
@@ -174,7 +174,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await expectFitsPhone(visit, 'the usage of accounts');
   });
 
-  test('port schemes are listed with their ports; one is added, changed and removed, and faults are told at their field', async () => {
+  test('port schemes are listed with their ports; one is added, changed and removed, and faults are shown at their field', async () => {
     const [scheme] = (await t.operator.get('/port_schemes')).body;
     await visit.go('/operator/port-schemes');
     await visit.row(scheme.name).getByText(`from ${scheme.bases[0].base}`).waitFor();
@@ -410,7 +410,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await expect.poll(async () => (await page()).status, patience).toBe(200);
   });
 
-  test('a node is drained and told so, and takes connections again', async () => {
+  test('a node is drained, gets the event, and takes connections again', async () => {
     const user = await t.api.post('/users/token', { user: 'proxy' });
     const page = () =>
       throughProxy(t.facts.proxy, `${t.facts.proxy.origin}/`, `proxy:${user.body.token}`);
@@ -493,7 +493,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await t.operator.delete('/accounts/globex/servers/aar1');
   });
 
-  test('a fault of a node is seen with its cause and since when, and no more when it is mended', async () => {
+  test('a fault of a node is seen with its cause and since when, and no more when it is fixed', async () => {
     const exit = '/servers/aar1/exits/203.0.113.177';
     await visit.go('/operator/nodes');
     const row = visit.row('aar1-a');
@@ -521,7 +521,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     await visit.sees('unknown_address');
   });
 
-  test('maintenance stops the account API, is told in words, and ends', async () => {
+  test('maintenance stops the account API, is explained in words, and ends', async () => {
     const contract = async () => (await t.api.get('/contract')).status;
     await visit.go('/operator');
     await visit.button('Begin maintenance …').click();
@@ -535,7 +535,7 @@ describe('the operator’s console', { timeout: 360_000 }, () => {
     expect(await contract()).toBe(200);
   });
 
-  test('the audit log tells what was done, and by whom', async () => {
+  test('the audit log shows what was done, and by whom', async () => {
     await visit.go('/operator/audit');
     for (const sentence of [
       'ended the maintenance.',

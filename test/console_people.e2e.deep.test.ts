@@ -26,7 +26,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.page.getByRole('menuitem', { name: action }).click();
   };
 
-  test('where a password is asked for anew, somebody who has none is told to set one first', async () => {
+  test('where a password is asked for again, somebody who has none must set one first', async () => {
     const isTold = async () => {
       await visit.link('Set a password first').waitFor();
       await visit.page.keyboard.press('Escape');
@@ -57,7 +57,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     await visit.go('/users');
   });
 
-  test('making somebody an admin asks for the password anew', async () => {
+  test('making somebody an admin asks for the password again', async () => {
     await more('proxy', 'Change');
     await visit.field('billing').check();
     await visit.field('Your password').waitFor({ state: 'detached' });
@@ -266,7 +266,7 @@ describe('users and tokens in the console', { timeout: 360_000 }, () => {
     expect(await contract(token)).toBe(401);
   });
 
-  test('the activity tells, in sentences, what was just done', async () => {
+  test('the activity shows, in sentences, what was just done', async () => {
     await visit.go('/activity');
     for (const sentence of [
       `${everything} revoked the API token reports.`,

@@ -12,7 +12,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
   });
   afterAll(() => t?.stop());
 
-  test('a wrong password, a wrong user and a wrong account are told in the same words', async () => {
+  test('a wrong password, a wrong user and a wrong account get the same words', async () => {
     await t.passwordFor('admin');
     const visit = await t.visit();
     await visit.open('/');
@@ -36,7 +36,7 @@ describe('a person at the console', { timeout: 360_000 }, () => {
     await visit.end();
   });
 
-  test('who guesses is told how long to wait, and even the right password waits', async () => {
+  test('a guesser sees how long to wait, and even the right password waits', async () => {
     await t.passwordFor('billing-admin');
     const visit = await t.visit();
     await visit.open('/');

@@ -23,7 +23,7 @@ describe('servers and usage in the console', { timeout: 360_000 }, () => {
   const table = (name: string | RegExp) => visit.page.getByRole('table', { name });
   const body = (name: string | RegExp) => table(name).locator('tbody tr');
 
-  test('the overview tells the period’s usage, what it comes to, and what needs attention', async () => {
+  test('the overview shows the period’s usage, its forecast, and what needs attention', async () => {
     const period = visit.page.getByRole('region', { name: 'This billing period' });
     await period.getByText(/^At this pace it comes to about/).waitFor();
     const meter = period.getByRole('meter');

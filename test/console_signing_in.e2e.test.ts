@@ -52,7 +52,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
     await other.end();
   });
 
-  test('account, user and password sign in, and the page is still signed in when it is loaded anew', async () => {
+  test('account, user and password sign in, and the page is still signed in when it is loaded again', async () => {
     await t.passwordFor('admin');
     const visit = await t.visit();
     await visit.open('/');
@@ -139,7 +139,7 @@ describe('signing in to the console', { timeout: 360_000 }, () => {
     await visit.end();
   });
 
-  test('a page shows whoever signs in beside it in another tab, and takes no change of the one before', async () => {
+  test('a page shows the person who signs in in another tab, and takes no change of the one before', async () => {
     const visit = await t.visitAs(everything, '/users');
     await visit.button('Add a user').click();
     await visit.field('Name').fill('stray');

@@ -76,7 +76,7 @@ describe('tokens', { timeout: 360_000 }, () => {
     },
   );
 
-  test('the overview tells which tokens end soon, and leads to them', async () => {
+  test('the overview shows which tokens end soon, and leads to them', async () => {
     await visit.go('/');
     const item = visit.page
       .getByRole('listitem')

@@ -74,14 +74,14 @@ describe('the nodes of npm start', () => {
     rmSync(data_dir, { recursive: true, force: true });
   });
 
-  test('each server has a node that is live, but for one that is down at times', async () => {
+  test('each server has a node that is live, except one that is down at times', async () => {
     await expect.poll(async () => (await live()).length, patience).toBeGreaterThanOrEqual(52);
     const all = await nodes();
     expect(new Set(all.map(({ server }) => server)).size).toBe(53);
     expect(demo.err).toBe('');
   });
 
-  test('their traffic counts, and the health of their exits and their VPN is told', async () => {
+  test('their traffic counts, and the health of their exits and their VPN is reported', async () => {
     const usage = async () =>
       (await operator().get('/accounts/globex')).body.period.usage as number;
     const before = await usage();

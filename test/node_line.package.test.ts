@@ -134,7 +134,7 @@ test('the script is such that a shell, and shellcheck, find nothing wrong with i
   }
 });
 
-test('a machine that it cannot make a node is told why, and left as it was', async () => {
+test('a machine that it cannot make a node gets the reason, and is left as it was', async () => {
   const { line } = await invite();
   const refused = async (
     why: RegExp,
@@ -232,7 +232,7 @@ test('an agent that is installed already trusts the certificate authority that t
   await purge();
 });
 
-test('a fault of the machine stops it before it joins, and the same line goes on when that is mended', async () => {
+test('a fault of the machine stops it before it joins, and the same line goes on when that is fixed', async () => {
   const { line, code } = await invite();
   const open = async () => JSON.parse((await cli.run('node', 'invites', '--json')).stdout);
   const before = await open();

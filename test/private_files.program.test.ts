@@ -88,7 +88,7 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
     return { folder, path };
   };
 
-  test.each([0o640, 0o604, 0o620])('is refused with mode %o, until it is mended', async (mode) => {
+  test.each([0o640, 0o604, 0o620])('is refused with mode %o, until it is fixed', async (mode) => {
     const { folder, path } = make("it's");
     chmodSync(path, mode);
     const refused = await read(folder);
@@ -101,7 +101,7 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
     expect((await read(folder)).stderr).toMatch(goesOn);
   });
 
-  test('is refused in a folder where others can replace it, until that is mended', async () => {
+  test('is refused in a folder where others can replace it, until that is fixed', async () => {
     const { folder, path } = make('folder');
     chmodSync(dirname(path), 0o757);
     const refused = await read(folder);

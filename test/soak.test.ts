@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { billDifferences } from './soak/comparison.ts';
 import { Tally } from './system/tally.ts';
 
-test('a byte too many and one too few are differences, but for those of which it cannot be known', () => {
+test('a byte too many and one too few are differences, except those of which it cannot be known', () => {
   const tally = new Tally();
   tally.addWhole({ up: 10, down: 100 });
   const lines = (up: number, down: number) => billDifferences('acme', { up, down }, tally.bounds);

@@ -59,7 +59,7 @@ eachDatabase((database) => {
     });
   });
 
-  describe('What the service does', () => {
+  describe('Behaviour of the service', () => {
     it('1. lists every server of the network, including servers not added to the account', async () => {
       const hostnames = (await current.get('/servers')).body.map(
         (entry: Answer['body']) => entry.hostname,
@@ -176,7 +176,7 @@ eachDatabase((database) => {
       });
     });
 
-    it('raising token_version invalidates all earlier tokens of that user: nodes are told the new one', async () => {
+    it('raising token_version invalidates all earlier tokens of that user: nodes get the new one', async () => {
       const before = claimsOf((await current.post('/users/token', { user: 'alice' })).body.token);
       await world.t.write(async (tx) => {
         const user = await findUserNamed(tx, world.acme.account.id, 'alice');
@@ -303,7 +303,7 @@ eachDatabase((database) => {
       expectError(await current.post('/contract/overrides', '{'), 400, /JSON/);
     });
 
-    it('401 Unauthorized: the message tells the client to obtain an API token', async () => {
+    it('401 Unauthorized: the message asks the client to obtain an API token', async () => {
       expectError(await world.t.with().get('/v0/servers'), 401, /obtain an API token/i);
     });
 

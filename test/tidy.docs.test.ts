@@ -240,6 +240,11 @@ const writesFiles =
  * Participles and pronouns that say nothing of the thing. `own` is left to the owner of callbacks.
  */
 const refusedNames = 'told|found|known|asked|left|kept|some|most|one|taken';
+/** Words that readers stumbled over, in comments and in the names of tests. */
+const refusedWords = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|of before)\b/i;
+/** The name of a test or of a group of them, where its function follows. */
+const testNames =
+  /(?:\b(?:test|describe|it)(?:\.\w+)?|\]\)|\))\(\s*('(?:[^'\\\n]|\\.)*'|"[^"\n]*"|`[^`]*`),\s*(?:\{|async|\(|\w+)/g;
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'types'];
 /** Programs that decide: by the code of an error, never by its sentence. */
@@ -874,13 +879,12 @@ const rules: Rule[] = [
           // A migration is never edited.
           if (file.path.includes('/migrations/')) return [];
           const comment = /^\s*(\/\/|\/?\*+) |^\s*\{?\/\*/;
-          const words = /\b(tells|told|anew|whoever|mend(s|ed)?|but for|of before)\b/i;
           return file.text.split('\n').flatMap((line, index) => {
             // A directive stands in one line, and so does the output of an example.
             if (!comment.test(line) || /biome-ignore|console\.log/.test(line)) return [];
             const place = `${file.path}:${index + 1}`;
             if (line.length > 100) return [`${place}: longer than 100 columns`];
-            return words.test(line) ? [`${place}: say it in plain words (STYLE.md)`] : [];
+            return refusedWords.test(line) ? [`${place}: say it in plain words (STYLE.md)`] : [];
           });
         }),
     bad: [
@@ -889,6 +893,28 @@ const rules: Rule[] = [
       { path: 'console/src/app.tsx', text: '  {/* Drawn anew. */}' },
     ],
     good: [source('jobs.ts', "// A node reports its version.\nconst text = 'told anew';")],
+  },
+  {
+    name: 'the name of a test is in plain words, and begins with the thing',
+    check: (files) =>
+      files
+        .filter(({ path }) => hasComments.test(path) && isTest(path))
+        .flatMap(({ path, text }) =>
+          [...text.matchAll(testNames)].flatMap(({ index, 1: name = '' }) => {
+            const line = text.slice(0, index).split('\n').length;
+            return refusedWords.test(name) || /^.(What|Who|Whose|Nobody)\b/.test(name)
+              ? [`${path}:${line}: say it in plain words (STYLE.md)`]
+              : [];
+          }),
+        ),
+    bad: [
+      { path: 'server/test/nodes.test.ts', text: "test('a node is told its limit', () => {});" },
+      { path: 'test/model.ts', text: "describe.each([1])(\n  'Who waits',\n  async () => {},\n);" },
+    ],
+    good: [
+      { path: 'server/test/nodes.test.ts', text: "test('a node gets its limit', () => {});" },
+      { path: 'server/test/nodes.test.ts', text: "const sentence = ('a node is told', other);" },
+    ],
   },
   {
     name: 'the client library imports nothing but its own files',

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('an exit address that is none: addresses are revoked, nodes join, operators are told, and it can be removed', async () => {
+test('an exit address that is none: addresses are revoked, nodes join, operators see it, and it can be removed', async () => {
   const { control } = world;
   const { server, agent, place } = await world.node();
   const customer = await world.customer(server);

@@ -24,7 +24,7 @@ test('a log of more than 16 MiB is emptied, a smaller one is left', () => {
   expect(statSync(path).size).toBe(0);
 });
 
-test('of the last words 500 characters are told', () => {
+test('reports at most 500 characters of the last words', () => {
   writeFileSync(path, `Starting Squid Cache\nFATAL: ${'x'.repeat(100_000)}`);
   expect(lastWords(path)).toBeUndefined();
   writeFileSync(path, `Starting Squid Cache\nFATAL: ${'x'.repeat(50_000)}\n`);

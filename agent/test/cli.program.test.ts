@@ -202,7 +202,7 @@ test.each([
   expect(stderr).toContain('Add --help for what is expected.');
 });
 
-test('faults of the settings are told, a line each', async () => {
+test('faults of the settings are reported, a line each', async () => {
   const env = { EXITWARD_AGENT_ENGINE: 'steam', EXITWARD_AGENT_POLL_SECONDS: '0' };
   const { code, stderr } = await outcomeOf(start(['run'], env));
   expect([code, stderr]).toEqual([
@@ -218,7 +218,7 @@ function explain(from: string): string[] {
   return ['explain', '--from', from, '--port', '10001', '--host', 'www.example.com'];
 }
 
-test('a node runs, is asked, keeps its folder, and ends well when it is told to', async () => {
+test('a node runs, answers, keeps its folder, and ends well on a signal', async () => {
   // Of no exit: no port of this machine is taken.
   const records = listed(4_000_000_000);
   const [server] = records;

@@ -89,7 +89,7 @@ const radclient = (given: string, shared = secret) => {
   return run('radclient', args, `${lines.join('\n')}\n`);
 };
 
-test('radclient logs in with a password, a long one too, and is told the address', async () => {
+test('radclient logs in with a password, a long one too, and gets the address', async () => {
   const { said } = await radclient(password);
   expect(said).toContain('Received Access-Accept');
   expect(said).toContain('Framed-IP-Address = 100.80.0.7');

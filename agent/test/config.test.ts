@@ -222,7 +222,7 @@ describe('a fault', () => {
     expect(line).toMatch(/; expected .+\.$|is not a network such as 10\.0\.0\.0\/8\.$/);
   });
 
-  test('never hides another: all are told at once, a line each', () => {
+  test('never hides another: all are reported at once, a line each', () => {
     const env = Object.fromEntries(faulty.map(([name, values]) => [name, values[0] as string]));
     const lines = faultsOf({ ...env, EXITWARD_AGENT_TLS_KEY: 'key.pem' });
     const named = lines.map((line) => line.replace(/[: ].*/, ''));

@@ -114,7 +114,7 @@ test('whatever connections come, go and change their owners, a cap holds and a p
   fc.assert(property, { numRuns: tries(200), seed });
 });
 
-test('connections that are over, of which Squid tells nothing, make room with the next list', async () => {
+test('connections that are over, which Squid does not report, make room with the next list', async () => {
   const open = new Set<string>();
   const census = new Census({ list: async () => [...open], onError: () => {} });
   census.caps = { all: 9, account: 4, user: 4, address: 9, waiting: 9 };
@@ -138,7 +138,7 @@ test('connections that are over, of which Squid tells nothing, make room with th
   expect(census.wait(owner(1))).toBeDefined();
 });
 
-test('a list that fails leaves the counts as they are, and is told', async () => {
+test('a list that fails leaves the counts as they are, and is reported', async () => {
   const errors: string[] = [];
   const census = new Census({
     list: () => Promise.reject(new Error('no list')),

@@ -114,7 +114,7 @@ describe('server-sent events', () => {
 });
 
 describe('the stream', () => {
-  test('begins after the position, with the token, and tells changes and positions', async () => {
+  test('begins after the position, with the token, and yields changes and positions', async () => {
     const heard: unknown[] = [];
     const instance = await control((request, response) => {
       heard.push(request.url, request.headers.authorization, request.headers['last-event-id']);

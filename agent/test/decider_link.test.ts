@@ -65,7 +65,7 @@ test('what a decider notes is taken whole, a part at a time', async () => {
   expect(await link.takeLastUsed()).toEqual([]);
 });
 
-test('a decider that leaves tells what it noted, and it is known without any', async () => {
+test('a decider that leaves reports what it noted, and it is known without any', async () => {
   const link = await listen();
   const socket = await decider(link, () => []);
   socket.end(`${JSON.stringify({ opened: [], uses: [useOf(1)] })}\n`);
@@ -152,7 +152,7 @@ describe('what is no decider, and has the right to connect,', () => {
     expect(await link.ask('catch_up', undefined)).toEqual([[]]);
   });
 
-  test('is cut off when it leaves unread what it is told', async () => {
+  test('is cut off when it does not read what it is sent', async () => {
     const owner: Authority = { by: 'authlist', account: 1, user: 1, entry: 1, ip: '192.0.2.1' };
     const opened = Array.from({ length: 20_000 }, (_, n): Opened[number] => [`${n}`, owner]);
     const maxBytes = 50 * 1024 * 1024;
@@ -179,7 +179,7 @@ describe('what is no decider, and has the right to connect,', () => {
   });
 });
 
-test('what a decider tells of its decisions is added up, as far as it is a count under a known name', async () => {
+test('the decisions that a decider reports are added up, as far as they are counts under a known name', async () => {
   const link = await listen();
   const answers = async (message: object) => {
     const socket = connect(link.path);

@@ -132,7 +132,7 @@ describe('before joining', () => {
     expect(stdout).toMatch(/^fault\tcontrol\t[^\t]*127\.0\.0\.1[^\t]*ECONNREFUSED[^\t]*\tcurl /m);
   });
 
-  test('every setting that is wrong or misspelt is told', async () => {
+  test('every setting that is wrong or misspelt is reported', async () => {
     const { code, of } = await doctor([], {
       EXITWARD_AGENT_GUARD: 'on',
       EXITWARD_AGENT_POLL_SECONDS: '0',
@@ -167,7 +167,7 @@ describe('before joining', () => {
     ]);
   });
 
-  test('a Squid that is too old, or without OpenSSL, is told', async () => {
+  test('a Squid that is too old, or without OpenSSL, is reported', async () => {
     const findings = async (text: string) => {
       const squid = join(parent, 'squid');
       writeFileSync(squid, `#!/bin/sh\necho "${text}"\n`, { mode: 0o755 });
@@ -183,7 +183,7 @@ describe('before joining', () => {
   });
 });
 
-test('a disk whose flushes take longer than changes or usage can wait is told, by how long they take', async () => {
+test('a disk whose flushes take longer than changes or usage can wait is reported, by how long they take', async () => {
   const state = async (seconds: number) => {
     let now = 0;
     const clock = { ...systemClock, steady: () => (now += seconds / 2) };

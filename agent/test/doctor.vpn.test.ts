@@ -82,7 +82,7 @@ describe('the VPN of a machine that has not joined', () => {
     return { ...charon, EXITWARD_AGENT_TLS_CERT: cert_file, EXITWARD_AGENT_TLS_KEY: key_file };
   };
 
-  test('that has what it needs is told so, and with the VPN off nothing of it is looked at', async () => {
+  test('that has what it needs gets an ok, and with the VPN off nothing of it is checked', async () => {
     const env = { ...userspace, ...pair() };
     expect(await doctor('vpn', folder, after(forwarding(1)), env)).toMatchObject([
       { state: 'ok', sentence: 'This machine has what a VPN needs.', remedy: null },
@@ -93,7 +93,7 @@ describe('the VPN of a machine that has not joined', () => {
     ]);
   });
 
-  test('each lack is told with the command that mends it, and none is a fault', async () => {
+  test('each lack is reported with the command that fixes it, and none is a fault', async () => {
     const missing = { ...userspace, EXITWARD_AGENT_CHARON: '/usr/sbin/no-charon' };
     // It ends with the namespace of processes.
     const other = `"$1" -e 'require("dgram").createSocket("udp4").bind(500)' > /dev/null 2>&1 & until ss -lun | grep -q :500; do sleep 0.1; done`;
@@ -119,7 +119,7 @@ describe('the VPN of a machine that has not joined', () => {
     );
   });
 
-  test('vpn-l2tp is told apart, as few servers have it', async () => {
+  test('vpn-l2tp has a finding of its own, as few servers have it', async () => {
     const findings = await doctor('vpn-l2tp', folder, after(forwarding(1)), {
       ...pair(),
       EXITWARD_AGENT_XL2TPD: '/usr/sbin/no-xl2tpd',
@@ -129,7 +129,7 @@ describe('the VPN of a machine that has not joined', () => {
     expect(sealing).toMatchObject({ state: 'ok', remedy: 'EXITWARD_AGENT_VPN_IPSEC=kernel' });
   });
 
-  test('a kernel without ESP is told where it is to seal the packets', async () => {
+  test('a kernel without ESP is a finding where it is to seal the packets', async () => {
     const state = 'ip xfrm state add src 127.0.0.1 dst 127.0.0.2 proto esp spi 1 mode tunnel';
     const cipher = ['aead', 'rfc4106(gcm(aes))', `0x${'2a'.repeat(36)}`, '128'];
     const hasEsp = spawnSync('unshare', ['--net', ...state.split(' '), ...cipher]).status === 0;
@@ -137,7 +137,7 @@ describe('the VPN of a machine that has not joined', () => {
     expect(findings[0]?.remedy ?? null).toEqual(hasEsp ? null : expect.stringContaining('esp4'));
   });
 
-  test('a user who is not root is told of that', async () => {
+  test('a user who is not root gets a finding', async () => {
     const asOther = [...after('true'), 'setpriv', '--reuid=65534', '--clear-groups'];
     const home = mkdtempSync(join(tmpdir(), 'exitward-other-'));
     const [root] = await doctor('vpn', home, asOther, userspace);

@@ -88,7 +88,7 @@ describe('the embedded engine', () => {
     test.each([
       ['unresolved', 502, 'unknown.example:8080'],
       ['unreachable', 502, `${t.originIp}:81`],
-    ])('%s is told with status %i', async (reason, status, target) => {
+    ])('%s is answered with status %i', async (reason, status, target) => {
       for (const method of ['GET', 'CONNECT']) {
         const answer = await t.ask(normal, method, method === 'GET' ? `http://${target}/` : target);
         expect(answer.status).toBe(status);
@@ -97,7 +97,7 @@ describe('the embedded engine', () => {
       }
     });
 
-    test('an exit address that is not there is told from a destination that is not', async () => {
+    test('a missing exit address is distinguished from a missing destination', async () => {
       const exit_ips = [{ ip: '203.0.113.200', port_base: 1 }];
       await node.apply(t.serverRecord({ exit_ips }));
       const answer = await t.ask(normal, 'CONNECT', to);
@@ -117,7 +117,7 @@ describe('the embedded engine', () => {
       ['CONNECT', 'www.example:'],
       ['CONNECT', 'http://www.example:443'],
       ['CONNECT', '[::1:443'],
-    ])('what is no request to a proxy is told so: %s %s', async (method, target) => {
+    ])('a request that is none for a proxy is answered so: %s %s', async (method, target) => {
       const answer = await t.ask(normal, method, target);
       expect(answer.status).toBe(400);
       expect(answer.headers['x-exitward-reason']).toBe('bad_request');
@@ -242,7 +242,7 @@ describe('the embedded engine', () => {
       );
     });
 
-    test('that waits before its body is told to go on when it is allowed, and only then', async () => {
+    test('that waits before its body gets 100 when it is allowed, and only then', async () => {
       const head = (authorization: string) =>
         `POST ${url} HTTP/1.1\r\nExpect: 100-continue\r\n${authorization}Content-Length: 5\r\n\r\n`;
       const client = await t.Client.open(normal);
@@ -434,7 +434,7 @@ describe('the embedded engine', () => {
   );
 
   describe('its count', () => {
-    test('tells what is over until it is acknowledged, and nothing twice after', async () => {
+    test('reports finished traffic until it is acknowledged, and nothing twice after that', async () => {
       const { engine } = node;
       await t.Usage.from(engine);
       await (await t.openTunnel(normal, to)).close();
@@ -505,7 +505,7 @@ describe('the embedded engine', () => {
     const settings = { EXITWARD_AGENT_PORT_SHIFT: String(shift) };
     const shifted = (port: number) => ({ port: port + shift });
 
-    test('a port that is taken is told, the others work, and it is had as soon as it is free', async () => {
+    test('a port that is taken is reported, the others work, and it is had as soon as it is free', async () => {
       const squatter = createServer().listen(t.normalPort + shift);
       await once(squatter, 'listening');
       const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
@@ -524,7 +524,7 @@ describe('the embedded engine', () => {
       }
     });
 
-    test('a port that a shift moves out of range is told', async () => {
+    test('a port that a shift moves out of range is reported', async () => {
       const own = await startEmbeddedNode({
         records: t.usualRecords(),
         settings: { EXITWARD_AGENT_PORT_SHIFT: '60000' },
@@ -535,7 +535,7 @@ describe('the embedded engine', () => {
       await own.stop();
     });
 
-    test('without a certificate the TLS ports are told, and the others work', async () => {
+    test('without a certificate the TLS ports are reported, and the others work', async () => {
       const own = await startEmbeddedNode({
         records: t.usualRecords(),
         settings: { ...settings, EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' },

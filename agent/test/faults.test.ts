@@ -22,7 +22,7 @@ const portFault = (port: number, message = 'It is taken.'): Fault => ({
   message,
 });
 
-test('a fault is known since it began, whatever is said of it since, and begins anew when it was over', () => {
+test('a fault has the time of its beginning, whatever is reported later, and a new time when it was over', () => {
   const list = new FaultList();
   expect(list.update([portFault(1)], 100)).toEqual([{ ...portFault(1), since: 100 }]);
   expect(list.update([portFault(2), portFault(1, 'It is still taken.')], 160)).toEqual([
@@ -53,7 +53,7 @@ describe('the control plane', () => {
     return Object.assign(state, { told: reports, reporter });
   }
 
-  test('is told the list at the start, when it is another, and after five minutes', async () => {
+  test('gets the list at the start, when it changes, and after five minutes', async () => {
     const made = scene();
     await made.reporter.report();
     expect(made.told).toEqual([[]]);
@@ -66,7 +66,7 @@ describe('the control plane', () => {
     expect(made.told).toHaveLength(3);
   });
 
-  test('that is away is told when it is back', async () => {
+  test('that is away gets it when it is back', async () => {
     const made = scene();
     made.isAway = true;
     made.faults = [{ ...portFault(1, 'x'.repeat(5000)), since: 5 }];
@@ -123,7 +123,7 @@ describe('a certificate', () => {
     });
   }
 
-  test('is told two weeks before its end, and when it has expired', async () => {
+  test('is reported two weeks before its end, and when it has expired', async () => {
     const made = scene();
     made.place(100);
     expect(await made.certificate.renew()).toBe(true);

@@ -72,7 +72,7 @@ test(`random lines never bill more than the machine carried: ${lives} lives`, as
   }
 });
 
-test('a line that claims more than there can have been is left out and told, and those after it count', async () => {
+test('a line that claims more than there can have been is left out and reported, and those after it count', async () => {
   const world = new World(dir, randomOf(1));
   await world.startAgent();
   await world.tick();
@@ -108,7 +108,7 @@ test('a start of Squid that no agent wrote, or wrote at another place, has nothi
   }
 });
 
-test('lines of before a container was started anew count, whose kernel runs on and counts anew', async () => {
+test('lines from before a restart of a container count, whose kernel runs on and counts from zero', async () => {
   const world = new World(dir, randomOf(1));
   await world.startAgent();
   world.request(1, 1);
@@ -214,6 +214,6 @@ test('what was carried more than some minutes ago can be claimed no more, nor by
   expect(admitted.length).toBe(10);
 });
 
-test('this machine tells what it carried', () => {
+test('this machine reports what it carried', () => {
   expect(carriedBytes()).toBeGreaterThanOrEqual(0);
 });

@@ -310,7 +310,7 @@ describe('a check', () => {
     expect(statuses(checks)).toEqual(['warn', 'crit']);
   });
 
-  test('that somebody asks for tells what was seen or why nothing was, and changes no health', async () => {
+  test('on request shows what was seen or why nothing was, and changes no health', async () => {
     await start(4);
     behave('good', 'wrong', 'refuse', 'drop');
     const checks = checksOf();
@@ -493,7 +493,7 @@ describe('the VPN beside the exits', () => {
     return { sent, checks };
   }
 
-  test('is told in the same report, and a service that does not answer is a fault', async () => {
+  test('is reported in the same report, and a service that does not answer is a fault', async () => {
     const { sent, checks } = await roundOf(() => {});
     expect(sent).toEqual([{ exit_ips: [], vpn: report }]);
     expect(checks.vpn()).toEqual(report);
@@ -521,7 +521,7 @@ describe('the VPN beside the exits', () => {
   test.each<[string, { status: number; field?: string }]>([
     ['rejects the member', { status: 400, field: 'vpn' }],
     ['takes no body that long', { status: 413 }],
-  ])('a control plane of before that %s is told of the exits alone', async (_, about) => {
+  ])('an older control plane that %s gets the exits alone', async (_, about) => {
     const { sent } = await roundOf(({ vpn }) => {
       if (vpn) throw new ControlError('refused', { ...about, isOurs: true });
     });

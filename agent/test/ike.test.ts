@@ -86,7 +86,7 @@ describe('a response', () => {
     expect(readResponse('2', spi, datagram)?.error).toBe(notifications.cookie);
   });
 
-  test('that only tells of something, as that it can do fragments, is none', () => {
+  test('that only announces something, such as fragments, is none', () => {
     const datagram = of(`0102030405060708 0000000000000000 29 20 22 20 00000000 00000024
       00000008 0000402e`);
     expect(readResponse('2', spi, datagram)).toBeUndefined();
@@ -129,7 +129,7 @@ describe('a response', () => {
     );
   });
 
-  test('with another byte in its header does not count, but for the SPI that charon chose', () => {
+  test('with another byte in its header does not count, except in the SPI that charon chose', () => {
     for (const { version, datagram } of cases.filter(isFit)) {
       const free = version === '1' ? [19, 20, 21, 22, 23] : [];
       for (let at = 0; at < 28; at += 1) {

@@ -365,7 +365,7 @@ describe('a journal', () => {
     await journal.close();
   });
 
-  test('is written anew at a start, as what it reads may be on no disk; where it cannot be, that is a fault, and nothing of it is told', async () => {
+  test('is rewritten at a start, as what it reads may be on no disk; where it cannot be, that is a fault, and nothing of it is reported', async () => {
     const path = newPath();
     const journal = await open(path);
     await journal.append(tickOf([rowOf(1, 5)]));

@@ -115,7 +115,7 @@ describe('a login that pppd asks about', () => {
     'NT-response: 82309ECD8D708B5EA08FAA3981CD83544233114A3D85D6DF',
   ];
 
-  test('by MS-CHAPv2 is told the hash of the hash of the password', async () => {
+  test('by MS-CHAPv2 is answered with the hash of the hash of the password', async () => {
     expect(await ask(chap)).toBe(
       'Authenticated: Yes\nUser-Session-Key: 41C00C584BD2D91C4017A2A12FA59F3F\n.\n',
     );
@@ -182,7 +182,7 @@ describe('a login that pppd asks about', () => {
     other.kill('SIGKILL');
   });
 
-  test('a daemon that ends again and again is told, and one that stays is not', async () => {
+  test('a daemon that ends again and again is reported, and one that stays is not', async () => {
     const program = join(dir, 'xl2tpd');
     writeFileSync(program, '#!/bin/sh\nexit 1\n');
     const other = ['127.0.0.4'];

@@ -16,7 +16,7 @@ const by = (account: number, entry: number): Authority => ({
 });
 
 describe('what is noted', () => {
-  test('is the latest minute of each entry, and is told once', () => {
+  test('is the latest minute of each entry, and is reported once', () => {
     const uses = new LastUsedTimes();
     for (const at of [minute + 59, minute + 121, minute + 60]) uses.note(by(1, 1), at);
     uses.note(by(2, 1), minute + 5);
@@ -39,7 +39,7 @@ describe('what is noted', () => {
     expect(uses.take()).toEqual([]);
   });
 
-  test('is bounded, whatever a helper tells: further entries are noted again once some were handed out', () => {
+  test('is bounded, whatever a helper reports: further entries are noted again once some were handed out', () => {
     const uses = new LastUsedTimes(1000);
     const reportFrom = (from: number) =>
       Array.from({ length: 900 }, (_, index) => ({
@@ -117,7 +117,7 @@ function scene() {
 }
 
 describe('the report', () => {
-  test('is made each minute, while there is something to tell', async () => {
+  test('is made each minute, while there is something to report', async () => {
     const { engine, reports, clock, lastUsed } = scene();
     const stop = new AbortController();
     const begin = clock.now();

@@ -201,7 +201,7 @@ describe('at a steady pace', () => {
     expect(over / pace).toBeLessThanOrEqual(0.5);
   });
 
-  test('while the control plane is away what it told last is counted on, and the end is renewed', async () => {
+  test('while the control plane is away the count goes on from its last report, and the end is renewed', async () => {
     const pace = 50 * megabyte;
     const { over, all } = await run({ pace, limit: 7.3 * pace }, ([node], clock, control) => {
       control.isAway = clock.seconds > 4;
@@ -247,7 +247,7 @@ describe('an account that was ended ahead', () => {
     expect(ends.at(-1)).toEqual([1, 0]);
   });
 
-  test('is ended anew while its own count says so, and not when the control plane says so itself', async () => {
+  test('is ended again while its own count says so, and not when the control plane says so itself', async () => {
     const journal = { rows: 1000 };
     const { limits, ends, clock, pending } = await ended(journal);
     for (const seconds of [10, 10, 10]) {
@@ -268,7 +268,7 @@ describe('an account that was ended ahead', () => {
     expect(limits.counted([{ account: 1, user: 1, at: noon, up: 1000, down: 0 }])).toBe(1);
   });
 
-  test('is not ended again by what was told before its contract changed', async () => {
+  test('is not ended again by a report from before its contract changed', async () => {
     const { limits, ends, clock, pending } = await ended({ rows: 1000 });
     limits.forget(1);
     clock.seconds += 20;

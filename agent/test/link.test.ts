@@ -344,7 +344,7 @@ describe('a record that cannot be applied', () => {
 
   const nameless = { kind: 'authlist', account: 1, id: '1', value: null } as never;
 
-  test('in the stream is left out, the rest of its change is in force, and it is told until it is better', async () => {
+  test('in the stream is left out, the rest of its change is in force, and it is reported until it is better', async () => {
     const { control, engine, follow, said, store } = await scene();
     await follow();
     control.change(useless, alice(false));
@@ -388,7 +388,7 @@ describe('a record that cannot be applied', () => {
     expect(engine.connect()).toMatchObject({ reason: 'inactive_user' });
   });
 
-  test('in a snapshot is left out, and told until a snapshot is better', async () => {
+  test('in a snapshot is left out, and reported until a snapshot is better', async () => {
     const { control, engine, follow, said, store } = await scene();
     await follow();
     control.epoch = 'e2';
@@ -420,7 +420,7 @@ describe('a record that cannot be applied', () => {
   });
 });
 
-test('a node that is told when to come back comes later than that, not at once with all others', async () => {
+test('a node that gets a time to come back comes later than that, not at once with all others', async () => {
   const pauses: number[] = [];
   const sleep = async (seconds: number, signal?: AbortSignal) => {
     pauses.push(seconds);

@@ -83,7 +83,7 @@ async function machine(control?: ScriptedControl) {
 }
 
 describe('a running agent', () => {
-  test('tells how it stands, on a socket for its user alone', async () => {
+  test('reports its status, on a socket for its user alone', async () => {
     const { control, state_dir, start } = await machine();
     const running = await start(systemClock);
     await control.until(() => control.acknowledged.length > 0);
@@ -333,7 +333,7 @@ describe('a running agent', () => {
     expect(readFileSync(join(state_dir, 'usage.journal'), 'utf8')).toContain('acknowledged');
   });
 
-  test('sends what its first polls tell together', async () => {
+  test('sends the traffic of its first polls together', async () => {
     const { control, start } = await machine();
     const { engine } = await start(systemClock);
     // Traffic that ended while no agent ran, and, as a decider reports its owner, the open traffic
@@ -386,7 +386,7 @@ describe('a running agent', () => {
     expect(control.usage).toMatchObject([{ rows: [{ up: 1 }] }, { rows: [{ up: 2 }] }]);
   });
 
-  test('tells what authlist entries let in, at the latest when it stops', async () => {
+  test('reports the last use of authlist entries, at the latest when it stops', async () => {
     const { control, start } = await machine();
     const running = await start();
     await control.until(() => running.engine.connect().verdict === 'allow');

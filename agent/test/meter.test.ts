@@ -318,7 +318,7 @@ describe('a meter', () => {
     expect(billed()).toEqual([[1, 100, 0]]);
   });
 
-  test('forgets after an hour a connection of which the engine tells nothing any more', async () => {
+  test('forgets after an hour a connection of which the engine reports nothing any more', async () => {
     engine.open = [trafficOf('c1', 1, 100), trafficOf('c2', 1, 50)];
     await meter.tick();
     engine.open = [trafficOf('c1', 1, 100)];
@@ -332,7 +332,7 @@ describe('a meter', () => {
     expect(billed()).toEqual([[1, 150, 0]]);
   });
 
-  test('starts the hour anew when a connection is heard of again', async () => {
+  test('starts the hour again when a connection is reported again', async () => {
     const open = [trafficOf('c1', 1, 100)];
     engine.open = open;
     await meter.tick();

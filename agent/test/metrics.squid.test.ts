@@ -99,7 +99,7 @@ test.each([
 describe('with Squid', () => {
   const { start } = nodesOfFile();
 
-  test('decisions that were made while no agent ran are told to the next one', async () => {
+  test('decisions that were made while no agent ran are reported to the next one', async () => {
     const node = await start();
     await t.ask(normal, 'GET', url);
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 1 });
@@ -111,7 +111,7 @@ describe('with Squid', () => {
     expect(node.engine.counts().squids).toEqual([{ number: 0, up: true, starts: 0 }]);
   });
 
-  test('a decider that leaves tells the rest, and of one that is killed at most a second is missing', async () => {
+  test('a decider that leaves reports the rest, and of one that is killed at most a second is missing', async () => {
     const node = await start();
     const decider = deciderOf(node.squids()[0]);
     await t.ask(normal, 'GET', url);

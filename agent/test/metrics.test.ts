@@ -89,7 +89,7 @@ test('decisions are counted by authority and by reason, and nothing that a clien
   expect(text).not.toMatch(/mallory|victim|203\.0\.113\.99|192\.0\.2\.10|acme|alice/);
 });
 
-test('the policy, the link, traffic, faults and exits are told', async () => {
+test('the policy, the link, traffic, faults and exits are reported', async () => {
   const { control, running, engine } = await startNode();
   engine.finished = [
     {
@@ -147,7 +147,7 @@ test('the policy, the link, traffic, faults and exits are told', async () => {
   await expect.poll(lag).toEqual([0, false]);
 });
 
-test('a VPN service that does not answer, and the end of the certificate, are told by metrics, status and report', async () => {
+test('a VPN service that does not answer, and the end of the certificate, are reported by metrics, status and report', async () => {
   const [service, ip, expiry] = ['vpn-ikev2', '127.0.0.250', later] as const;
   const { control, running } = await startNode('127.0.0.1:0', {
     services: [{ service, ip, version: '2', isLacking: false }],

@@ -105,7 +105,7 @@ describe('nothing is left', () => {
     fc.assert(property, { numRuns: tries(300, { atLeast: 200 }), seed });
   });
 
-  test('of an account that was never there, by being told that parts of it are gone', () => {
+  test('of an account that was never there, when parts of it are removed', () => {
     const policy = policyOf(usual);
     const account = 77;
     policy.apply({ kind: 'account', account, value: null });
@@ -130,7 +130,7 @@ const orders: Array<[string, (records: NodeRecord[]) => NodeRecord[]]> = [
   ['the other way round', (records) => records.toReversed()],
 ];
 
-describe.each(orders)('two claims on one address that overlap, told %s', (_, order) => {
+describe.each(orders)('two claims on one address that overlap, sent %s', (_, order) => {
   const overlap = () => policyOf([...usual, ...order([entry(1, 9, noon), entry(2, 9, noon + 60)])]);
   const holder = (policy: Policy) => policy.findEntry('default', '192.0.2.99')?.account.id;
 

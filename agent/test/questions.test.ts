@@ -71,7 +71,7 @@ function explained(question: Question, change: NodeRecord[] = []) {
   return { decision, position: { epoch: 'e', revision: 14 } };
 }
 
-test('an allowed connection is told with the records that decided, exit and address', () => {
+test('an allowed connection is explained by the records that decided, exit and address', () => {
   expect(ask({})).toEqual({
     verdict: 'allow',
     status: 200,
@@ -86,7 +86,7 @@ test('an allowed connection is told with the records that decided, exit and addr
   });
 });
 
-test('a refused one is told with whose it would have been, where that was clear', () => {
+test('a refused one is explained with its user, where that was clear', () => {
   const suspended: NodeRecord = {
     kind: 'contract',
     account: 7,
@@ -98,7 +98,7 @@ test('a refused one is told with whose it would have been, where that was clear'
   expect(ask({ host: '10.0.0.1' })).toMatchObject({ reason: 'destination_refused', ...whose });
 });
 
-test('of a stranger there is nothing to tell', () => {
+test('of a stranger there is nothing to explain', () => {
   const answer = ask({ source: '192.0.2.2' });
   expect(answer).toMatchObject({ verdict: 'challenge', status: 407, reason: 'unknown_address' });
   expect(Object.keys(answer).sort()).toEqual([

@@ -24,7 +24,7 @@ function scene() {
   return { decisions, reports, state, reporter };
 }
 
-test('the control plane is told the totals by reason when they have changed, and of nobody let in', async () => {
+test('the control plane gets the totals by reason when they have changed, and nothing of those let in', async () => {
   const { decisions, reports, reporter } = scene();
   await reporter.report();
   decisions.note('authlist', 9);
@@ -43,7 +43,7 @@ test('the control plane is told the totals by reason when they have changed, and
   ]);
 });
 
-test('what was not taken is told with the next, and another run has another name', async () => {
+test('counts that were not accepted are sent with the next, and another run has another name', async () => {
   const { decisions, reports, state, reporter } = scene();
   decisions.note('bad_token', 2);
   state.isAway = true;

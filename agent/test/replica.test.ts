@@ -94,7 +94,7 @@ test('it waits for a store that has nothing, or is not there yet', async () => {
   expectAll();
 });
 
-describe('it tells whom changes touched', () => {
+describe('it reports the accounts that changes touched', () => {
   test.each<[string, NodeRecord[][], unknown]>([
     ['nobody, when nothing came', [], new Set()],
     ['nobody, when only the position moved', [[], []], new Set()],
@@ -312,7 +312,7 @@ test('nothing behind a damaged line is trusted, until the store has put it away'
   expectAll(started);
 });
 
-test('a snapshot of a newer agent is no policy of this one, is told as that, and is replaced by the next', async () => {
+test('a snapshot of a newer agent is no policy of this one, is reported as such, and is replaced by the next', async () => {
   await replace();
   await store.close();
   const path = fileOf('snapshot');
@@ -335,7 +335,7 @@ test('a snapshot of a newer agent is no policy of this one, is told as that, and
   expect(started.position).toEqual(store.position);
 });
 
-test('a damaged snapshot is no policy, is told, and is replaced by the next', async () => {
+test('a damaged snapshot is no policy, is reported, and is replaced by the next', async () => {
   await replace();
   append([entry(1, 7)]);
   await replica.load();

@@ -69,7 +69,7 @@ describe('a name', () => {
     expect(await resolver.resolve('new.example', 4)).toEqual(['192.0.2.9']);
   });
 
-  test('is given up within five seconds, all its servers together, and asked for anew the next time', async () => {
+  test('is given up within five seconds, all its servers together, and asked for again the next time', async () => {
     let isSilent = true;
     names.set('slow.example', () => (isSilent ? new Promise(() => {}) : ['192.0.2.8']));
     const resolver = new Resolver([brief.address, long.address], clock);

@@ -246,7 +246,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
     expect(messages()).not.toContainEqual(expect.stringMatching(/^usage is lost/));
   });
 
-  test('but for those that are too old by ours, too', async () => {
+  test('except those that are too old by ours, too', async () => {
     await add([rowOf(1, 10, noon - 41 * day), rowOf(2, 20)]);
     const rejected = tooOld({ answered_at: noon + 50 * day });
     control.script.push(rejected, rejected);
@@ -256,7 +256,7 @@ describe('rows that are too old by the clock of the control plane alone', () => 
   });
 
   test.each([{}, { answered_at: noon + 5 }])(
-    'are kept when it does not tell that our clock is behind: %j',
+    'are kept when it does not show that our clock is slow: %j',
     async (more) => {
       await add([rowOf(1, 10)]);
       control.script.push(...Array.from({ length: 9 }, () => tooOld(more)));
@@ -267,14 +267,14 @@ describe('rows that are too old by the clock of the control plane alone', () => 
   );
 });
 
-test('rows that the control plane left out are told', async () => {
+test('rows that the control plane left out are reported', async () => {
   await add([rowOf(1, 10), rowOf(2, 20)]);
   control.script.push(answerOf([1]));
   await runUntilSent();
   expect(log.lines).toMatchObject([{ level: 40, rows: 1, bytes: 20, first: [rowOf(2, 20)] }]);
 });
 
-test('a batch that is held is as done, and told; one that finds no room is kept, and sent again until it does', async () => {
+test('a batch that is held is as done, and reported; one that finds no room is kept, and sent again until it does', async () => {
   const t = await startTestApp(`sqlite:${join(folder, 'held.db')}`, {
     EXITWARD_NODE_MAX_BYTES_PER_SECOND: '1000',
   });

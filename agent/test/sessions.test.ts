@@ -100,7 +100,7 @@ describe('the open connections', () => {
     expect([revoked(sessions, [1]), revoked(sessions, [2])]).toEqual([[], ['a']]);
   });
 
-  test('may be closed one by one while they are told', () => {
+  test('may be closed one by one while they are reported', () => {
     const sessions = new Sessions();
     const names = Array.from({ length: 100 }, (_, index) => `c${index}`);
     for (const [index, name] of names.entries()) sessions.open(name, ofAccount(index % 7));

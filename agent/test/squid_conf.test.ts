@@ -189,7 +189,7 @@ test.each([
   }
 });
 
-test('the file of listeners tells what the squid.conf beside it listens on, at whatever step an agent ends', () => {
+test('the file of listeners names the ports of its squid.conf, at whatever step an agent ends', () => {
   const dir = mkdtempSync(join(tmpdir(), 'exitward-listeners-'));
   try {
     const paths = squidPaths(dir);

@@ -109,7 +109,7 @@ describe('the log', () => {
     expect((await log.read(second.position)).entries).toEqual([]);
   });
 
-  test('nothing is lost or read twice when the log is begun anew', async () => {
+  test('nothing is lost or read twice when a new log is begun', async () => {
     const log = new MeterLog(path);
     writeFileSync(path, line(1, { account: 1, user: 1 }, 1, 0));
     const first = await log.read(undefined);
@@ -127,7 +127,7 @@ describe('the log', () => {
     expect(log.fault).toBeUndefined();
   });
 
-  test('it is begun anew only when all before it is read and stored', () => {
+  test('a new one is begun only when all before it is read and stored', () => {
     const log = new MeterLog(path);
     writeFileSync(path, line(1, undefined, 1, 1));
     const { ino: inode, size } = statSync(path);
@@ -155,23 +155,23 @@ describe('the log', () => {
       return entries;
     };
 
-    test('since it is shorter, as after a power cut, nothing of it is told again', async () => {
+    test('since it is shorter, as after a power cut, nothing of it is reported again', async () => {
       expect(await readOf(() => truncateSync(path, at(100, 1).length))).toEqual([]);
     });
 
-    test('since it was emptied, what is newer is told', async () => {
+    test('since it was emptied, what is newer is reported', async () => {
       const entries = await readOf(() => writeFileSync(path, at(102, 3) + at(103, 9)));
       expect(entries).toMatchObject([{ up: 9 }]);
     });
 
-    test('since other bytes are before it, what is newer is told', async () => {
+    test('since other bytes are before it, what is newer is reported', async () => {
       const entries = await readOf(() =>
         writeFileSync(path, at(100, 1) + at(101, 4) + at(102, 3) + at(104, 9)),
       );
       expect(entries).toMatchObject([{ up: 9 }]);
     });
 
-    test('since another file is there, what is newer is told, and a start of a Squid, too', async () => {
+    test('since another file is there, what is newer is reported, and a start of a Squid, too', async () => {
       const entries = await readOf(() => {
         renameSync(path, `${path}.away`);
         writeFileSync(path, at(101, 2));
@@ -181,7 +181,7 @@ describe('the log', () => {
     });
   });
 
-  test('a place in it is told when all before it is on the disk', async () => {
+  test('a place in it is reported when all before it is on the disk', async () => {
     const synced: number[] = [];
     const datasync = async () => void synced.push(statSync(path).size);
     const log = new MeterLog(path, { datasync });
@@ -486,7 +486,7 @@ describe('usage', () => {
       expect(finished).toEqual([{ connection: idOf('c1'), ...owner, up: 100, down: 2000, at: 9 }]);
     });
 
-    test('what the log has told is not counted again', async () => {
+    test('bytes that the log reported are not counted again', async () => {
       const connections = start();
       writeFileSync(path, line(1, owner, 100, 2000));
       const { finished } = await connections.poll(undefined, [squid()], 1);
@@ -571,7 +571,7 @@ describe('the states of a connection in the agent', () => {
   };
   const state = () => connections.stateOf(name);
 
-  test('unowned until a decider tells its owner, then open, then ended until its line comes', async () => {
+  test('unowned until a decider reports its owner, then open, then ended until its line comes', async () => {
     expect(state()).toBeUndefined();
     await poll(socket());
     expect(state()).toBe('unowned');
@@ -599,7 +599,7 @@ describe('the states of a connection in the agent', () => {
     expect(open).toMatchObject([{ up: 1, down: 0 }]);
   });
 
-  test('an ended one whose line never comes counts as it was last told, after ten minutes', async () => {
+  test('an ended one whose line never comes counts as it was last reported, after ten minutes', async () => {
     knownOwner = owner;
     await poll(socket());
     for (const seconds of [1, 300, 600]) {
@@ -652,7 +652,7 @@ describe('the states of a connection in the agent', () => {
     expect([state(), closed.length]).toEqual([undefined, 2]);
   });
 
-  test('a suspect whose owner a decider tells is open; one that came later is none', async () => {
+  test('a suspect whose owner a decider reports is open; one that came later is none', async () => {
     connections.search(0);
     await poll(socket());
     expect(state()).toBe('suspect');
@@ -677,7 +677,7 @@ describe('the states of a connection in the agent', () => {
     expect(state()).toBe('open');
   });
 
-  test('of a Squid whose ports are not known yet, nothing is told, and what is stored stays', async () => {
+  test('of a Squid whose ports are not known yet, nothing is reported, and what is stored stays', async () => {
     appendFileSync(path, line(1, owner, 4, 4));
     knownOwner = owner;
     await poll(socket());
@@ -720,7 +720,7 @@ describe('the connections that a decider let in', () => {
     expect(sessions.size).toBe(0);
   });
 
-  test('one that is renewed is told again, and one that no request was let in on is listed all the same', () => {
+  test('one that is renewed is reported again, and one that no request was let in on is listed all the same', () => {
     const sessions = new Sessions();
     const letIn = new LetIn(sessions);
     const authority = authorityOf({ account: 1, user: 1 });
@@ -738,7 +738,7 @@ describe('the connections that a decider let in', () => {
     expect(sessions.size).toBe(0);
   });
 
-  test('a new agent is told all; with none the list of this process itself says what is over', () => {
+  test('a new agent gets all; with none the list of this process itself says what is over', () => {
     const sessions = new Sessions();
     const letIn = new LetIn(sessions);
     const authority = authorityOf({ account: 1, user: 1 });

@@ -117,7 +117,7 @@ test('of an agent and a Squid that die together all is billed, and all of a late
   await counter.until(sumOf(first, second));
 });
 
-test('a power cut that shortens the log bills nothing of it again, and is told', async () => {
+test('a power cut that shortens the log bills nothing of it again, and is reported', async () => {
   await begin();
   const before = await Promise.all([1, 2, 3, 4].map(() => t.Client.exchange(url)));
   await counter.until(sumOf(...before));
@@ -154,7 +154,7 @@ test('a journal that was moved away begins where the log ends, also of what is o
   expect(counter.billed).toEqual(rest);
 });
 
-test('an engine that was stopped tells the last bytes of what it ended', async () => {
+test('an engine that was stopped reports the last bytes of the connections that it ended', async () => {
   const { node } = await begin();
   const tunnel = await t.openTunnel(normal, to);
   await tunnel.ask(request(100_000));

@@ -64,7 +64,7 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
   expect(node.squids()).toEqual([squid]);
 });
 
-test('a request that its decider dies with is told that the node is not ready', async () => {
+test('a request whose decider dies is answered that the node is not ready', async () => {
   const [squid] = node.squids();
   for (const method of ['GET', 'CONNECT']) {
     const target = method === 'GET' ? url : `${t.originIp}:${origin.port}`;
@@ -124,7 +124,7 @@ test('no connection to an origin serves two requests: they may be of two account
   expect(connections).toBe(2);
 });
 
-test('what fails is told in words, as far as Squid knows', async () => {
+test('failures are explained in words, as far as Squid knows', async () => {
   const cutting = createServer((socket) => socket.on('error', () => {}).end());
   await once(cutting.listen(0, t.originIp), 'listening');
   const { port } = cutting.address() as AddressInfo;

@@ -55,7 +55,7 @@ test('a tunnel of a moment before Squid reads its configuration again is revoked
   await tunnel.ended();
 });
 
-test('a tunnel of a moment before Squid begins its logs anew is revoked afterwards', async () => {
+test('a tunnel from a moment before Squid begins new logs is revoked afterwards', async () => {
   const node = await share();
   const { apply, squids } = node;
   const tunnel = await t.openTunnel(byToken, to);
@@ -68,7 +68,7 @@ test('a tunnel of a moment before Squid begins its logs anew is revoked afterwar
   await tunnel.ended();
 });
 
-test('a tunnel of before an agent that finds no file of listeners lives on, and is revoked by it', async () => {
+test('a tunnel that is older than an agent without a file of listeners lives on, and is revoked by it', async () => {
   const node = await share();
   const tunnel = await t.openTunnel(byToken, to);
   await poll(node, 3);
@@ -89,7 +89,7 @@ test('a tunnel of before an agent that finds no file of listeners lives on, and 
   await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
 });
 
-test('what a killed decider had let in and not told is closed, and nothing else', async () => {
+test('connections that a killed decider let in and did not report are closed, and no others', async () => {
   const node = await share();
   const noted = await t.openTunnel(byToken, to);
   await poll(node, 1);
@@ -202,7 +202,7 @@ test('who says nonsense to the agent in a decider\u2019s place is cut off, and n
   await engine.catchUp();
 });
 
-test('a tunnel of before an agent with other settings is revoked by it', async () => {
+test('an agent with other settings revokes an older tunnel', async () => {
   const node = await share();
   const { apply, restart, squids } = node;
   const tunnel = await t.openTunnel(byToken, to);

@@ -161,7 +161,7 @@ test('a decider that hangs is found out and replaced', async () => {
   expect(deciderOf(squids()[0])).not.toBe(hung);
 });
 
-test('a Squid that dies is started again, and what its tunnels had transferred is told', async () => {
+test('a Squid that dies is started again, and what its tunnels had transferred is reported', async () => {
   const { squids, engine } = await share();
   const [pid = 0] = squids();
   const usage = await t.Usage.from(engine, url);
@@ -244,7 +244,7 @@ test('more listeners than one Squid takes are parted among several, an exit\u201
   }
 });
 
-test('a port that is taken is told, and listened on when it is free', async () => {
+test('a port that is taken is reported, and listened on when it is free', async () => {
   await stop();
   const other = createServer();
   await once(other.listen(normal.port + 1, '0.0.0.0'), 'listening');
@@ -257,7 +257,7 @@ test('a port that is taken is told, and listened on when it is free', async () =
   expect(await reasonFor({ port })).toBe('let in');
 });
 
-test('a certificate that cannot be read is told and changes nothing; a renewed one is put in force', async () => {
+test('a certificate that cannot be read is reported and changes nothing; a renewed one is put in force', async () => {
   const node = await start();
   const { dir, restart, squids } = node;
   const crt = join(dir, 'proxy.crt');
@@ -290,7 +290,7 @@ test('a certificate that cannot be read is told and changes nothing; a renewed o
   expect(node.engine.faults()).toEqual([]);
 });
 
-test('ports that need a certificate are told when there is none, and the others serve', async () => {
+test('ports that need a certificate are reported when there is none, and the others serve', async () => {
   const { engine } = await start({ EXITWARD_AGENT_TLS_CERT: '', EXITWARD_AGENT_TLS_KEY: '' });
   expect(t.messagesOf(engine)).toEqual([
     `No certificate for the ports ${[1, 501, 2, 502].map((port) => t.tlsBase + port).join(', ')}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,

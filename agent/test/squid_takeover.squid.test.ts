@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => origin?.stop());
 const { start } = nodesOfFile();
 
-test('connections that were let in are not taken for waiting ones until a decider has told whose they are', async () => {
+test('connections that were let in are not taken for waiting ones until a decider has reported their owners', async () => {
   const node = await start();
   const to = `${t.originIp}:${origin.port}`;
   const open = () => t.openTunnel({ port: t.normalPort }, to);

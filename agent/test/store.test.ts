@@ -187,7 +187,7 @@ test.each<[string, string, string]>([
   });
 });
 
-test('a snapshot that breaks off with an error changes nothing, and the error is told', async () => {
+test('a snapshot that breaks off with an error changes nothing, and the error is reported', async () => {
   const { dir, store } = await filled();
   async function* broken() {
     yield whole.slice(0, 300);
@@ -259,7 +259,7 @@ test('many changes become a new snapshot by themselves, and the old files go', a
   expect(await readStored(dir)).toEqual({ position: store.position, state: stateAfter(changes) });
 });
 
-test('a compaction that fails is told, leaves everything, and is tried again after as much again', async () => {
+test('a compaction that fails is reported, leaves everything, and is tried again after as much again', async () => {
   const faults: Error[] = [];
   const { dir, store } = await filled({
     compact_bytes: 4000,

@@ -260,7 +260,7 @@ class Subject {
   }
 }
 
-test('whatever it is told and whatever happens, it gives what a model in memory gives', async () => {
+test('whatever it gets and whatever happens, it gives what a model in memory gives', async () => {
   const done = new Map<string, number>();
   const property = fc.asyncProperty(
     fc.array(step, { minLength: 5, maxLength: 20 }),

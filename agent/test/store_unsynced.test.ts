@@ -14,7 +14,7 @@ async function filled(): Promise<{ dir: string; store: Store }> {
   return { dir, store };
 }
 
-test('changes that a power cut may take are not sound until they are written anew', async () => {
+test('changes that a power cut may take are not sound until they are written again', async () => {
   const { dir, store } = await filled();
   const heal = failToSync();
   store.append(11, noon, []);

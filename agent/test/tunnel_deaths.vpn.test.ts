@@ -132,7 +132,7 @@ const steps: Record<string, Step> = {
 const lives = tries(10);
 const step = fc.tuple(fc.constantFrom(...Object.keys(steps)), fc.constantFrom(...clients));
 
-test(`every byte of ${lives * clients.length} clients is counted once, whoever is killed in whatever order`, async () => {
+test(`every byte of ${lives * clients.length} clients is counted once, in whatever order which process is killed`, async () => {
   await world.apply(...vpnRecords(), contractRecord(3), userRecord(3));
   await world.serving();
   const seed = newSeed();

@@ -143,7 +143,7 @@ test('a certificate that ends soon is a warning, one that has ended is crit; IKE
   await until(async () => statuses(await check()).join() === everywhere('ok').join());
 });
 
-test('without a certificate nothing is served: all is crit, and there is no end to tell', async () => {
+test('without a certificate nothing is served: all is crit, and there is no expiry to report', async () => {
   const restart = async (settings: Record<string, string>) => {
     await world.node.ask({ do: 'stop', leave_running: false });
     await world.startNode(settings);

@@ -180,7 +180,7 @@ test('a TCP connection keeps to segments of 1320 bytes in both directions', asyn
 });
 
 test.each(['vpn-ikev2', 'vpn-ikev1'] as const)(
-  '%s: a client is told the name servers',
+  '%s: a client gets the name servers',
   async (service) => {
     await world.client(1).connect({ service });
     expect(world.client(1).nameServers().sort()).toEqual(['149.112.112.112', '9.9.9.9']);
@@ -326,7 +326,7 @@ async function connectAgain(login: Login): Promise<void> {
   }
 }
 
-test('rules that were flushed are back at once, and a client whose session went with them logs in anew', async () => {
+test('rules that were flushed are back at once, and a client whose session went with them logs in again', async () => {
   await world.client(1).connect();
   world.client(1).fetch({ down: 1000 });
   await tick();

@@ -112,7 +112,7 @@ test('of what an earlier agent held in memory nothing stands in the way of what 
   expect([...(replica.policy.accounts.get(90)?.users.keys() ?? [])]).toEqual([2, 3, 4]);
 });
 
-test('a piece that a decider is told again, since it was cut off from its agent, is not applied again', async () => {
+test('a piece that a decider gets again, since it was cut off from its agent, is not applied again', async () => {
   const { unstored, replica } = await begin();
   await replica.catchUp();
   for (let n = 0; n < 3; n += 1) {
@@ -147,7 +147,7 @@ test('a piece between two that are alike is applied', async () => {
   }
 });
 
-test('what one agent held, and another one was told after it, ends as it is on the disk', async () => {
+test('pieces that one agent held, and another one got after it, end as they are on the disk', async () => {
   const random = randomOf(seed);
   for (let life = 0; life < 200; life += 1) {
     const { dir, store, unstored, replica, end } = await begin();

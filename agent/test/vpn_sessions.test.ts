@@ -390,7 +390,7 @@ const drawn = acts.flatMap(([times, name, act]) =>
   Array.from({ length: times }, () => [name, act] as const),
 );
 
-test(`whatever happens in whatever order, no session is open that may not be, and each byte is told once: ${lives} lives`, async () => {
+test(`whatever happens in whatever order, no session is open that may not be, and each byte is reported once: ${lives} lives`, async () => {
   const { seed } = Random.printed('sessions of the VPN');
   for (let life = 0; life < lives; life += 1) {
     const machine = new Life(new Random(seed + life));
@@ -430,7 +430,7 @@ test.each<VpnAuthority>([
   expect([...next.all]).toEqual([session]);
 });
 
-test('an address of PPP that is given out anew is free once its bytes are told, though no look saw the tunnel before', async () => {
+test('an address of PPP that is given out again is free once its bytes are reported, though no look saw the tunnel before', async () => {
   const sessions = new VpnSessions(usual());
   const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
   const [given = ''] = ppp;

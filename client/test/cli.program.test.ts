@@ -203,7 +203,7 @@ exw: Entry ${id} is still pending: not every proxy of fra1 has applied it within
   });
 });
 
-describe('the address of this machine is told by a conflict', () => {
+describe('a conflict shows the address of this machine', () => {
   const entry = { id: 7, ip: '203.0.113.7', user: 'alice', user_active: true, expiry: 2e9 };
   const message = 'no entry for 203.0.113.7 was made.';
 
@@ -387,7 +387,7 @@ describe('the API token', () => {
     expect((await exw.run('whoami')).stderr).toBe('exw: /nonexistent cannot be read (ENOENT).\n');
   });
 
-  test('a kept file that is damaged is said to be, and login mends it', async () => {
+  test('a damaged credentials file is reported, and login fixes it', async () => {
     const exw = exwWith();
     mkdirSync(dirname(exw.loginFile));
     for (const damaged of ['{', 'null', '{"url":"https://a.example"}']) {

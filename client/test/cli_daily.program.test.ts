@@ -63,7 +63,7 @@ const doctor = (...more: string[]) =>
 const states = (stdout: string) =>
   stdout.split('\n').map((line) => line.split('\t').slice(0, 2).join(' '));
 
-test('doctor finds nothing wrong where nothing is, save that no node has told of the exit', async () => {
+test('doctor finds nothing wrong where nothing is, except that no node has reported the exit', async () => {
   await exw.run('authlist', 'add');
   const { code, stdout, stderr } = await doctor();
   expect(stderr).toBe('');
@@ -101,7 +101,7 @@ test('status and doctor change no record to learn the address: nothing is in the
   expect(await records()).toEqual(before);
 });
 
-test('status and doctor say that the address cannot be told where the token only reads', async () => {
+test('status and doctor say that the address cannot be determined where the token only reads', async () => {
   const { body } = await t.operator.post('/accounts/acme/tokens', {
     name: 'reads',
     read_only: true,
@@ -114,7 +114,7 @@ test('status and doctor say that the address cannot be told where the token only
   other.clean();
 });
 
-test('doctor tells a port that is closed from a proxy that refuses', async () => {
+test('doctor distinguishes a closed port from a proxy that refuses', async () => {
   const { code, stdout } = await exw.run('doctor', '--host', '127.0.0.1', '--base-port', '0');
   expect(stdout).toMatch(/^fault\tport\tPort \d+ of 127\.0\.0\.1 is not open \(ECONNREFUSED\)\./m);
   expect(code).toBe(1);
@@ -181,7 +181,7 @@ test('a list of addresses is listed whole; those that are there stay as they are
   ]);
 });
 
-test('a list with faults changes nothing, and each of them is told with its line', async () => {
+test('a list with faults changes nothing, and each of them is reported with its line', async () => {
   const list =
     '203.0.113.1\nnonsense\n203.0.113.1\n203.0.113.3 nobody\n203.0.113.4 alice 2001-01-01\n';
   const { code, stderr } = await exw.runWith(list, 'authlist', 'add', '-');

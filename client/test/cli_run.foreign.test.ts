@@ -143,7 +143,7 @@ describe('run, behind the proxy of a real node', () => {
     ['the signal that killed it', ['sh', '-c', 'kill -KILL $$'], 137],
     ['that there is no such command', ['/nonexistent/command'], 127],
     ['that it cannot be run', ['/etc/passwd'], 126],
-  ])('the exit code tells %s, and the address is off the list', async (_, words, expected) => {
+  ])('the exit code says %s, and the address is off the list', async (_, words, expected) => {
     const { code, stderr } = await exw.run('run', ...proxy, '--', ...words);
     expect(code, stderr).toBe(expected);
     expect(await listed()).toEqual([]);
@@ -272,7 +272,7 @@ describe('authlist watch', () => {
     expect(await addresses()).toEqual(['203.0.113.9']);
   });
 
-  test('leaves the address to whoever takes its entry over', async () => {
+  test('leaves the address to the one who takes its entry over', async () => {
     const running = start(...watching);
     await expect.poll(addresses, { timeout: 30_000 }).toEqual(['203.0.113.1']);
     const [own] = await listed();

@@ -75,7 +75,7 @@ test('profile prints one file, and writes files that no other user reads', async
   }
 });
 
-test('status lists the exits with a VPN, and tells whether this machine leaves by one', async () => {
+test('status lists the exits with a VPN, and says whether this machine leaves by one', async () => {
   const used = await vpn('status');
   expect([used.code, used.stderr]).toEqual([
     0,
@@ -124,7 +124,7 @@ test.each([
   expect(refused.stderr).toMatch(says);
 });
 
-test('a wrong password, and an account that is not named, are told in a sentence', async () => {
+test('a wrong password, and an account that is not named, are reported in a sentence', async () => {
   const wrong = await exw.runWith('not the password\n', 'vpn', 'login', '--user', 'alice');
   expect([wrong.code, wrong.stdout]).toEqual([1, '']);
   expect(wrong.stderr).toMatch(/^exw: .*password/i);

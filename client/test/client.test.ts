@@ -184,7 +184,7 @@ describe('errors', () => {
     expect(mayHaveActed).toBe(false);
   });
 
-  test('maintenance is told at once, for it takes longer than a call should wait', async () => {
+  test('maintenance is reported at once, for it takes longer than a call should wait', async () => {
     await t.operator.put('/maintenance', { on: true });
     try {
       const failure = await clientOf()
@@ -242,7 +242,7 @@ describe('changes that others must not undo', () => {
   });
 });
 
-test('a creation with a key of its own happens once, whoever repeats it', async () => {
+test('a creation with a key of its own happens once, however often it is repeated', async () => {
   const client = clientOf();
   const fields = { ip: '203.0.113.6', user: 'alice', expiry: soon() };
   const first = await client.authlist.add(fields, { idempotencyKey: 'office' });
@@ -296,7 +296,7 @@ test('a limit on requests says when to come back', async () => {
   }
 });
 
-describe('what a client is told', () => {
+describe('the errors of a client', () => {
   const good = { baseUrl: 'https://api.example.com', token: 'ewa_1' };
   test.each<[string, Partial<Record<keyof ExitwardOptions, unknown>>]>([
     ['baseUrl: expected a URL', { baseUrl: 'api.example.com' }],

@@ -203,7 +203,7 @@ describe.concurrent('giving up', () => {
     expect(await failureOf(client.overrides.remove(3))).toBeInstanceOf(NotFoundError);
   });
 
-  test('an error tells whether the server may have acted, also in an attempt before', async () => {
+  test('an error says whether the server may have acted, also in an earlier attempt', async () => {
     const refused = { status: 409, body: { message: 'Listed already.' } };
     const twice = await script({}, 'cut', refused);
     const after = await failureOf(twice.client.authlist.add(added));
@@ -470,7 +470,7 @@ describe('answers of another kind', () => {
     expect([failure.status, failure.requestId]).toEqual([200, 'r1']);
   });
 
-  test('a refusal without a message is told by its status', async () => {
+  test('a refusal without a message is described by its status', async () => {
     const { client } = await script(
       { retries: 0 },
       {

@@ -18,7 +18,7 @@ test('what does not come to whole bytes is no amount', () => {
   expect(bytesOf('1', 'XB')).toBeUndefined();
 });
 
-test('a limit is shown in the largest unit that tells it shortly', () => {
+test('a limit is shown in the largest unit in which it is short', () => {
   expect(amountOf(2_000_000_000_000)).toEqual({ amount: '2', unit: 'TB' });
   expect(amountOf(1_500_000_000)).toEqual({ amount: '1.5', unit: 'GB' });
   expect(amountOf(0)).toEqual({ amount: '0', unit: 'B' });

@@ -47,14 +47,14 @@ test('where all is well there is nothing to say', () => {
 });
 
 describe('the contract', () => {
-  test('is told when it ends within 30 days, has ended, or is suspended', () => {
+  test('is shown when it ends within 30 days, has ended, or is suspended', () => {
     expect(keys({ contract: { ...contract, expiry: now + 30 * day } })).toEqual(['ending']);
     expect(keys({ contract: { ...contract, expiry: now + 30 * day + 1 } })).toEqual([]);
     expect(keys({ contract: { ...contract, expiry: now } })).toEqual(['expired']);
     expect(keys({ contract: { ...contract, suspended: true } })).toEqual(['suspended']);
   });
 
-  test('is told when its limit is used up, or will be before the period ends', () => {
+  test('is shown when its limit is used up, or will be before the period ends', () => {
     const forecast = { usage: 200, bytes_per_day: 40, days: 5, limit_reached_at: now + 2 * day };
     expect(keys({ contract, forecast })).toEqual(['forecast']);
     expect(keys({ contract: { ...contract, over_limit: true }, forecast })).toEqual(['over']);
@@ -69,7 +69,7 @@ describe('the contract', () => {
   });
 });
 
-test('servers without a live node, exit IPs that are not well, and misplaced ones are told', () => {
+test('servers without a live node, degraded exit IPs, and misplaced ones are shown', () => {
   const ips = ['crit', 'warn', 'unknown'].map((status) => ({ ...exit, status }));
   const misplaced = { ...exit, geostatus: { 'db-ip': { status: 'crit' } } };
   const dark = only({ ...server, nodes: { all: 1, live: 0 }, ips: [...ips, misplaced] });
@@ -94,7 +94,7 @@ test('exit IPs are counted where all of them are known, else their servers', () 
   ]);
 });
 
-test('authlist entries are told that end within 24 hours, or let nobody in', () => {
+test('authlist entries that end within 24 hours, or let no connection in, are shown', () => {
   const sentences = (network: Omit<Known, 'now'>) =>
     attention({ now, ...network }).map(({ sentence }) => sentence);
   const entries = { found: 1, rows: [entry] };
@@ -122,7 +122,7 @@ describe('a pending custom DNS entry', () => {
     expect(keys({ pending: entries(pending), pendingSince: since(60) })).toEqual(['pending-1']);
   });
 
-  test('is told at once where a node that it waits for is not there, or there is none', () => {
+  test('is shown at once where a node that it waits for is offline, or there is none', () => {
     const lost = { ...pending, nodes: [{ ...behind, live: false }] };
     expect(attention({ now, pending: entries(lost) })[0]?.sentence).toContain(
       'no node is connected',
@@ -141,7 +141,7 @@ describe('a pending custom DNS entry', () => {
   });
 });
 
-test('API tokens are told that have expired, or will within a week', () => {
+test('API tokens that have expired, or will within a week, are shown', () => {
   const token = (expiry: number) => ({ name: 'ci', expiry });
   const over = { found: 1, rows: [token(now)] };
   expect(keys({ tokensOver: over })).toEqual(['tokens-over']);
@@ -153,7 +153,7 @@ test('API tokens are told that have expired, or will within a week', () => {
   );
 });
 
-test('users are told who were invited and have not signed in', () => {
+test('users who were invited and have not signed in are shown', () => {
   const rows = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
   const [item] = attention({ now, invited: { found: 2000, rows } });
   expect(item?.sentence).toBe(
@@ -162,7 +162,7 @@ test('users are told who were invited and have not signed in', () => {
   expect(keys({ invited: { found: 0, rows: [] } })).toEqual([]);
 });
 
-test('a person without a second factor is told so', () => {
+test('a person without a second factor is reminded', () => {
   expect(keys({ session: { has_password: true, second_factor: false } })).toEqual([
     'second-factor',
   ]);

@@ -50,20 +50,20 @@ test.each([...new Set(actions)].sort())('%s has a sentence', (action) => {
   expect(auditSentence(record({ action, target: 'fra1' }))).toMatch(/^alice [a-z].*[^ ]\.$/);
 });
 
-test('an action without a sentence is told as it is', () => {
+test('an action without a sentence is shown as it is', () => {
   const sentence = auditSentence(record({ action: 'moon.paint', target: 'moon/1' }));
   expect(sentence).toBe('alice did moon.paint on moon/1.');
 });
 
 describe('sentences', () => {
-  test('an entry is told with its address, user and end', () => {
+  test('an entry is described by its address, user and end', () => {
     const after = { ip: '203.0.113.7', user: 'ci', expiry: 1_795_229_104 };
     expect(auditSentence(record({ after }))).toMatch(
       /^alice added 203\.0\.113\.7 to the authlist for ci, until \d+ Nov 2026, \d\d:\d\d\.$/,
     );
   });
 
-  test('a change is told by what changed', () => {
+  test('a change is described by the fields that changed', () => {
     const before = { ip: '203.0.113.7', user: 'ci', expiry: 1 };
     const after = { ip: '203.0.113.8', user: 'ci', expiry: 1 };
     expect(auditSentence(record({ action: 'authlist.change', before, after }))).toBe(
@@ -71,7 +71,7 @@ describe('sentences', () => {
     );
   });
 
-  test('a user who is disabled and loses permissions is told as both', () => {
+  test('a user who is disabled and loses permissions is described by both', () => {
     const before = { active: 1, admin: 1, billing: 0, proxy: 1, display_name: 'Bob' };
     const after = { active: 0, admin: 0, billing: 0, proxy: 1, display_name: 'Bob' };
     expect(auditSentence(record({ action: 'user.change', target: 'bob', before, after }))).toBe(

@@ -85,7 +85,7 @@ describe('an exact date and time', () => {
   });
 });
 
-test('the time zone is told with its offset at the time in question', () => {
+test('the time zone is shown with its offset at the time in question', () => {
   const times = [epoch('2026-11-21T00:00:00Z'), epoch('2026-07-01T00:00:00Z')];
   expect(inZone('Europe/Berlin', 'zoneAt', times)).toEqual([
     'Europe/Berlin, UTC+1',

@@ -17,7 +17,7 @@ const conflict = new ApiError(409, {
 const wayOn = 'Ask an admin, or use a token.';
 
 describe('an address that is listed already', () => {
-  test('by somebody else: a user without admin is told whom to ask, beside the same field', () => {
+  test('by somebody else: a user without admin sees whom to ask, next to the same field', () => {
     expect(explainListed(conflict, false)).toEqual({
       sentence: `198.51.100.7 is already on the authlist. ${wayOn}`,
       field: 'ip',

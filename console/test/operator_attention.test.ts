@@ -152,7 +152,7 @@ test('a lost node beside a live one leaves its server served', () => {
   expect(serverState(counts({ all: 2 }))).toEqual({ tone: 'warn', text: '1 of 2 nodes live' });
 });
 
-test('a live node that lags is told, a lost one only as lost', () => {
+test('a live node that lags is shown, an offline one only as offline', () => {
   expect(keysOf({ nodes: [node({ lag: 7 })] })).toEqual(['lagging']);
   expect(keysOf({ nodes: [node({ lag: 7, live: false })] })).not.toContain('lagging');
   expect(serverState(counts({ lag: 7 }))).toEqual({ tone: 'warn', text: '7 changes behind' });
@@ -177,7 +177,7 @@ test('a drained node is named until it takes connections again, and a server say
   expect(keysOf({ nodes: [{ ...drained, live: false }] })).not.toContain('drained');
 });
 
-test('a live node that tells of faults is named, with their kinds and since when', () => {
+test('a live node that reports faults is named, with their kinds and since when', () => {
   const fault = { kind: 'exit_address', subject: '192.0.2.1', message: 'It is not there.' };
   const faults = [
     { ...fault, since: now - 3600 },
@@ -199,7 +199,7 @@ test('10000 stands for that many changes or more', () => {
   expect(lagText(10_000)).toBe('10,000 changes or more behind');
 });
 
-test('a server without a node is told apart from one whose nodes are lost', () => {
+test('a server without a node is distinguished from one whose nodes are offline', () => {
   expect(keysOf({ nodes: [], servers: servers({ bare: [server()] }) })).toEqual(['bare']);
   expect(serverState(counts({ all: 0, live: 0 }))).toEqual({
     tone: 'neutral',
@@ -207,7 +207,7 @@ test('a server without a node is told apart from one whose nodes are lost', () =
   });
 });
 
-test('exit IPs that do not work, or poorly, are told by server, and unknown ones not', () => {
+test('exit IPs that are down or degraded are shown by server, and unknown ones are not', () => {
   const fra1 = server('fra1', { ok: 0, crit: 2 });
   const ams1 = server('ams1', { warn: 1, crit: 1 });
   const listed = servers({ crit: [fra1, ams1], warn: [ams1] });
@@ -237,7 +237,7 @@ test('an exit IP that two providers see elsewhere counts once, as long as they a
   expect(attention(network({ misplaced }))).toEqual([]);
 });
 
-test('accounts over the limit, ended, ending within 30 days and suspended are told, the worst first', () => {
+test('accounts over the limit, ended, ending within 30 days and suspended are shown, the worst first', () => {
   const accounts = sentences([
     account({ name: 'soon', expiry: now + 30 * day }),
     account({ name: 'later', expiry: now + 30 * day + 1 }),
@@ -251,7 +251,7 @@ test('accounts over the limit, ended, ending within 30 days and suspended are to
   expect(items.map(({ sentence }) => sentence).join(' ')).not.toContain('later');
 });
 
-test('maintenance and a geo-IP file with a fault are told', () => {
+test('maintenance and a geo-IP file with a fault are shown', () => {
   const { status } = network();
   const geoip = [
     { provider: 'dbip', file: '/dbip.mmdb', type: 'City', built_at: now, fault: 'it is cut off' },
@@ -263,7 +263,7 @@ test('maintenance and a geo-IP file with a fault are told', () => {
   ]);
 });
 
-test('a certificate that is missing, ends soon or is not renewed is told with the reason', () => {
+test('a certificate that is missing, ends soon or is not renewed is shown with the reason', () => {
   const { status } = network();
   const tls = {
     source: 'acme' as const,

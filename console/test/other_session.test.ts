@@ -39,7 +39,7 @@ beforeEach(() => {
   answers = {};
 });
 
-test('each request says which session the page shows, but for the one that asks which it is', async () => {
+test('each request says which session the page shows, except the one that asks which it is', async () => {
   await change('console_end_other_sessions', {});
   await readSession();
   expect(requests).toEqual([
@@ -51,7 +51,7 @@ test('each request says which session the page shows, but for the one that asks 
   expect(requests.at(-1)?.shown).toBe(null);
 });
 
-test('a change that is rejected because another person has signed in shows that one, and nothing of before', async () => {
+test('a change that is rejected because another person has signed in shows that one, and nothing from before', async () => {
   present = sessionOf('globex', 'alice', 7);
   answers['/console/sessions'] = [409, otherSession];
   await expect(change('console_end_other_sessions', {})).rejects.toThrow('another session');
@@ -59,7 +59,7 @@ test('a change that is rejected because another person has signed in shows that 
   expect(cachedUsers()).toBe(undefined);
 });
 
-test('who signs in anew keeps what was read, under the new session', async () => {
+test('a person who signs in again keeps what was read, under the new session', async () => {
   present = sessionOf('acme', 'alice', 8);
   await readSession();
   expect(cachedUsers()).toEqual(['of acme']);

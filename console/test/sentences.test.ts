@@ -46,7 +46,7 @@ test('a sign-in that is not right names no field', () => {
   });
 });
 
-test('who must wait is told once for how long', () => {
+test('a wait is explained once, with its length', () => {
   const body = {
     message: 'Too many attempts; try again in 30 seconds.',
     code: 'throttled' as const,

@@ -35,7 +35,7 @@ test('a session that the server does not know any more has ended, until somebody
   expect(sessionEnded.value).toBe(false);
 });
 
-test('who signs out is not told that the session has ended, whenever a late answer says so', () => {
+test('signing out shows no ended session, whenever a late answer says so', () => {
   setSession(alice);
   signedOut(false);
   setSession(null);
@@ -43,7 +43,7 @@ test('who signs out is not told that the session has ended, whenever a late answ
   expect([session.value, sessionEnded.value]).toEqual([null, false]);
 });
 
-test('an operator token that stops working is forgotten, and that is told until another one is given', () => {
+test('an operator token that stops working is forgotten, and the page says so until another one is entered', () => {
   setOperatorToken('ewo_one', true);
   signedOut(true);
   expect([operatorToken.value, operatorTokenEnded.value, storage.size]).toEqual([null, true, 0]);
@@ -51,7 +51,7 @@ test('an operator token that stops working is forgotten, and that is told until 
   expect(operatorTokenEnded.value).toBe(false);
 });
 
-test('an operator who signs out is not told that the token is no longer valid', () => {
+test('an operator who signs out does not see that the token is no longer valid', () => {
   setOperatorToken('ewo_one', true);
   forgetOperatorToken();
   signedOut(true);

@@ -104,6 +104,6 @@ test.each([
   ['', '2026-11-21'],
   ['2026-11-21', '2026-11-20'],
   ['2026-11-22', '2026-11-23'],
-])('own dates from %j to %j are told to be wrong', (first, last) => {
+])('a custom range from %j to %j is refused', (first, last) => {
   expect(spanOf({ name: 'own', first, last }, noon)).toHaveProperty('wrong');
 });

@@ -38,18 +38,18 @@ test.each([
     `Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) ${webkit} Chrome/142.0.0.0 Safari/537.36`,
     'Chrome on ChromeOS',
   ],
-])('%s is told in words: %s', (user_agent, words) => {
+])('%s is named in words: %s', (user_agent, words) => {
   expect(browserInWords(user_agent)).toBe(words);
 });
 
-test('a browser is told from those that it descends from', () => {
+test('a browser is distinguished from those that it descends from', () => {
   const chrome = `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${webkit} Chrome/142.0.0.0 Safari/537.36`;
   expect(browserInWords(`${chrome} Edg/142.0.0.0`)).toBe('Edge on Windows');
   expect(browserInWords(`${chrome} OPR/124.0.0.0`)).toBe('Opera on Windows');
   expect(browserInWords(`${chrome} Vivaldi/7.6`)).toBe('Vivaldi on Windows');
 });
 
-test('a program that is no browser is told by its own name', () => {
+test('a program that is no browser is shown by its own name', () => {
   expect(browserInWords('curl/8.5.0')).toBe('curl');
   expect(browserInWords('python-requests/2.32')).toBe('python-requests');
 });

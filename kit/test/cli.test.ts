@@ -301,7 +301,7 @@ describe.each(Object.keys(bins))('%s as a process', (program) => {
     },
   );
 
-  test('what fails is told in a sentence on standard error: 1', async () => {
+  test('a failure is one sentence on standard error: 1', async () => {
     const { code, stdout, stderr } = await run(program === 'exw' ? 'whoami' : 'status', '--json');
     expect([code, stdout], stderr).toEqual([1, '']);
     expect(stderr).toMatch(new RegExp(`^${program}: [^\n]+\n$`));

@@ -54,7 +54,7 @@ test('other settings are tried at once, and the command line works beside the ce
   socket.destroy();
 });
 
-test('an address with https, which the listener on loopback does not speak, is told', async () => {
+test('an address with https, which the listener on loopback does not speak, is reported', async () => {
   const url = String(cli.env.EXITWARD_ADMIN_URL).replace('http:', 'https:');
   cli.env = { ...cli.env, EXITWARD_ADMIN_URL: url };
   const { code, stderr } = await cli.run('status');

@@ -515,7 +515,7 @@ eachDatabase((database) => {
       expectRefusal(await t.operator.get(`/accounts/acme/usage?${query}`), 400, says);
     });
 
-    test('of all accounts tells who is over the limit; a lowered limit acts at once', async () => {
+    test('of all accounts shows which are over the limit; a lowered limit acts at once', async () => {
       expect((await t.operator.get('/accounts/acme')).body).toMatchObject({
         period: { usage: 3300 },
         over_limit: false,
@@ -588,7 +588,7 @@ eachDatabase((database) => {
       expect((await t.with().post('/node/join', join)).status).toBe(401);
     });
 
-    test('an invitation lets one machine join; the list tells how far behind it is; revoking ends it', async () => {
+    test('an invitation lets one machine join; the list shows how far it lags; revoking ends it', async () => {
       const invited = await t.operator.post('/invites', { server: 'lon1', lifetime_seconds: 600 });
       expect(invited.status).toBe(201);
       const { code, expiry } = invited.body;

@@ -284,7 +284,7 @@ eachDatabase((database) => {
       expect(await network()).toEqual(swapped);
     });
 
-    test('health stays with an exit IP that gets another port base, and starts anew with another server', async () => {
+    test('health stays with an exit IP that gets another port base, and starts again with another server', async () => {
       await replace([server('one', { exit_ips: exits('192.0.2.1') }), server('two')]);
       const node = await t.node('one');
       const checked_at = t.now();
@@ -329,7 +329,7 @@ eachDatabase((database) => {
       expect(await stored()).toEqual(before);
     });
 
-    test('nodes of the servers that changed are told, others are not', async () => {
+    test('nodes of the servers that changed get an event, others do not', async () => {
       await importJson([server('one', { exit_ips: exits('192.0.2.1') }), server('two')]);
       const [first, two] = [await t.node('one', 'a'), await t.node('two', 'b')];
       await Promise.all([first.start(), two.start()]);
@@ -375,7 +375,7 @@ eachDatabase((database) => {
       expect([answer.status, answer.body.message]).toEqual([400, expect.stringMatching(says)]);
     });
 
-    test('may start with a byte order mark, order its columns anew, and leave out port schemes', async () => {
+    test('may start with a byte order mark, reorder its columns, and leave out port schemes', async () => {
       const csv = `\ufeffip,port_base,${header.replace(',ip,port_base', '')},port_schemes\n192.0.2.99,7,${row},default\n,,${row.replaceAll('csv1', 'csv2')},\n`;
       const answer = await importCsv(csv);
       expect([answer.status, answer.body.added]).toEqual([200, ['csv1', 'csv2']]);

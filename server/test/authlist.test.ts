@@ -190,7 +190,7 @@ eachDatabase((database) => {
       }
     });
 
-    it('a claim that was freed and one that was taken anew show to the nodes in order', async () => {
+    it('a claim that was freed and one that was made again show to the nodes in order', async () => {
       const server = `srv${++names}`;
       await t.server(server);
       const [first, other] = [

@@ -177,7 +177,7 @@ eachDatabase((database) => {
   });
 
   describe('EXITWARD_AUTHLIST_PROOF', () => {
-    it('off: the first comes first, whoever asks, and no entry is called unproven', async () => {
+    it('off: the first comes first, from any caller, and no entry is called unproven', async () => {
       const [first, other] = [await scene('off'), await scene('off')];
       const ip = freshIp();
       await first.add(ip);
@@ -210,7 +210,7 @@ eachDatabase((database) => {
       node.stop();
     });
 
-    it('changed, it holds for the entries of before, too', async () => {
+    it('changed, it holds for older entries, too', async () => {
       const { t, name, own_account, add, proofs } = await scene();
       const [ip, own] = [freshIp(), freshIp()];
       await add(ip);

@@ -101,7 +101,7 @@ test('a backup is made when one is due, is verified, and the oldest beyond the c
   await t.stop();
 });
 
-test('a backup that does not verify is told, is no good one, and the good one before it stays', async () => {
+test('a backup that does not verify is reported, is no good one, and the good one before it stays', async () => {
   const { t, folder, look, status } = await startOn({ EXITWARD_BACKUP_KEEP: '1' });
   await fill(t);
   await look();
@@ -157,7 +157,7 @@ test('while another process makes a backup in the folder, none is made, and afte
   await t.stop();
 });
 
-test('a backup in the place of one of the same second that was taken away is told as what it is', async () => {
+test('a backup in the place of a removed one of the same second is reported as what it is', async () => {
   const { t, folder, look, status } = await startOn();
   await look();
   const [name] = backupsIn(folder) as [string];
@@ -235,7 +235,7 @@ describe('exitward backup verify', () => {
     await cli.stop();
   });
 
-  test('one changed byte, other keys, no file and no database are each told apart', async () => {
+  test('one changed byte, other keys, no file and no database are each distinguished', async () => {
     const verify = async (file: string) => (await cli.run('backup', 'verify', file)).stderr;
     const cut = join(cli.data_dir, 'cut.db');
     writeFileSync(cut, readFileSync(copy).subarray(0, 20_000));

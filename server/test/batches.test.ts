@@ -181,7 +181,7 @@ eachDatabase((database) => {
       expect(await physical(list, holder)).toBe(0);
     });
 
-    test('a node that starts anew is told what is on the list alone', async () => {
+    test('a node that starts again gets only what is on the list', async () => {
       const holder = await scene(list);
       await holder.add(1, 2);
       const removal = await holder.clear();
@@ -199,7 +199,7 @@ eachDatabase((database) => {
     });
   });
 
-  test("another account takes a removed entry's address as a free one; an undo tells that it is taken", async () => {
+  test("another account takes a removed entry's address as a free one; an undo reports the conflict", async () => {
     const [first, other] = [await scene('authlist'), await scene('authlist')];
     await first.add(1, 2);
     const removal = await first.clear();
@@ -211,7 +211,7 @@ eachDatabase((database) => {
     expect([again.status, again.body.code]).toEqual([409, 'address_taken']);
   });
 
-  test('of many entries whose addresses were claimed since 200 are kept; the claims on further ones count as told', async () => {
+  test('of many entries whose addresses were claimed since 200 are kept; the claims on further ones count as reported', async () => {
     const [first, other] = [await scene('authlist'), await scene('authlist')];
     const net = `100.${64 + made}.0`;
     const { id: account_id, port_scheme_id } = first.account.account;
@@ -293,7 +293,7 @@ eachDatabase((database) => {
     expect((await t.operator.get(`/addresses?ip=${holder.net}.1`)).body.authlist).toEqual([]);
   });
 
-  test('an entry that expires while it is removed tells no node, and is left out', async () => {
+  test('an entry that expires while it is removed reaches no node, and is left out', async () => {
     for (const list of ['authlist', 'overrides'] as const) {
       const holder = await scene(list);
       await holder.add(1);

@@ -577,7 +577,7 @@ eachDatabase((database) => {
       }
     });
 
-    it('under load, whoever was answered sees the own change in every later read', async () => {
+    it('under load, a client that was answered sees its own change in every later read', async () => {
       await Promise.all(
         Array.from({ length: 40 }, async (_, at) => {
           const { status, body } = await a.as(acme).post(overrides, override());

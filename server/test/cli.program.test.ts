@@ -334,7 +334,7 @@ describe('against a running server', () => {
     expectUsageFault(await cli.run(...args), says);
   });
 
-  test('an inventory is imported from JSON and CSV; every fault is told and nothing done', async () => {
+  test('an inventory is imported from JSON and CSV; every fault is reported and nothing done', async () => {
     const [good, bad] = [join(cli.data_dir, 'good.csv'), join(cli.data_dir, 'bad.json')];
     const row = (ip: number) =>
       `fra1,fra1.example.net,Main,Frankfurt,DE,50,8.6,proxy,192.0.2.${ip},${ip}\n`;
@@ -466,7 +466,7 @@ describe('against a running server', () => {
     expect((await run(file)).code).toBe(0);
   });
 
-  test('a server that does not run, or is none, is told in one sentence', async () => {
+  test('a server that does not run, or is none, is reported in one sentence', async () => {
     const run = (url: string) => runCommand(['status'], { ...cli.env, EXITWARD_ADMIN_URL: url });
     expectFailure(
       await run('http://127.0.0.1:9'),
@@ -478,7 +478,7 @@ describe('against a running server', () => {
     expectFailure(await run(cli.base_url), /There is nothing at GET \/admin\/status/);
   });
 
-  test('the operator token goes to another machine by https alone, unless told otherwise', async () => {
+  test('the operator token goes to another machine by https alone, unless a flag allows http', async () => {
     const run = (url: string, insecure = '') =>
       runCommand(['status'], {
         ...cli.env,
@@ -510,7 +510,7 @@ describe('against a running server', () => {
   });
 });
 
-test('an old Node is told which one is needed', async () => {
+test('an old Node prints which one is needed', async () => {
   const old = "Object.defineProperty(process,'versions',{value:{node:'20.1.0'}})";
   const outcome = await runNode(
     ['--import', `data:text/javascript,${encodeURIComponent(old)}`, bin, 'status'],
@@ -523,7 +523,7 @@ test('an old Node is told which one is needed', async () => {
 });
 
 describe('serve', () => {
-  test('says what a new network waits for, and ends with 0 on SIGTERM; a fault of the settings is told in one sentence with 1', async () => {
+  test('says what a new network waits for, and ends with 0 on SIGTERM; a fault of the settings is reported in one sentence with 1', async () => {
     const cli = new CommandLine();
     await cli.serve();
     const next = /\nNext: add a server, by "exitward server add" .* at http:\S+\.\n$/;

@@ -60,7 +60,7 @@ test('a plan comes first and is carried out when it is said so; the second time 
   ]);
 });
 
-test('a file without a name has its other faults told too, each with its line', async () => {
+test('a file without a name has its other faults reported too, each with its line', async () => {
   const nameless = network.replace('manifest: net\n', '').replace('users:', 'usrs:');
   const { code, stderr } = await apply(nameless.replace('500GB', 'much'), '--yes');
   expect([code, stderr.split('\n').slice(1)]).toEqual([
@@ -93,7 +93,7 @@ test.each([
     network.replace('name: fra1', 'name: nowhere'),
     'network.yaml, line 10, accounts/0/servers/0: contract_server acme/nowhere:',
   ],
-])('a fault of %s is told with its line', async (_, text, says) => {
+])('a fault of %s is reported with its line', async (_, text, says) => {
   const { code, stdout, stderr } = await apply(text, '--yes');
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(says);

@@ -71,14 +71,14 @@ describe('what is shown', () => {
     expect(textOf({ rows: [], columns }, true)).toBe('none\n');
   });
 
-  test('counts are told by name, without what there is none of', () => {
+  test('counts are reported by name, without what there is none of', () => {
     const exits = [{ ok: 3, warn: 0, crit: 1 }, { ok: 0 }];
     const all = exits.map((counts) => ({ counts }));
     const shown = textOf({ rows: all, columns: [['health', 'counts', countsInWords]] }, false);
     expect(shown).toBe('3 ok, 1 crit\n-\n');
   });
 
-  test('the services of a VPN are told with their status', () => {
+  test('the services of a VPN are reported with their status', () => {
     const rows = [{ vpn: [{ service: 'vpn-ikev2', status: 'ok' }] }, { vpn: [] }];
     rows[0]?.vpn.push({ service: 'vpn-ikev1', status: 'crit' });
     const columns = [['VPN', 'vpn', statusesInWords]] as const;

@@ -76,7 +76,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  test('whoever was made to wait signs in afterwards, and those before stay counted', async () => {
+  test('a person who had to wait signs in afterwards, and earlier attempts stay counted', async () => {
     await t.account('globex');
     await t.signIn('globex', 'alice');
     // bob is not there: unknown names count like known ones.

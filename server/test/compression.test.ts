@@ -129,7 +129,7 @@ eachDatabase((database) => {
     }
   });
 
-  test('HEAD tells of what GET would send, and a range is not taken', async () => {
+  test('HEAD answers with the headers of GET, and a range is ignored', async () => {
     for (const accepted of ['identity', 'gzip', 'br']) {
       const get = await send(list, { 'accept-encoding': accepted });
       const head = await send(list, { 'accept-encoding': accepted }, 'HEAD');

@@ -57,7 +57,7 @@ describe('readConfig', () => {
     expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
   });
 
-  test('knows where people reach the console: at the listener, unless it is told', () => {
+  test('knows where people reach the console: at the listener, unless a setting names it', () => {
     const at = (env: Environment) => readConfig(env).public_url;
     expect(at({})).toBe('http://127.0.0.1:8080');
     expect(at({ EXITWARD_LISTEN: '[::1]:1' })).toBe('http://[::1]:1');
@@ -127,7 +127,7 @@ describe('readConfig', () => {
     expect(readConfig({ EXITWARD_METRICS_LISTEN: 'off' }).metrics_listen).toBe(undefined);
   });
 
-  test('tells all faults at once, a line each that begins with the setting and says what was expected', () => {
+  test('reports all faults at once, a line each that begins with the setting and says what was expected', () => {
     const faulty = {
       EXITWARD_LISTEN: 'nowhere',
       EXITWARD_ADMIN_LISTEN: '127.0.0.1:65536',
@@ -196,7 +196,7 @@ describe('readConfig', () => {
       expect(readConfig({}).acme).toBeUndefined();
     });
 
-    test('answers http-01 on port 80 of the same address, or where it is told to', () => {
+    test('answers http-01 on port 80 of the same address, or where a setting says', () => {
       const http = { ...acme, EXITWARD_ACME_CHALLENGE: 'http-01' };
       expect(readConfig(http).acme?.listen).toEqual({ host: '0.0.0.0', port: 80 });
       const at = { ...http, EXITWARD_ACME_LISTEN: '[::1]:8000' };
@@ -224,7 +224,7 @@ describe('readConfig', () => {
       ['EXITWARD_ACME_CHALLENGE', 'dns-01'],
       ['EXITWARD_ACME_LISTEN', '80'],
       ['EXITWARD_ACME_LISTEN', '0.0.0.0:0'],
-    ])('tells that %s cannot be %j', (name, value) => {
+    ])('reports that %s cannot be %j', (name, value) => {
       expect(faultsOf({ ...acme, [name]: value })).toEqual([
         expect.stringMatching(`^${name}: .* is not valid; expected `),
       ]);

@@ -78,7 +78,7 @@ eachDatabase((database) => {
     expect(await listed(alice)).toBe(null);
   });
 
-  test('when an entry was last used is told by its nodes', async () => {
+  test('its nodes report when an entry was last used', async () => {
     await app.server(`fra${accounts}`);
     await app.operator.put(`/accounts/${name}/servers/fra${accounts}`, {});
     const node = await app.node(`fra${accounts}`);

@@ -137,7 +137,7 @@ eachDatabase((database) => {
       expect((await alice.delete(`/tokens/${token.id}`)).status).toBe(404);
     });
 
-    test('that do not only read are made by who says the password anew', async () => {
+    test('that do not only read need the password again', async () => {
       const names = async () =>
         (await alice.get('/tokens')).body.map(({ name }: { name: string }) => name);
       for (const full of [{ name: 'full' }, { name: 'full', read_only: false }]) {
@@ -161,7 +161,7 @@ eachDatabase((database) => {
       expect([past.status, past.body.message]).toEqual([400, expect.stringMatching(/^expiry: /)]);
     });
 
-    test('are viewed by who says the password anew, and the audit log keeps it', async () => {
+    test('are viewed with the password entered again, and the audit log records it', async () => {
       const wrong = await alice.post('/tokens/1/view', { password: 'not this one at all' });
       expect([wrong.status, wrong.body.message]).toEqual([403, 'password: is not right.']);
       const { status, body } = await alice.post('/tokens/1/view', {
@@ -205,7 +205,7 @@ eachDatabase((database) => {
     expect((await alice.get('/audit?account=other')).status).toBe(400);
   });
 
-  test('the audit log tells an account from where its own people came, and of nobody else', async () => {
+  test('the audit log shows an account the addresses of its own people, and of no others', async () => {
     const { body } = await alice.get('/audit?limit=1000');
     const of = (kind: string) =>
       body.filter((entry: { actor_kind: string }) => entry.actor_kind === kind);

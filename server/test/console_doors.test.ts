@@ -68,7 +68,7 @@ eachDatabase((database) => {
     return answers.filter(({ status }) => status !== expected).map(({ line }) => line);
   }
 
-  test('without a session every route answers 401, but for those that lead to one', async () => {
+  test('without a session every route answers 401, except those that lead to one', async () => {
     expect(routes.length).toBeGreaterThan(20);
     expect(
       routes

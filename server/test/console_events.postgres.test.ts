@@ -175,7 +175,7 @@ eachDatabase((database) => {
     stream.stop();
   });
 
-  test('changes that come together are told together: ten events a second at most', async () => {
+  test('changes that come together are sent together: ten events a second at most', async () => {
     const stream = await listen(alice);
     const from = performance.now();
     for (let times = 0; times < 60; times += 1) {

@@ -93,15 +93,19 @@ eachDatabase((database) => {
       { ...allowed, verdict: 'deny', status: 403, reason: 'over_limit', account: 'other' },
     ],
     ['of nobody, by a node of other words', 'boss', { ...unknown, message: '?', revision: 7 }],
-  ])('an address %s is told from one that nobody lists by nothing', async (_, person, answer) => {
-    const sent = { from: '192.0.2.7', check_exit: true };
-    const { response, question } = await ask(person, sent, answer);
-    expect([response.status, response.body]).toEqual([200, unknown]);
-    // Nor by the time that a request through the exit takes: the node sends it for their own alone.
-    expect(question).not.toHaveProperty('check_exit');
-    const own = { boss: { account: 'acme' }, carol: { account: 'acme', user: 'carol' } };
-    expect(question).toHaveProperty('check_exit_of', own[person as keyof typeof own]);
-  });
+  ])(
+    'an address %s is not distinguishable from one that is not listed',
+    async (_, person, answer) => {
+      const sent = { from: '192.0.2.7', check_exit: true };
+      const { response, question } = await ask(person, sent, answer);
+      expect([response.status, response.body]).toEqual([200, unknown]);
+      // Nor by the time that a request through the exit takes: the node sends it for their own
+      // alone.
+      expect(question).not.toHaveProperty('check_exit');
+      const own = { boss: { account: 'acme' }, carol: { account: 'acme', user: 'carol' } };
+      expect(question).toHaveProperty('check_exit_of', own[person as keyof typeof own]);
+    },
+  );
 
   test("another account's token is one that does not fit", async () => {
     const answer = { ...allowed, reason: 'token', account: 'other' };
@@ -109,7 +113,7 @@ eachDatabase((database) => {
     expect(response.body).toMatchObject({ status: 407, reason: 'bad_token' });
   });
 
-  test('an admin is told of a colleague, and what a request through the exit saw', async () => {
+  test('an admin sees a colleague, and what a request through the exit saw', async () => {
     const checked = { address: '198.51.100.1', milliseconds: 41 };
     const answer = { ...allowed, user: 'bob', checked };
     const { response, question } = await ask('boss', { check_exit: true }, answer);
@@ -127,7 +131,7 @@ eachDatabase((database) => {
     ['boss', { host: 'a b' }, 400, 'invalid_field', 'host'],
     ['boss', { check_exit: 'yes' }, 400, 'invalid_field', 'check_exit'],
   ])(
-    '%s asking with %j is told %d, with code and field',
+    '%s asking with %j gets %d, with code and field',
     async (person, sent, status, code, field) => {
       const { response } = await ask(person, sent);
       expect(response.status).toBe(status);
@@ -135,7 +139,7 @@ eachDatabase((database) => {
     },
   );
 
-  test('a server without a live node is told so at once, and one that is none is not there', async () => {
+  test('a server without a live node gets that at once, and an unknown server is 404', async () => {
     const browser = await signedIn('boss');
     const dark = await browser.post('/servers/ams1/explain', connection);
     expect([dark.status, dark.body.code]).toEqual([503, 'no_live_node']);

@@ -102,7 +102,7 @@ eachDatabase((database) => {
     expect((await alice.patch('/users/bob', { flags: { admin: false } })).status).toBe(200);
   });
 
-  test('an open session lets nobody else become an admin: inviting, and making an admin, ask for the password anew', async () => {
+  test('an open session lets nobody else become an admin: inviting, and making an admin, ask for the password again', async () => {
     const own = await t.account('borrowed');
     for (const name of ['bea', 'cid']) await t.user(own, name);
     await t.user(own, 'dan', { admin: true });

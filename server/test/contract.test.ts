@@ -98,7 +98,7 @@ eachDatabase((database) => {
       expect((await t.as(of, 'earlier').get('/contract')).body).toEqual(expected);
     });
 
-    it('usage stops at the largest integer that JSON can tell exactly', async () => {
+    it('usage stops at the largest integer that JSON can hold exactly', async () => {
       const of = await account();
       for (let round = 0; round < 9; round++) {
         await report(of, [{ server: 'fra1', at: t.now(), bytes: 2 ** 50 }]);
@@ -126,7 +126,7 @@ eachDatabase((database) => {
     ]);
   });
 
-  it('periods follow one another by calendar month from the start, and usage begins anew with each', async () => {
+  it('periods follow one another by calendar month from the start, and usage begins at zero with each', async () => {
     const app = await startTestApp(await database.url());
     app.clock.seconds = at('2028-01-31T12:00:00');
     await app.server('fra1');

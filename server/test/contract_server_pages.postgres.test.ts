@@ -262,7 +262,7 @@ eachDatabase((database) => {
     expect(seen).toEqual(new Set(states));
   });
 
-  test('the places tell all servers of the network, and how those of the contract stand', async () => {
+  test('the places show all servers of the network, and the state of those on the contract', async () => {
     const all = await network();
     const { status, body } = await alice.get('/network/places');
     expect(status).toBe(200);

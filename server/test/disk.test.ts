@@ -124,7 +124,7 @@ describe('a disk that takes its time', () => {
     expect(await disk.marksAfterCut()).toEqual(['one', 'two']);
   });
 
-  test('a rejection is told when what it may rest on is on it: what its own group has written', async () => {
+  test('a rejection is sent when the writes that it may rest on are on it: those of its own group', async () => {
     const { disk, db } = await fresh();
     disk.isSlow = true;
     const durable: string[] = [];

@@ -52,7 +52,7 @@ describe('what a server keeps up by itself', () => {
     return [state, sentence];
   };
 
-  test('backups: none are a warning, late ones a fault, and one that failed is told with its reason', () => {
+  test('backups: none are a warning, late ones a fault, and one that failed is reported with its reason', () => {
     expect(backups({})).toEqual([
       'ok',
       'The last good backup is 5 hours old; they are in /var/backups/exitward.',
@@ -119,7 +119,7 @@ eachDatabase((database) => {
       return body.findings as Finding[];
     };
 
-    test('finds no fault in a good server, tells of its database, and changes nothing', async () => {
+    test('finds no fault in a good server, describes its database, and changes nothing', async () => {
       const before = (await t.operator.get('/status')).body.database.revision;
       const findings = await runDoctor();
       expect(findings.filter(({ state }) => state !== 'ok')).toEqual([]);
@@ -159,7 +159,7 @@ eachDatabase((database) => {
       expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
     });
 
-    test('a node of another version, and one that is away, are told', async () => {
+    test('a node of another version, and one that is away, are reported', async () => {
       await t.node('fra1', 'old');
       const findings = await runDoctor();
       expect(named(findings, 'node_versions')).toMatchObject([
@@ -248,7 +248,7 @@ describe('exitward doctor', () => {
     expect(stdout).toContain(`ok\tserver\tExitward ${version} runs.\t\n`);
   });
 
-  test('of a server that was stopped it tells the schema, and leaves the files as they are', async () => {
+  test('of a server that was stopped it reports the schema, and leaves the files as they are', async () => {
     await cli.serve();
     await cli.stop();
     const bytes = () => readFileSync(join(cli.data_dir, 'exitward.db'));
@@ -277,7 +277,7 @@ describe('exitward doctor', () => {
     expect((await doctor()).states('database')).toEqual(['fault']);
   });
 
-  test('settings that are wrong are told as faults', async () => {
+  test('settings that are wrong are reported as faults', async () => {
     cli.env = { ...cli.env, EXITWARD_VARIANTS: 'new', EXITWARD_CACHE_BYTES: '1k' };
     const { code, states } = await doctor();
     expect([code, states('settings')]).toEqual([1, ['fault', 'fault']]);
@@ -334,7 +334,7 @@ describe('exitward doctor', () => {
   });
 });
 
-test('a disk whose flushes take longer than changes should wait is told, by how long they take', async () => {
+test('a disk whose flushes take longer than changes should wait is reported, by how long they take', async () => {
   const state = async (seconds: number) => {
     let now = 0;
     const clock = { ...systemClock, steady: () => (now += seconds / 2) };

@@ -39,7 +39,7 @@ test('what a power cut left of a keys file that was being written is removed, an
   }
 });
 
-test('of two that create a file the first wins, and the other is told', () => {
+test('of two that create a file the first wins, and the other gets an error', () => {
   const path = join(folder, 'file');
   expect([createDurably(path, 'one'), createDurably(path, 'two')]).toEqual([true, false]);
   expect(readFileSync(path, 'utf8')).toBe('one');
@@ -52,7 +52,7 @@ test('a database that lives with keys gets no new ones when their file is gone',
   expect(existsSync(path)).toBe(false);
 });
 
-test('a full disk is told as such, whoever met it, and no other fault is', () => {
+test('a full disk is reported as such, wherever it was met, and no other fault is', () => {
   const full = Object.assign(new Error('x'), { code: 'ENOSPC' });
   const said = `The disk is full: ${folder} has no space left for the server to start.`;
   for (const fault of [

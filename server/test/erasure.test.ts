@@ -157,7 +157,7 @@ eachDatabase((database) => {
   });
 });
 
-test('the command line erases a person when it is told to, and says the pseudonym', async () => {
+test('the command line erases a person on request, and says the pseudonym', async () => {
   const cli = new CommandLine();
   try {
     await cli.serve();

@@ -245,7 +245,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  it('whoever hears of an old question hears null, and a snapshot has none', async () => {
+  it('an old question is sent as null, and a snapshot has none', async () => {
     const { server, node, ask } = await scene();
     const from = node.revision;
     const asking = ask({ user: 'alice', token: secret });

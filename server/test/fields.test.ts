@@ -34,7 +34,7 @@ test.each<[object, string]>([
   [{ list: [1, 1] }, 'list: expected each item once.'],
   [{ list: [1, 'x'] }, 'list.1: expected an integer.'],
   [{ nothing: 1 }, 'nothing: is not a field of this request.'],
-])('%j is told what was expected, and no regular expression', (body, sentence) => {
+])('%j gets what was expected, and no regular expression', (body, sentence) => {
   const { message, code, field } = errorOf(body);
   const [named] = sentence.split(':');
   expect([message, code, field]).toEqual([sentence, 'invalid_field', named]);

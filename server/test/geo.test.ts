@@ -216,7 +216,7 @@ eachDatabase((database) => {
       ]);
     });
 
-    test('while nothing changes nothing is written, but for a new time once a day', async () => {
+    test('while nothing changes nothing is written, except a new time once a day', async () => {
       const before = [await shown(t, acme), await stampOf(t)];
       t.clock.advance(3600);
       expect(await watch.look()).toBe(0);

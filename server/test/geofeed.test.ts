@@ -65,7 +65,7 @@ eachDatabase((database) => {
     expect((await fetch(url)).status).toBe(401);
   });
 
-  test('shows a change at once, and is not made anew for anything else', async () => {
+  test('shows a change at once, and is not generated again for anything else', async () => {
     const { ctx } = t.running;
     const cached = new CachedGeofeed(ctx.db, ctx.versions, ctx.log);
     const first = await cached.current();

@@ -253,7 +253,7 @@ eachDatabase((database) => {
     });
   }
 
-  test('by the command line: an interrupted one is taken up, an older keys file is refused, and the list tells what is under way', async () => {
+  test('by the command line: an interrupted one is taken up, an older keys file is refused, and the list shows what is under way', async () => {
     const url = await database.emptyUrl();
     const cli = new CommandLine();
     cli.env = { ...cli.env, EXITWARD_DATABASE_URL: url };

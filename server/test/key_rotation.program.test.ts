@@ -45,7 +45,7 @@ async function customer(t: TestApp) {
 }
 
 eachDatabase((database) => {
-  test('a prepared key is told to nodes and signs nothing; activated it signs; the old one goes with its last token', async () => {
+  test('a prepared key is sent to nodes and signs nothing; activated it signs; the old one goes with its last token', async () => {
     const t = await startTestApp(await database.url());
     const { token } = await customer(t);
     const node = await t.node('fra1');
@@ -171,7 +171,7 @@ eachDatabase((database) => {
       await cli.clean();
     });
 
-    test('a keys file of before the rotation is refused at the start', async () => {
+    test('a keys file from before the rotation is refused at the start', async () => {
       const cli = new CommandLine({ EXITWARD_DATABASE_URL: await database.url() });
       folders.push(cli.data_dir);
       await cli.serve();

@@ -10,7 +10,7 @@ import { eachDatabase } from './databases.ts';
 const passphrase = 'correct horse battery staple';
 
 describe('a backup of the keys', () => {
-  test('is opened by its passphrase alone, and tells a wrong one from damage anywhere in the file', () => {
+  test('is opened by its passphrase alone, and distinguishes a wrong one from damage anywhere in the file', () => {
     const sealed = sealKeys('the text of the keys', passphrase, 1);
     expect(openKeys(sealed, passphrase)).toBe('the text of the keys');
     expect(sealed).not.toContain('the text');
@@ -39,7 +39,7 @@ eachDatabase(({ emptyUrl }) => {
     const secret = join(cli.data_dir, 'passphrase');
     afterAll(() => cli.clean());
 
-    test('are told before anything is written, and come back by exitward keys restore', async () => {
+    test('are reported before anything is written, and come back by exitward keys restore', async () => {
       cli.env = { ...cli.env, EXITWARD_DATABASE_URL: await emptyUrl() };
       await cli.serve();
       await cli.stop();

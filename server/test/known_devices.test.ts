@@ -104,7 +104,7 @@ eachDatabase((database) => {
     expect(await isKnown(browser, name)).toBe(true);
   });
 
-  test('ends with a new password, but for the browser that sets it', async () => {
+  test('ends with a new password, except for the browser that sets it', async () => {
     const { name, browser } = await alice();
     const old = t.browser();
     expect(await attempt(old, name, right)).toBe(201);
@@ -116,7 +116,7 @@ eachDatabase((database) => {
     expect(await attempt(browser, name, newer)).toBe(201);
   });
 
-  test('ends with a new second factor, but for the browser that sets it: those made before are no guesses at its codes', async () => {
+  test('ends with a new second factor, except for the browser that sets it: those made before are no guesses at its codes', async () => {
     const { name, browser } = await alice();
     const old = t.browser();
     expect(await attempt(old, name, right)).toBe(201);

@@ -162,7 +162,7 @@ eachDatabase((database) => {
       expect(await listOf(list)).toEqual(before);
     });
 
-    test('many expiries are changed at once, and each is told to nodes and the audit log', async () => {
+    test('many expiries are changed at once, and each reaches nodes and the audit log', async () => {
       await scene();
       for (const at of [1, 2, 3]) await add(list, at);
       const before = await listOf(list);
@@ -274,7 +274,7 @@ eachDatabase((database) => {
       expect((await paste(ip(1), { user: 'alice' }, bob)).status).toBe(403);
     });
 
-    test('it tells no more addresses that are taken than additions one by one', async () => {
+    test('it shows no more listed addresses than additions one by one', async () => {
       await scene();
       for (let at = 1; at <= 40; at += 1) await add('authlist', at);
       const name = await scene();

@@ -7,7 +7,7 @@ import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } fro
 
 const { routes } = await makeDocument();
 
-test('every route of an account is there for both, but for a few that only one of them can need', () => {
+test('every route of an account is there for both, except a few that only one of them can need', () => {
   const under = (prefix: string) =>
     routes
       .filter(({ path, hidden, method }) => path.startsWith(prefix) && !hidden && method !== 'head')
@@ -69,7 +69,7 @@ eachDatabase((database) => {
     expect(same.body).toEqual(seen.body);
   });
 
-  test('one custom DNS entry tells which nodes have applied it, to its admin too', async () => {
+  test('one custom DNS entry shows which nodes have applied it, to its admin too', async () => {
     const node = await t.node('fra1');
     const { body } = await alice.get('/overrides/1');
     expect(body).toMatchObject({ id: 1, status: 'pending', on_contract: true });
@@ -85,7 +85,7 @@ eachDatabase((database) => {
     expect((await alice.get('/overrides/7')).status).toBe(404);
   });
 
-  test('the audit log tells an operator from where operators call, and a person not', async () => {
+  test('the audit log shows an operator the addresses of operators, and a person not', async () => {
     await operator.send('POST', '/users/alice/token_version');
     const newest = ({ body }: Answer) => body[0];
     const seen = newest(await alice.get('/audit?limit=1'));

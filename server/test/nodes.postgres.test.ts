@@ -516,7 +516,7 @@ eachDatabase((database) => {
   });
 
   describe('the stream', () => {
-    it('tells each change in order, under its revision, and ends with a position', async () => {
+    it('sends each change in order, under its revision, and ends with a position', async () => {
       const { node, client, server } = await scene();
       await node.snapshot();
       await node.follow();
@@ -537,7 +537,7 @@ eachDatabase((database) => {
       node.stop();
     });
 
-    it('tells nothing of accounts and servers that are not its own', async () => {
+    it('sends nothing of accounts and servers that are not its own', async () => {
       const { node } = await scene();
       const other = await scene();
       await node.start();
@@ -762,7 +762,7 @@ eachDatabase((database) => {
       expect(await usageOf(built)).toBe(200);
     });
 
-    it('rows of accounts or users that the server does not serve are left out and told', async () => {
+    it('rows of accounts or users that the server does not serve are left out and reported', async () => {
       const { built, node } = await scene();
       const other = await scene();
       const { body } = await send(node, 1, [
@@ -792,7 +792,7 @@ eachDatabase((database) => {
       expect((await send(node, 2, [row(built)])).body.counted).toBe(true);
     });
 
-    it('over the limit the nodes are told to refuse the account, until the next period begins', async () => {
+    it('over the limit the nodes refuse the account, until the next period begins', async () => {
       const { built, node } = await scene({
         limit_bytes: 1000,
         start: t.now(),

@@ -47,7 +47,7 @@ eachDatabase((database) => {
       .filter((event: string) => /drain/.test(event));
 
   describe('draining a node', () => {
-    test('is told to all nodes of its server at once, and by each later snapshot, until it ends', async () => {
+    test('is sent to all nodes of its server at once, and by each later snapshot, until it ends', async () => {
       const { node, twin, drain } = await scene();
       expect(await instructions(node)).toEqual([]);
       await twin.follow();

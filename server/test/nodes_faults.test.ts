@@ -26,7 +26,7 @@ eachDatabase((database) => {
   const port = { kind: 'port', subject: '10001', message: 'Port 10001 is taken.' };
   const metrics = async () => (await fetch(t.running.metrics_url as string)).text();
 
-  test('the last list that a node told is shown, with since when, until it tells another', async () => {
+  test('the last list that a node reported is shown, with since when, until it reports another', async () => {
     const { node, report } = await scene();
     const shown = async () => (await t.operator.get(`/nodes/${node.id}`)).body.faults;
     expect(await shown()).toEqual([]);
@@ -73,7 +73,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  test('metrics count the faults of each kind, and tell since when, until the node is revoked', async () => {
+  test('metrics count the faults of each kind, and say since when, until the node is revoked', async () => {
     const { server, node, report } = await scene();
     const since = t.now() - 600;
     await report([

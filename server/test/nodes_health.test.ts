@@ -196,7 +196,7 @@ eachDatabase((database) => {
   describe('GET /node/echo', () => {
     const echo = (headers: Record<string, string> = {}) => t.with().get('/node/echo', headers);
 
-    it('tells anybody the address that the request came from, and nothing may keep it', async () => {
+    it('shows any caller the address that the request came from, and nothing may cache it', async () => {
       const { status, body, headers } = await echo();
       expect([status, body]).toEqual([200, { address: '127.0.0.1' }]);
       expect(headers.get('cache-control')).toBe('no-store');

@@ -95,7 +95,7 @@ eachDatabase((database) => {
     expect(await sums()).toBe(2 ** 50);
   });
 
-  test('rejections are counted by reason, however often and late a node tells its counts', async () => {
+  test('rejections are counted by reason, however often and late a node reports its counts', async () => {
     const { server, node } = await scene();
     const rejected = async () =>
       (await read(`?server=${server}&to=${t.now() + 1}`)).points.map(({ rejected }) => rejected);
@@ -205,7 +205,7 @@ eachDatabase((database) => {
     expect(points.at(-1)?.lag_peak).toBe(t.now() - made);
   });
 
-  test('a long span is told by hours and days, whose sums are those of what was reported', async () => {
+  test('a long span is shown by hours and days, whose sums are those of what was reported', async () => {
     const { node, usage } = await scene();
     const base = t.now() - 30 * day;
     await fc.assert(

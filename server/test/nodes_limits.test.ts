@@ -85,7 +85,7 @@ eachDatabase((database) => {
     expect(JSON.stringify(plan)).toContain('changes_of_account');
   });
 
-  it('a stream that is open, and read, keeps no node live: it has to acknowledge what it is told', async () => {
+  it('a stream that is open, and read, keeps no node live: it has to acknowledge what it is sent', async () => {
     const { node } = await scene();
     const { db } = t.running.ctx;
     const stored = async () => (await store.findById(db, node.id)) as store.NodeRow;

@@ -346,7 +346,7 @@ eachDatabase((database) => {
     }
   });
 
-  it('what hundreds of changes refer to is read by a few statements, and told as it is', async () => {
+  it('the records of hundreds of changes are read by a few statements, and sent as they are', async () => {
     const { node, built } = await scene();
     const reads = (['one', 'all'] as const).map((name) => vi.spyOn(t.running.ctx.db, name));
     const reading = await stream(node);
@@ -378,7 +378,7 @@ eachDatabase((database) => {
   });
 });
 
-it('a stream of which a megabyte is unread when it is told how far the log is, is cut; with less it goes on', async () => {
+it('a stream of which a megabyte is unread when a position is sent is cut; with less it goes on', async () => {
   const position = { epoch: 'e', revision: 1 };
   const records = (length: number): NodeRecord[] => [
     { kind: 'user', account: 1, id: 1, value: 'x'.repeat(length) as never },

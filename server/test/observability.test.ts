@@ -126,7 +126,7 @@ eachDatabase((database) => {
   });
 
   describe('the log', () => {
-    test('tells of each change and each refusal: who, what, how long, and the id of the answer', async () => {
+    test('records each change and each refusal: who, what, how long, and the id of the answer', async () => {
       lines.length = 0;
       const body = { ip: '192.0.2.1', user: 'alice', expiry: t.now() + 1000 };
       const created = await t.as(account).post('/contract/ip-authlist', body);
@@ -148,7 +148,7 @@ eachDatabase((database) => {
       ]);
     });
 
-    test('tells of every request when that is asked for, cached responses too', async () => {
+    test('records every request when that is configured, cached responses too', async () => {
       const lines = keptLog();
       const all = await startTestApp(
         await database.url(),
@@ -251,7 +251,7 @@ eachDatabase((database) => {
       await all.stop();
     });
 
-    test('tells the cause of a 500 under the id that the client has, and tells the client nothing of it', async () => {
+    test('records the cause of a 500 under the id that the client has, and shows the client nothing of it', async () => {
       lines.length = 0;
       const { db } = t.running.ctx;
       await db.script(['alter table users rename to users_away']);
@@ -312,7 +312,7 @@ eachDatabase((database) => {
       expect(grown('exitward_database_group_seconds_count')).toBeLessThan(20);
     });
 
-    test('tell how far each node is behind, and that its stream is open', async () => {
+    test('show how far each node lags, and that its stream is open', async () => {
       const node = await t.node('fra1');
       await node.start();
       const labels = { server: 'fra1', node: node.id };
@@ -332,7 +332,7 @@ eachDatabase((database) => {
       node.stop();
     });
 
-    test('tell whether each node is there, the disk, the program, and the accounts that are named', async () => {
+    test('show whether each node is there, the disk, the program, and the accounts that are named', async () => {
       const named = await startTestApp(await database.url(), {
         EXITWARD_METRICS_ACCOUNTS: 'acme, nobody,acme',
       });

@@ -88,7 +88,7 @@ eachDatabase((database) => {
     expect(await opens(db, readFileSync(path, 'utf8'))).toBe(true);
   });
 
-  test('a file that holds something else is left alone, and told in one sentence that does not repeat it', async () => {
+  test('a file that holds something else is left alone, and reported in one sentence that does not repeat it', async () => {
     const db = await fresh();
     for (const text of ['', 'my diary', newTokenText('ewa_')]) {
       const path = file('diary');

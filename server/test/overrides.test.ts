@@ -130,7 +130,7 @@ eachDatabase((database) => {
     });
 
     it.each(['pending', 'active', 'expiring', 'expired'])(
-      'PATCH leads from %s to pending, and the node applies it anew',
+      'PATCH leads from %s to pending, and the node applies it again',
       async (from) => {
         const { create, status, node, client } = await scene();
         const { body } = await create();
@@ -254,7 +254,7 @@ eachDatabase((database) => {
       node.stop();
     });
 
-    it('a server taken off the contract keeps its entries pending; back on it, its node applies them anew', async () => {
+    it('a server taken off the contract keeps its entries pending; back on it, its node applies them again', async () => {
       const { create, status, node, account, server } = await scene();
       const { body } = await create();
       await apply(node, body.id);
@@ -273,7 +273,7 @@ eachDatabase((database) => {
       node.stop();
     });
 
-    it('what becomes of an entry while its account is off the server is not told to the node', async () => {
+    it('changes of an entry while its account is off the server are not sent to the node', async () => {
       const { create, node, client, account, server } = await scene();
       const { db } = t.running.ctx;
       await create({ expiry: t.now() + 1000 });

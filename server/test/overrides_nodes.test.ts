@@ -110,7 +110,7 @@ eachDatabase((database) => {
     for (const node of [first, other]) node.stop();
   });
 
-  it('a change, and the end, are waited for anew; what the nodes have not been told they have not applied', async () => {
+  it('a change, and the end, are waited for again; nodes have not applied what they were not sent', async () => {
     const { one: first, other, built, entry, show, how, server } = await scene();
     for (const node of [first, other]) await node.ack();
     expect(await how()).toEqual(['active', true, true]);

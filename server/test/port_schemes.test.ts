@@ -23,7 +23,7 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  test('each scheme tells how many accounts and servers have it', async () => {
+  test('each scheme shows how many accounts and servers have it', async () => {
     const account = await t.account('first', { servers: ['fra1'] });
     const { body } = await t.operator.get('/port_schemes');
     const counts = body.map(({ name, accounts, servers }: Record<string, unknown>) => [
@@ -37,7 +37,7 @@ eachDatabase((database) => {
     expect(account.account.name).toBe('first');
   });
 
-  test('a scheme gets other ports while no account has it, and the nodes of its servers are told', async () => {
+  test('a scheme gets other ports while no account has it, and the nodes of its servers get them', async () => {
     const node = await t.node('fra1');
     await node.snapshot();
     const before = (await t.operator.get('/status')).body.database.revision;

@@ -714,7 +714,7 @@ eachDatabase((database) => {
 
   describe("the operator's settings", () => {
     it.each(['current', 'earlier'] as const)(
-      'EXITWARD_VARIANTS=%s: a token in the other half gets 401, and is told the right one',
+      'EXITWARD_VARIANTS=%s: a token in the other half gets 401, which names the right one',
       async (variant) => {
         const other = variant === 'current' ? 'earlier' : 'current';
         const app = await startTestApp(await database.url(), { EXITWARD_VARIANTS: variant });

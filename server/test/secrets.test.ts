@@ -235,7 +235,7 @@ eachDatabase((database) => {
       }
     });
 
-    test('none is in the log, though it tells of every request, nor in an error', () => {
+    test('none is in the log, though it records every request, nor in an error', () => {
       expect(server.log.filter(({ msg }) => msg === 'request').length).toBeGreaterThan(40);
       expect(foundIn(server.stdout + server.stderr, secrets)).toEqual([]);
       expect(errors.length).toBeGreaterThan(20);

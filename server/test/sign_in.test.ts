@@ -199,7 +199,7 @@ eachDatabase((database) => {
       expect((await enter(t.browser(), name, 'alice', { password })).status).toBe(201);
     });
 
-    test('hashed at an older cost is hashed anew at the next sign-in', async () => {
+    test('hashed at an older cost is hashed again at the next sign-in', async () => {
       const name = await account();
       await t.signIn(name, 'bob');
       const stored = async () => {
@@ -290,7 +290,7 @@ eachDatabase((database) => {
       expect((await bob.get('/session')).status).toBe(200);
     });
 
-    test('ends by signing out, and by signing in anew in the same browser', async () => {
+    test('ends by signing out, and by signing in again in the same browser', async () => {
       const name = await account();
       const alice = await t.signIn(name, 'alice');
       const first = alice.cookie;

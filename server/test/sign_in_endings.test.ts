@@ -39,7 +39,7 @@ eachDatabase((database) => {
     ['an admin', (active) => alice.patch('/users/bob', { active })],
     ['the operator', (active) => t.operator.patch(`/accounts/${name}/users/bob`, { active })],
   ])('a user whom %s makes inactive', (_, setActive) => {
-    test('comes back with no session, invitation or link of before', async () => {
+    test('comes back with no older session, invitation or link', async () => {
       await account();
       const bob = await t.signIn(name, 'bob');
       const [invite, link] = [await make('invite'), await make('sign-in-link')];
@@ -91,7 +91,7 @@ eachDatabase((database) => {
     beforeAll(() => void Object.assign(cost, realCost));
     afterAll(() => void Object.assign(cost, cheap));
 
-    test('of two who change it at the same moment one does, and the other is told', async () => {
+    test('of two who change it at the same moment one does, and the other gets an error', async () => {
       await account();
       const other = t.browser();
       expect(await signIn(other, 'alice')).toBe(201);

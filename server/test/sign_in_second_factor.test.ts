@@ -113,7 +113,7 @@ eachDatabase((database) => {
     expect(used).toMatchObject([{ after: { codes_left: 8 } }, { after: { codes_left: 9 } }]);
   });
 
-  test('set up anew ends the old secret and the old recovery codes', async () => {
+  test('set up again ends the old secret and the old recovery codes', async () => {
     const { name, alice, shown, recovery_codes } = await protectedAlice();
     const { url } = (await alice.post('/second-factor', { password })).body;
     // Until it is confirmed the old one holds.
@@ -128,7 +128,7 @@ eachDatabase((database) => {
     expect(await outcome(name, fresh())).toBe(201);
   });
 
-  test('is put into force within a quarter of an hour of its beginning, or begun anew', async () => {
+  test('is put into force within a quarter of an hour of its beginning, or begun again', async () => {
     const name = `acme${++accounts}`;
     await t.account(name);
     const alice = await t.signIn(name, 'alice');

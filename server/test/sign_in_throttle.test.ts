@@ -92,7 +92,7 @@ eachDatabase((database) => {
     expect((await attempt(other.name, right)).status).toBe(201);
   });
 
-  test('one address gets twenty failures, whoever is to be signed in; right ones do not count', async () => {
+  test('one address gets twenty failures, for all people together; right ones do not count', async () => {
     await alice();
     for (let free = 0; free < 20; free++) {
       expect((await attempt(`nowhere${free}`, 'not the password')).status, `${free}`).toBe(401);

@@ -25,7 +25,7 @@ function bodiesIn(bytes: Buffer): { sizes: number[]; rest: number } {
 }
 
 eachDatabase((database) => {
-  test('loses nothing of a response when the server is told to stop', async () => {
+  test('loses nothing of a response when the server gets the signal to stop', async () => {
     const url = await database.url();
     const server = await ServerProcess.start(
       ServerProcess.settings({ EXITWARD_DATABASE_URL: url, EXITWARD_STOP_SECONDS: '60' }),

@@ -200,7 +200,7 @@ async function refusesConnections({ base_url }: ServerProcess): Promise<boolean>
   return outcome === 'ECONNREFUSED';
 }
 
-describe('a server that is told to stop', () => {
+describe('a server that gets the signal to stop', () => {
   /** A server with accounts, and a POST whose body has arrived in part. */
   async function startWithHalfARequest(more: Environment = {}) {
     const settings = ServerProcess.settings(more);
@@ -282,7 +282,7 @@ describe('a server that is told to stop', () => {
     expect(await closed).toBe('');
   });
 
-  test('ends at once when it is told a second time', async () => {
+  test('ends at once at a second signal', async () => {
     const { server } = await startWithHalfARequest({ EXITWARD_STOP_SECONDS: '30' });
     server.child.kill('SIGTERM');
     await until(() => refusesConnections(server));

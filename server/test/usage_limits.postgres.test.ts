@@ -36,7 +36,7 @@ eachDatabase((database) => {
     ...{ up: 1, down: bytes - 1 },
   });
 
-  it('tells what is left until the period ends, to each node by what all of them reported, also when the batch counted before', async () => {
+  it('sends what is left until the period ends, to each node by what all of them reported, also when the batch counted before', async () => {
     const { built, nodes, until } = await scene({ limit_bytes: 1000 });
     const limitsOf = (left_bytes: number) => [{ account: built.account.id, left_bytes, until }];
     expect((await report(nodes[0], [row(built, 300), row(built, 100)])).limits).toEqual(
@@ -48,7 +48,7 @@ eachDatabase((database) => {
     expect((await report(nodes[0], [row(built, 700)])).limits).toEqual(limitsOf(0));
   });
 
-  it('tells the least of the limits: one of the server counts with detailed server billing', async () => {
+  it('sends the least of the limits: one of the server counts with detailed server billing', async () => {
     const { built, nodes, server, until } = await scene({ limit_bytes: 1000 });
     const { id } = built.account;
     await t.write(async (tx) =>
@@ -68,7 +68,7 @@ eachDatabase((database) => {
     ]);
   });
 
-  it('tells nothing of a limit that is not enforced, nor of an account that the server does not serve', async () => {
+  it('sends nothing of a limit that is not enforced, nor of an account that the server does not serve', async () => {
     const { built, nodes } = await scene({ limit_bytes: 1000, on_limit: 'allow' });
     const stranger = await t.account(`stranger${names}`, {});
     expect((await report(nodes[0], [row(built, 5000), row(stranger, 1)])).limits).toEqual([]);

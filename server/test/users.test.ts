@@ -200,7 +200,7 @@ eachDatabase((database) => {
   });
 
   describe('token_version', () => {
-    it('raising it ends all tokens of that user at once: new ones carry it, and the nodes are told', async () => {
+    it('raising it ends all tokens of that user at once: new ones carry it, and the nodes get it', async () => {
       const node = await t.node('fra1', 'listening');
       await node.start();
       const before = claimsOf((await create('alice')).body.token).token_version;

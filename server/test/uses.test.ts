@@ -53,7 +53,7 @@ eachDatabase((database) => {
   const minute = (at: number) => at - (at % 60);
 
   describe('the last use of an authlist entry', () => {
-    it('is null until a node tells it, and known to the minute', async () => {
+    it('is null until a node reports it, and exact to the minute', async () => {
       const { built, node, account, entries } = await scene(2);
       const [first, second] = entries as [number, number];
       expect(await shown(built)).toEqual([
@@ -70,7 +70,7 @@ eachDatabase((database) => {
       expect(await lastUses(t.running.ctx.db, account)).toEqual(new Map([[second, minute(at)]]));
     });
 
-    it('is the latest that any node told, in whatever order, also within one report', async () => {
+    it('is the latest that any node reported, in whatever order, also within one report', async () => {
       const { built, node, account, entry, server } = await scene();
       const twin = await t.node(server, 'twin');
       const now = minute(t.now());
@@ -99,7 +99,7 @@ eachDatabase((database) => {
       expect(await shown(other.built)).toEqual([[other.entry, minute(t.now())]]);
     });
 
-    it('is kept of what is an entry, however many are told at once', async () => {
+    it('is kept of what is an entry, however many are reported at once', async () => {
       const { built, node, account, entries } = await scene(120);
       const at = t.now();
       const uses = Array.from({ length: 5000 }, (_, index) => ({ account, entry: index + 1, at }));
@@ -129,7 +129,7 @@ eachDatabase((database) => {
       expect(await usedEntries()).toEqual([]);
     });
 
-    it('of one that is gone is not kept when it is told late', async () => {
+    it('of one that is gone is not kept when it is reported late', async () => {
       const { built, node, account, entry } = await scene();
       await t.as(built).delete(`/contract/ip-authlist/${entry}`);
       expect(await report(node, { account, entry, at: t.now() })).toBe(204);

@@ -46,7 +46,7 @@ eachDatabase((database) => {
     (await node.send('POST', '/health', { exit_ips: [], vpn: { services, certificate_expiry } }))
       .status;
 
-  it('an operator and the people of an account see each service at each exit; /v0 does not tell them', async () => {
+  it('an operator and the people of an account see each service at each exit; /v0 does not show them', async () => {
     const { server, ip, account, node, check } = await scene();
     const before = (await t.as(account).get('/contract/servers')).text;
     expect(await report(node, [check('vpn-ikev2'), check('vpn-ikev1', 'crit')])).toBe(200);
@@ -93,7 +93,7 @@ eachDatabase((database) => {
     expect((await shown())[0]).toBe(`vpn-ikev2 ${worst}`);
   });
 
-  it('a report is all that a node serves: what is left out is gone, and so is a VPN that an agent does not tell of', async () => {
+  it('a report is all that a node serves: what is left out is gone, and so is a VPN that an agent does not report', async () => {
     const { server, ip, node, check, shown } = await scene();
     const certificate = async () => [
       (await t.operator.get(`/servers/${server}`)).body.certificate_expiry,

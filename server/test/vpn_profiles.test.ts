@@ -110,7 +110,7 @@ eachDatabase((database) => {
       expect(shared).toEqual([null, sharedKey(keys.fra1 ?? ''), sharedKey(keys.old1 ?? '')]);
     });
 
-    test('dials the exit that is asked for; Windows the name of the server, but for another exit than its first', async () => {
+    test('dials the requested exit; Windows the name of the server, except for another exit than its first', async () => {
       const windows = async (body: object) => {
         const made = (await make('bob', { server: 'fra1', ...body })).body;
         for (const { format, content } of made.files as ProfileFile[]) {
@@ -196,7 +196,7 @@ eachDatabase((database) => {
       expect(JSON.stringify((await make('bob', { server: 'ams1' })).body)).not.toContain(password);
     });
 
-    test('of all servers has them in one file for each system, but for Android, which takes one server', async () => {
+    test('of all servers has them in one file for each system, except Android, which takes one server', async () => {
       const { files } = (await make('bob', {})).body as { files: ProfileFile[] };
       expect(files.map(({ name }) => name)).toEqual([
         'exitward.mobileconfig',

@@ -134,7 +134,7 @@ test('another machine is a node by the one line that node invite prints, with it
   await control.run('exitward doctor');
 }, 900_000);
 
-test('a listed client gets its page through the node, from the node’s exit; another one is told why not', async () => {
+test('a listed client gets its page through the node, from the node’s exit; another one gets the reason', async () => {
   await follow('A client: the first request', control);
   const page = await follow('A client: the first request', client);
   expect(page).toBe(`Example Domain, seen from ${addresses.node}\n`);

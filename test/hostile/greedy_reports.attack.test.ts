@@ -134,7 +134,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  it('a node that reports without a pause is told to wait, and another one is not', async () => {
+  it('a node that reports without a pause must wait, and another one need not', async () => {
     const { server, node, send } = await scene();
     const victim = await t.node(server, 'victim');
     const flood = async (path: string, body: (at: number) => object, times: number) => {
@@ -163,7 +163,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  it('a node that sends its longest reports at once, and without a pause, is told to wait, and none of one after another is', async () => {
+  it('a node that sends its longest reports at once, and without a pause, must wait, and one that sends them one after another need not', async () => {
     const { node, send } = await scene();
     let seq = 0;
     const full = () => send('/usage', { boot: 'b', seq: ++seq, rows: many(20_000, row) });
@@ -177,7 +177,7 @@ eachDatabase((database) => {
     node.stop();
   });
 
-  it('a node that takes back what it acknowledged, again and again, is told to wait', async () => {
+  it('a node that takes back what it acknowledged, again and again, must wait', async () => {
     const { node } = await scene();
     let status = 204;
     let times = 0;

@@ -17,7 +17,7 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  test("the operator's limit on a server outlives a removal, whoever takes it off and adds it again", async () => {
+  test("the operator's limit on a server outlives a removal, by any person who takes it off and adds it again", async () => {
     const acmes = '/accounts/acme/servers';
     const limit = async () =>
       (await t.operator.get(acmes)).body.find((row: { server: string }) => row.server === 'ams1')

@@ -64,7 +64,7 @@ async function tunnels(count: number, through: t.Through): Promise<Record<string
   return statuses;
 }
 
-test('one account holds as many idle tunnels as it may, is told so, and shuts nobody out', async () => {
+test('one account holds as many idle tunnels as it may, gets the reason, and shuts nobody out', async () => {
   const before = node.squids();
   // Those of the victim and of the checks are counted as any others: a few more or less may be let
   // in.

@@ -53,7 +53,7 @@ eachDatabase((database) => {
     expect([again.status, moved.status]).toEqual([409, 409]);
   });
 
-  test('a victim that is told nothing else is told nothing of its squatter', async () => {
+  test('a victim learns nothing of its squatter', async () => {
     const [squatter, other] = [await t.account('one'), await t.account('other')];
     const ip = '203.0.113.50';
     const body = { user: 'alice', expiry: t.now() + 1000 };

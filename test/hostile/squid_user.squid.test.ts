@@ -180,7 +180,7 @@ test('neither a second name of a file of root nor a pipe is taken for a log, and
   expect(readFileSync(precious, 'utf8')).toBe('root\u2019s own\n');
 });
 
-test('lines that Squid\u2019s user makes up bill no more than the machine carried, are told, and leave honest traffic its bill', async () => {
+test('lines that Squid\u2019s user makes up bill no more than the machine carried, are reported, and leave honest traffic its bill', async () => {
   const node = await start();
   const journal = await Journal.open(join(node.dir, 'usage.journal'), { log });
   const options = { engine: node.engine, journal, clock: systemClock, log, poll_seconds: 1 };

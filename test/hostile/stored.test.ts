@@ -216,7 +216,7 @@ eachDatabase((database) => {
     });
   });
 
-  test('a response is kept for so many idempotency keys of a day; past them nothing is done, and those kept are told again', async () => {
+  test('a response is kept for so many idempotency keys of a day; past them nothing is done, and those kept are repeated', async () => {
     const key = (name: number) => ({ 'idempotency-key': `key-${name}` });
     const body = entry();
     const first = await t.as(attacker).post('/contract/ip-authlist', body, key(0));

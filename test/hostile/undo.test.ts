@@ -93,7 +93,7 @@ eachDatabase((database) => {
       expect(changes.at(-1)?.revision).toBe(before + 2);
     });
 
-    test('each address that was claimed since counts as told; past the cap an undo tells nothing and loses nothing', async () => {
+    test('each address that was claimed since counts as reported; past the cap an undo reports nothing and loses nothing', async () => {
       await list(attacker, 0, maxConflicts + 3);
       const { removal_id } = await clear();
       const rival = await t.account(`rival${accounts}`, { servers: ['fra1'] });

@@ -71,7 +71,7 @@ eachDatabase((database) => {
     await endedBesideVictim(sockets);
   });
 
-  test('whoever reads gets all of a large list, however slowly it is read', async () => {
+  test('a reader gets all of a large list, however slowly it is read', async () => {
     const close = '\r\nConnection: close\r\n\r\n';
     const path = get(attacker, '/contract/ip-authlist').replace(/\r\n\r\n$/, close);
     const heard = await heardOn(await holding(server.base_url, path));

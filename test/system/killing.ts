@@ -229,7 +229,7 @@ export function killingTests(world: () => World, engine: EngineName): void {
     }
   }, 600_000);
 
-  test('when the agent is told to end, all that went through until then is billed, once', async () => {
+  test('when the agent gets the signal to end, all that went through until then is billed, once', async () => {
     const outcome = await play(world(), { terminateAgent });
     const { least, most: max } = outcome.tally.bounds;
     // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.

@@ -129,11 +129,11 @@ export function clientTests(engine: string, start: StartNode): void {
     const uploads = once(cases.filter(({ client }) => client.upload !== undefined));
 
     describe.concurrent('from an address on no list', () => {
-      test.for(inTunnels)('$name, $scheme: is told 407 without a token', ({ client, scheme }) =>
+      test.for(inTunnels)('$name, $scheme: gets 407 without a token', ({ client, scheme }) =>
         expectRefusal(client, scheme, {}, 407),
       );
 
-      test.for(plain)('$name, $scheme: is told 407 with a wrong one', ({ client, scheme }) =>
+      test.for(plain)('$name, $scheme: gets 407 with a wrong one', ({ client, scheme }) =>
         expectRefusal(client, scheme, { credentials: 'alice:ewt_wrong' }, 407),
       );
 
@@ -157,7 +157,7 @@ export function clientTests(engine: string, start: StartNode): void {
       });
 
       test.for(drawn(once(cases)))(
-        '$name, $scheme: is told of a refused destination',
+        '$name, $scheme: shows that a destination is refused',
         ({ client, scheme }) =>
           expectRefusal(client, scheme, { credentials: alice, host: 'private.example' }, 403),
       );

@@ -104,7 +104,7 @@ export function destinations(s: Scene): void {
       });
     });
 
-    test('what is not there is told with a status, not by silence', async () => {
+    test('a missing destination is answered with a status, not by silence', async () => {
       for (const target of ['none.example:8080', 'unknown.example:8080', `${at(f.originIp)}:81`]) {
         const plain = await t.ask(s.normal, 'GET', `http://${target}/`);
         const connected = await t.ask(s.normal, 'CONNECT', target);

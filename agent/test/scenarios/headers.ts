@@ -69,7 +69,7 @@ export function headers(s: Scene): void {
     });
   });
 
-  test('an answer of the proxy itself does not tell which program it is', async () => {
+  test('an answer of the proxy itself does not show which program it is', async () => {
     const private_ = `${at(f.privateIp)}:${s.origin.port}`;
     const answers = [
       ...(await s.askBoth({ ...s.normal, from: f.sources[2] })),

@@ -65,7 +65,7 @@ export function usage(s: Scene): void {
       expect(await usage.settled(sums)).toEqual(sums);
     });
 
-    test('is told while a tunnel is open, and never more than there was', async () => {
+    test('is reported while a tunnel is open, and never more than there was', async () => {
       const usage = await t.Usage.from(s.node.engine, s.url, s.normal);
       const client = await t.openTunnel(s.normal, s.to);
       await client.ask(t.requestText('GET', '/bytes/100000'));

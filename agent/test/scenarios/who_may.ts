@@ -73,7 +73,7 @@ export function whoMay(s: Scene): void {
       ['over_limit', [t.contractRecord(1, { blocked: true })], () => s.normal],
     ];
     test.each(refusals)(
-      '%s is told with its status and in words',
+      '%s is answered with its status and in words',
       async (reason, records, through) => {
         await s.having(records, () => s.expectRefusal(through(), reason));
         expect((await t.ask(s.normal, 'GET', s.url)).status).toBe(200);
@@ -85,7 +85,7 @@ export function whoMay(s: Scene): void {
       (authorization) => s.expectRefusal({ ...s.normal, authorization }, 'bad_token'),
     );
 
-    test('what would happen is told by the same policy', async () => {
+    test('explain evaluates the same policy', async () => {
       const question = { source: f.sources[0], port: f.normalPort, method: 'CONNECT' };
       const request = { ...question, host: f.originIp, destination_port: 443 };
       const { decision, position } = await s.node.engine.explain({
