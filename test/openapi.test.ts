@@ -11,6 +11,7 @@ import {
   type RegisteredRoute,
 } from '../scripts/openapi/document.ts';
 import type { Answer, Document, Operation, Parameter, Schema } from '../scripts/openapi/shapes.ts';
+import { latestTime } from '../server/src/values/expiry.ts';
 import { followReferences } from './contract_checker.ts';
 
 let document: Document;
@@ -91,6 +92,31 @@ describe('docs/openapi.json', () => {
         expect(description, place).toMatch(/\S/);
       }
     }
+  });
+
+  test('has no time after the year 9999 in a response, nor in a report of a node', () => {
+    const isTime = /^(at|since|until|now|expiry|not_after|next_try|.*_(at|time|expiry))$/;
+    const endless: string[] = [];
+    const look = (schema: Schema, place: string) => {
+      const { properties = {}, items, anyOf = [], additionalProperties } = schema;
+      for (const [name, property] of Object.entries(properties)) {
+        const types = property.anyOf ?? [property];
+        const isEndless = types.some((of) => of.type === 'integer' && of.maximum !== latestTime);
+        if (isTime.test(name) && isEndless) endless.push(`${place}: ${name}`);
+        look(property, place);
+      }
+      for (const inner of [items, additionalProperties, ...anyOf]) {
+        if (typeof inner === 'object') look(inner, place);
+      }
+    };
+    for (const { path, responses, requestBody } of operations) {
+      const reports = path.startsWith('/node') ? [requestBody] : [];
+      for (const body of [...Object.values(responses), ...reports]) {
+        const { content = {} } = followReferences(document, body ?? {}) as Answer;
+        for (const { schema } of Object.values(content)) look(schema, path);
+      }
+    }
+    expect(endless).toEqual([]);
   });
 
   test('describes every field in words: an object or a list by those that are in it', () => {

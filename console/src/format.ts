@@ -47,14 +47,22 @@ export function fromNow(time: number, now: number): string {
 const moment = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
+/** The times that a Date can hold, in epoch seconds. */
+const isTime = (time: number) => Math.abs(time) <= 8.64e12;
+
 /** "21 Nov 2026, 22:19", in the user's time zone. */
 export function dateTime(time: number): string {
-  return moment.format(time * 1000);
+  return isTime(time) ? moment.format(time * 1000) : 'Unknown date';
 }
 
 /** "21 Nov 2026", in the user's time zone. */
 export function date(time: number): string {
-  return day.format(time * 1000);
+  return isTime(time) ? day.format(time * 1000) : 'Unknown date';
+}
+
+/** "2026-11-21T22:19:00.000Z"; empty for a time that no date has. */
+export function isoTime(time: number): string {
+  return isTime(time) ? new Date(time * 1000).toISOString() : '';
 }
 
 /** "1 entry", "2 entries". */

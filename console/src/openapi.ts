@@ -10,9 +10,9 @@ export interface Account {
   name: string;
   /** Plan name. */
   plan: string;
-  /** Contract start, epoch seconds; billing periods are counted from it. */
+  /** Contract start; billing periods are counted from it. */
   start: number;
-  /** When the contract ends, epoch seconds. */
+  /** When the contract ends. */
   expiry: number;
   /** Bytes that the contract allows in a billing period. */
   limit_bytes: number;

@@ -1,11 +1,11 @@
 // Times relative to now, which are updated, with the date in the tooltip.
-import { dateTime, fromNow } from './format.ts';
+import { dateTime, fromNow, isoTime } from './format.ts';
 import { now } from './now.ts';
 
 /** A time as `text`, with its date and time in the tooltip. */
 export function Time({ at, text }: { at: number; text: string }) {
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={dateTime(at)}>
+    <time dateTime={isoTime(at)} title={dateTime(at)}>
       {text}
     </time>
   );
@@ -14,10 +14,7 @@ export function Time({ at, text }: { at: number; text: string }) {
 /** A time as its date, for sorted lists, with the relative time in the tooltip. */
 export function At({ at }: { at: number }) {
   return (
-    <time
-      dateTime={new Date(at * 1000).toISOString()}
-      title={fromNow(Math.min(at, now.value), now.value)}
-    >
+    <time dateTime={isoTime(at)} title={fromNow(Math.min(at, now.value), now.value)}>
       {dateTime(at)}
     </time>
   );

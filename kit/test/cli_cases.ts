@@ -30,6 +30,8 @@ export const timesInWords: Array<[number, string]> = [
   [0, '-'],
   [1_800_000_000, '2027-01-15 08:00Z'],
   [1_800_000_059, '2027-01-15 08:00Z'],
+  [253_402_300_799, '9999-12-31 23:59Z'],
+  [9e15, '9000000000000000'],
 ];
 
 /** Records as people read them, and as lines for pipes. */

@@ -25,8 +25,10 @@ const tooLarge: Record<string, object[]> = {
     { boot: 'b', seq: 1, rows: [{ ...row, down: 2 ** 50 + 1 }] },
     { boot: 'b', seq: 2 ** 53, rows: [] },
   ],
-  '/last-used': [{ uses: many(5001, use) }],
+  '/last-used': [{ uses: many(5001, use) }, { uses: [{ ...use, at: 9e15 }] }],
   '/health': [
+    { exit_ips: [{ ...exit, checked_at: 9e15 }] },
+    { exit_ips: [], vpn: { certificate_expiry: 9e15 } },
     { exit_ips: many(1001, exit) },
     { exit_ips: [{ ...exit, ip: long(65) }] },
     { exit_ips: [{ ...exit, status: long(9) }] },
@@ -34,6 +36,7 @@ const tooLarge: Record<string, object[]> = {
     { exit_ips: [], vpn: { ...vpn, services: [{ ...exit, service: `vpn-${long(17)}` }] } },
   ],
   '/faults': [
+    { faults: [{ ...fault, since: 9e15 }] },
     { faults: many(101, fault) },
     { faults: [{ ...fault, kind: long(33) }] },
     { faults: [{ ...fault, subject: long(301) }] },

@@ -4,7 +4,7 @@ import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { faultsByAxe } from '../console/looking.ts';
-import { emptyExample, refusal } from './fake_api.ts';
+import { emptyExample, extremeExample, refusal } from './fake_api.ts';
 import { addresses, FakeConsole, isDrawn } from './fake_console.ts';
 
 interface Row {
@@ -175,6 +175,23 @@ describe('a page of the console', () => {
         await sees(empty);
         expect(t.takeFaults()).toEqual([]);
       });
+    }
+
+    if (isDrawn(path)) {
+      test.each([Number.MAX_SAFE_INTEGER, -1])(
+        'is shown when each number of its records is %d',
+        async (number) => {
+          t.fake.answer((operation) =>
+            operation.method === 'GET' && !operation.isStream
+              ? { body: extremeExample(operation, number), isUndocumented: true }
+              : undefined,
+          );
+          await t.open(path + search);
+          await t.visit.settled();
+          expect(await t.visit.heading(heading).count()).toBeGreaterThan(0);
+          expect(t.takeFaults()).toEqual([]);
+        },
+      );
     }
 
     test('says so when it cannot be read, and is read at the next try', async () => {

@@ -6,11 +6,11 @@ import type { Pages } from '../api/paging.ts';
 import { queries } from '../api/reading.ts';
 import { explain } from '../api/sentences.ts';
 import { csvLines, download } from '../csv.ts';
+import { isoTime } from '../format.ts';
 import { Button, notifyError } from '../ui/ui.ts';
 
 /** A time for a file, or empty. */
-export const timeText = (at: number | null) =>
-  at === null ? '' : new Date(at * 1000).toISOString();
+export const timeText = (at: number | null) => (at === null ? '' : isoTime(at));
 
 type Next = Record<string, string>;
 

@@ -7,7 +7,7 @@ import { useRead } from '../api/reading.ts';
 import { daySeconds } from '../charts/days.ts';
 import { type Line, LineChart, type Lines } from '../charts/line_chart.tsx';
 import { csv, download } from '../csv.ts';
-import { bitRate, bytes } from '../format.ts';
+import { bitRate, bytes, isoTime } from '../format.ts';
 import { now } from '../now.ts';
 import { Button, Card, Empty, Loaded, optionsIn, SelectField, Stat } from '../ui/ui.ts';
 import '../style/usage.css';
@@ -211,7 +211,7 @@ function save(subject: string, { points }: History): void {
   ] as const;
   const header = ['at', ...columns, ...reasons.map((reason) => `rejected_${reason}`)];
   const rows = points.map((point) => [
-    new Date(point.at * 1000).toISOString(),
+    isoTime(point.at),
     ...columns.map((column) => point[column] ?? ''),
     ...reasons.map((reason) => point.rejected[reason] ?? 0),
   ]);

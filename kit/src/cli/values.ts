@@ -58,9 +58,16 @@ export function list(text: string): string[] {
   throw new UsageFault(`${JSON.stringify(text)}: expected names with commas between them`);
 }
 
-/** `2027-01-31 12:00Z`; a dash for 0, which stands for never. */
+/** The times that a Date can hold: some 270,000 years. */
+const maxSeconds = 8.64e12;
+
+/**
+ * `2027-01-31 12:00Z`; a dash for 0, which stands for never. The number itself where no calendar
+ * has the time.
+ */
 export function timeInWords(seconds: number): string {
   if (seconds === 0) return '-';
+  if (!(Math.abs(seconds) <= maxSeconds)) return String(seconds);
   return new Date(seconds * 1000)
     .toISOString()
     .replace('T', ' ')

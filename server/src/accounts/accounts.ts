@@ -7,6 +7,7 @@ import { conflict, forbidden, invalidField, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { requirePortScheme } from '../port_schemes/port_schemes.ts';
 import { hasUsage, periodUsage } from '../usage/usage.ts';
+import { latestTime } from '../values/expiry.ts';
 import { periodAt } from '../values/periods.ts';
 import * as store from './store.ts';
 
@@ -38,8 +39,6 @@ export type AccountChanges = Partial<Omit<NewAccount, 'name'>> & {
 };
 
 const yearSeconds = 365 * 86_400;
-/** The last second of the year 9999. Times in milliseconds lie far beyond it. */
-const latest = 253_402_300_799;
 
 /** An account by id. Errors: 404. */
 export async function requireAccount(db: Reader, id: number): Promise<Account> {
@@ -185,7 +184,7 @@ function auditContract(
 export function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
   for (const field of ['start', 'expiry'] as const) {
     const moment = body[field];
-    if (moment === undefined || moment <= latest) continue;
+    if (moment === undefined || moment <= latestTime) continue;
     throw invalidField(
       `${within}${field}`,
       `${moment} is beyond the year 9999; expected epoch seconds, not milliseconds.`,

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { invalidField } from '../errors.ts';
 import { Digits, OneOf, Text } from '../http/fields.ts';
-import { limitIn, pageOf, wholeIn } from '../http/paging.ts';
+import { limitIn, pageOf, timeIn } from '../http/paging.ts';
 import {
   type ListPage,
   noPlace,
@@ -72,7 +72,7 @@ export function pageIn<S extends string>(query: ListQuery<S>): PageRequest<S | '
 
 /** The filters that lists share. Errors: 400. */
 export function filterIn({ search, ends_before }: ListQuery<string>) {
-  return { search: search?.trim(), ends_before: wholeIn('ends_before', ends_before, 0, 1) };
+  return { search: search?.trim(), ends_before: timeIn('ends_before', ends_before, 0, 1) };
 }
 
 /** The place in a Link of ours: the sort, the value by which it sorts, and the id. Errors: 400. */

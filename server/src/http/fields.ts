@@ -1,12 +1,14 @@
 // The fields of the API: one schema for each kind of value, in the spec's words.
 import { type Static, type TSchema, Type } from 'typebox';
 import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
+import { latestTime } from '../values/expiry.ts';
 
 export const Integer = (description: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, minimum, maximum });
 
-export const Timestamp = (description: string) =>
-  Type.Integer({ description, minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+/** Epoch seconds. Pages and programs have no date after the year 9999. */
+export const Timestamp = (description: string, minimum = 0) =>
+  Type.Integer({ description, minimum, maximum: latestTime });
 
 export const Text = (description: string, maxLength = 255, minLength = 1) =>
   Type.String({ description, minLength, maxLength });

@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { invalidField } from '../errors.ts';
+import { latestTime } from '../values/expiry.ts';
 import { Digits } from './fields.ts';
 
 const usual = '100';
@@ -31,6 +32,14 @@ export function wholeIn<T extends number | null>(
   if (number >= least && number <= greatest) return number;
   throw invalidField(field, `expected a whole number from ${least} to ${greatest}.`);
 }
+
+/** Epoch seconds in a query string. Errors: 400. */
+export const timeIn = <T extends number | null>(
+  field: string,
+  text: string | undefined,
+  fallback: T,
+  least = 0,
+): number | T => wholeIn(field, text, fallback, least, latestTime);
 
 /** How many entries a page may have. Errors: 400. */
 export function limitIn(text: string = usual): number {

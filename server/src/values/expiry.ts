@@ -1,5 +1,8 @@
-// When entries and tokens may expire: within ten years, and not in milliseconds.
+// Times are epoch seconds, until the year 9999; entries and tokens expire within ten years.
 import { invalidField } from '../errors.ts';
+
+/** The last second of the year 9999. Times in milliseconds lie far beyond it. */
+export const latestTime = 253_402_300_799;
 
 const longestSeconds = 10 * 365.25 * 86_400;
 

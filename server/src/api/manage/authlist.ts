@@ -61,7 +61,7 @@ const Entry = Named('OperatorAuthlistEntry', {
   user_active: Type.Boolean({ description: 'Whether that user is an active proxy user.' }),
   expiry: Timestamp('When the entry expires.'),
   proof: Proof,
-  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+  last_used_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
     description: 'When it last let a connection in, to the minute; null: no node told of any.',
   }),
   ...noteFields,

@@ -1,6 +1,6 @@
 // The note of an entry over HTTP, and by whom and when it was added: for people and operators.
 import { Type } from 'typebox';
-import { Integer, Text } from '../../http/fields.ts';
+import { Text, Timestamp } from '../../http/fields.ts';
 import type { Noted } from '../../lists/notes.ts';
 
 export const Note = Text('What the entry is for.', 200, 0);
@@ -13,7 +13,7 @@ export const noteFields = {
   added_by: Type.Union([Type.String(), Type.Null()], {
     description: 'Its name, as in the audit log; null: not known.',
   }),
-  added_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+  added_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
     description: 'When it was added; null: not known.',
   }),
 };

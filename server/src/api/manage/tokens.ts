@@ -27,10 +27,10 @@ const tokenFields = {
   id: Integer('Names it in paths.', 1),
   name: Type.String({ description: 'Name of the token.' }),
   read_only: Type.Boolean({ description: 'Whether it only reads.' }),
-  expiry: Type.Union([Integer('Epoch seconds.'), Type.Null()], { description: 'Null: never.' }),
+  expiry: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], { description: 'Null: never.' }),
   viewable: Type.Boolean({ description: 'Whether its text is kept and can be viewed.' }),
   created_at: Timestamp('When it was created.'),
-  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+  last_used_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
     description: 'Its last use; null before the first.',
   }),
 };

@@ -4,7 +4,7 @@ import { type Account, requireAccount } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { wholeIn } from '../../http/paging.ts';
+import { timeIn } from '../../http/paging.ts';
 import { addUp, nextHour, safeBytes, sumSlices } from '../../usage/usage.ts';
 import { hourOf, periodAt } from '../../values/periods.ts';
 import { LongReads } from '../long_reads.ts';
@@ -67,8 +67,8 @@ export function usageRoutes({ ctx, routesOf }: Mount): void {
 
 /** The report of an account's usage for a query. Errors: 400 for an empty time span. */
 async function usageReport(reads: LongReads, account: Account, query: ReportQuery, now: number) {
-  const requestedFrom = wholeIn('from', query.from, null);
-  const to = wholeIn('to', query.to, nextHour(now));
+  const requestedFrom = timeIn('from', query.from, null);
+  const to = timeIn('to', query.to, nextHour(now));
   const from = requestedFrom === null ? periodStart(account, now) : hourOf(requestedFrom);
   if ((requestedFrom ?? from) >= to)
     throw invalidField('from', `${requestedFrom ?? from} is not before to, ${to}.`);

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
 import type { Reader, Transaction } from '../../db/database.ts';
 import { invalidField } from '../../errors.ts';
-import { Integer, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, Name, Named, OneOf, Strict, Text, Timestamp } from '../../http/fields.ts';
 import { requireChange } from '../../http/responses.ts';
 import { created } from '../../http/route.ts';
 import {
@@ -34,7 +34,7 @@ import { type Audience, requireSelf, type Scope } from './scope.ts';
 import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
 
 const Moment = (description: string) =>
-  Type.Union([Integer('Epoch seconds.'), Type.Null()], { description });
+  Type.Union([Timestamp('Epoch seconds.'), Type.Null()], { description });
 const UserSigningIn = Named('UserSigningIn', {
   ...UserRecord.properties,
   sign_in: Named(

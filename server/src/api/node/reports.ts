@@ -4,7 +4,15 @@ import { type Static, Type } from 'typebox';
 import { canonicalAddress } from '../../../../kit/src/address.ts';
 import { usesOfEntries } from '../../authlist/authlist.ts';
 import type { Context } from '../../context.ts';
-import { Integer, largeBodyLimit, Named, OneOf, Strict, Text } from '../../http/fields.ts';
+import {
+  Integer,
+  largeBodyLimit,
+  Named,
+  OneOf,
+  Strict,
+  Text,
+  Timestamp,
+} from '../../http/fields.ts';
 import {
   answerQuestion,
   maxRowsOfBatch,
@@ -27,7 +35,7 @@ const UsageBatch = Named('UsageBatch', {
     Strict({
       account: Integer('Account id.', 1),
       user: Integer('User id.', 1),
-      at: Integer('When the traffic was, epoch seconds.', 1),
+      at: Timestamp('When the traffic was, epoch seconds.', 1),
       up: Integer('Bytes from the client.', 0, 2 ** 50),
       down: Integer('Bytes to the client.', 0, 2 ** 50),
     }),
@@ -51,7 +59,7 @@ const UsageOutcome = Type.Object(
       Type.Object({
         account: Integer('Account id.'),
         left_bytes: Integer('What it may still transfer here; 0 when it is blocked.'),
-        until: Integer('When its next billing period begins, epoch seconds.'),
+        until: Timestamp('When its next billing period begins, epoch seconds.'),
       }),
       { description: 'What the limits leave to each account of the batch that has one.' },
     ),
@@ -63,7 +71,7 @@ const LastUsed = Named('NewLastUsed', {
     Strict({
       account: Integer('Account id.', 1),
       entry: Integer('Id of the authlist entry.', 1),
-      at: Integer('When it last let a connection in, epoch seconds.', 1),
+      at: Timestamp('When it last let a connection in, epoch seconds.', 1),
     }),
     { maxItems: 5000 },
   ),
@@ -74,7 +82,7 @@ const CheckedExit = Strict({
     ['ok', 'warn', 'crit', 'unknown'].map((status) => Type.Literal(status)),
     { description: 'The result of the check.' },
   ),
-  checked_at: Integer('Epoch seconds of the check.', 1),
+  checked_at: Timestamp('Epoch seconds of the check.', 1),
 });
 const CheckedVpn = Strict({
   service: Type.String({
@@ -94,7 +102,7 @@ const Health = Named('HealthReport', {
           maxItems: 3000,
           description: 'Each VPN service at each exit IP, all of them.',
         }),
-        certificate_expiry: Type.Union([Integer('Epoch seconds.', 1), Type.Null()], {
+        certificate_expiry: Type.Union([Timestamp('Epoch seconds.', 1), Type.Null()], {
           description: 'When the certificate of the VPN ends; null: there is none.',
         }),
       },
@@ -115,7 +123,7 @@ const Faults = Named('FaultReport', {
       }),
       subject: Type.Optional(Text('Which of several: an address, a port, a file.', 300)),
       message: Text('A sentence for people.', 1000),
-      since: Integer('Since when, epoch seconds.', 1),
+      since: Timestamp('Since when, epoch seconds.', 1),
     }),
     { maxItems: 100 },
   ),

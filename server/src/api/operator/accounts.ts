@@ -54,8 +54,8 @@ const Lifetime = Integer(
 const AccountRecord = Named('Account', {
   name: Type.String({ description: 'Account name.' }),
   plan: Plan,
-  start: Start,
-  expiry: Expiry,
+  start: Timestamp('Contract start; billing periods are counted from it.'),
+  expiry: Timestamp('When the contract ends.'),
   limit_bytes: Limit,
   period: Strict({
     start: Timestamp('Start of the running billing period.'),

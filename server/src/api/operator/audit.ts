@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { limitIn, linkNext, PageQuery, wholeIn } from '../../http/paging.ts';
+import { limitIn, linkNext, PageQuery, timeIn, wholeIn } from '../../http/paging.ts';
 import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
 import type { NamedAuditRecord } from '../../operators/operators.ts';
 import { turnOf } from '../long_reads.ts';
@@ -85,7 +85,7 @@ function filterIn(
     );
   }
   const [since, until] = (['since', 'until'] as const).map((field) =>
-    wholeIn(field, query[field], null),
+    timeIn(field, query[field], null),
   );
   return {
     account,

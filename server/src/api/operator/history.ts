@@ -5,7 +5,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
 import { Digits, Integer, idOf, Named, Strict, Text, Timestamp } from '../../http/fields.ts';
-import { wholeIn } from '../../http/paging.ts';
+import { timeIn } from '../../http/paging.ts';
 import {
   type HistoryPoint,
   historySlices,
@@ -60,8 +60,8 @@ export function historyRoutes(app: FastifyInstance, ctx: Context): void {
     answer: History,
     handle: async ({ query }) => {
       const now = ctx.clock.now();
-      const to = wholeIn('to', query.to, now);
-      const from = wholeIn('from', query.from, Math.max(0, to - daySeconds));
+      const to = timeIn('to', query.to, now);
+      const from = timeIn('from', query.from, Math.max(0, to - daySeconds));
       if (from >= to) throw invalidField('from', `${from} is not before to, ${to}.`);
       if (to - from > longestHistorySeconds) {
         const days = longestHistorySeconds / daySeconds;

@@ -25,7 +25,7 @@ const tokenFields = {
   id: Integer('Names it in paths.', 1),
   name: Type.String({ description: 'Who holds it; the actor in the audit log.' }),
   created_at: Timestamp('When it was created.'),
-  last_used_at: Type.Union([Integer('Epoch seconds.'), Type.Null()], {
+  last_used_at: Type.Union([Timestamp('Epoch seconds.'), Type.Null()], {
     description: 'Its last use, to the minute; null before the first.',
   }),
 };
