@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { readConfig as readAgentConfig } from '../agent/src/config.ts';
 import { programs } from '../packaging/commands.ts';
 import { manualPage } from '../packaging/manual.ts';
@@ -106,4 +107,18 @@ test('the launchers import by name only what every Node has, so that an old one 
     );
     expect([path, named.filter((name) => !imports.includes(name))]).toEqual([path, []]);
   }
+});
+
+test('compose.yaml trusts the gateway of its own network alone, and no range', () => {
+  const { services, networks } = parse(
+    readFileSync(join(root, 'packaging/compose.yaml'), 'utf8'),
+  ) as {
+    services: { exitward: { environment: Record<string, string> } };
+    networks: { default: { ipam: { config: Array<{ gateway: string }> } } };
+  };
+  const [network] = networks.default.ipam.config;
+  expect(services.exitward.environment.EXITWARD_TRUSTED_PROXIES).toBe(network?.gateway);
+  expect(readConfig({ EXITWARD_TRUSTED_PROXIES: network?.gateway }).trusted_proxies).toEqual([
+    [expect.anything(), 32],
+  ]);
 });

@@ -140,6 +140,41 @@ describe.each(readers)('$name', ({ file, text, read, goesOn }) => {
   });
 });
 
+test('root sends nothing but an operator token, and no file that the owner of a folder led it to', async () => {
+  if (!isRoot) return;
+  const folder = mkdtempSync(join(scratch, 'service-'));
+  const secret = join(scratch, 'root-secret');
+  writeFileSync(secret, 'ewo_rootsown', { mode: 0o600 });
+  const status = async (path: string) => {
+    const { stderr } = await exitward.run({
+      args: ['status'],
+      env: { EXITWARD_ADMIN_TOKEN_FILE: path, EXITWARD_ADMIN_URL: 'http://127.0.0.1:9' },
+    });
+    return stderr;
+  };
+  const [own, link, inLink] = ['own', 'link', 'inside/root-secret'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  writeFileSync(own, 'ewo_x', { mode: 0o600 });
+  symlinkSync(secret, link);
+  symlinkSync(scratch, join(folder, 'inside'));
+  for (const path of [folder, own]) chownSync(path, 12_345, 12_345);
+  // The folder above is of the process; nobody but root is on the way to it.
+  expect(await status(own)).toMatch(/No Exitward server answers/);
+  for (const path of [link, inLink]) {
+    expect(await status(path)).toContain(
+      `${folder} belongs to uid 12345, who can have ${path} lead`,
+    );
+  }
+  // A link in root's own folder is root's.
+  symlinkSync(own, join(scratch, 'to-own'));
+  expect(await status(join(scratch, 'to-own'))).toMatch(/No Exitward server answers/);
+  writeFileSync(own, 'root:$y$j9T$:', { mode: 0o600 });
+  const other = await status(own);
+  expect(other).toContain(`${own}: expected an operator token (ewo_…).`);
+  expect(other).not.toContain('j9T');
+});
+
 describe('the keys of a network', () => {
   const path = join(scratch, 'keys', 'keys.json');
 

@@ -9,15 +9,16 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 /** A file or folder that is open to others; the message has the command that fixes it. */
 export class OpenToOthers extends Error {}
 
 /**
  * The text of a file that only this user or root can read. A group may read root's files, which is
- * how service managers pass on secrets. `anyOwner`: root may read another user's file. Files below
- * `mounted`, the secrets of a container, may be open to all: the container has no other user.
+ * how service managers pass on secrets. `anyOwner`: root may read another user's file, but no other
+ * file in a folder of that user, so that a link there leads nowhere. Files below `mounted`, the
+ * secrets of a container, may be open to all: the container has no other user.
  * Errors: OpenToOthers, also for the folder; those of the disk.
  */
 export function readPrivate(
@@ -31,7 +32,9 @@ export function readPrivate(
     if (user !== undefined) {
       const isTrusted = (uid: number) => uid === user || uid === 0 || (anyOwner && user === 0);
       const mayBeRead = mounted !== undefined && isBelow(mounted, path) ? 0o044 : 0;
-      checkFile(path, fstatSync(handle), user, isTrusted, mayBeRead);
+      const stat = fstatSync(handle);
+      checkFile(path, stat, user, isTrusted, mayBeRead);
+      if (anyOwner && user === 0) checkFoldersAbove(path, stat);
       checkFolder(dirname(path), isTrusted);
       checkFolder(dirname(realpathSync(path)), isTrusted);
     }
@@ -41,7 +44,41 @@ export function readPrivate(
   }
 }
 
+/**
+ * Errors: OpenToOthers when another user can write a file, or replace what is in a folder or the
+ * folder itself; those of the disk.
+ */
+export function requireUnwritable(path: string): void {
+  const user = process.getuid?.();
+  if (user === undefined) return;
+  const isTrusted = (uid: number) => uid === user || uid === 0;
+  const stat = statSync(path);
+  if (stat.isDirectory()) checkFolder(path, isTrusted);
+  else if (!isTrusted(stat.uid) || isOpen(stat)) {
+    throw new OpenToOthers(
+      `Other users can write ${path} (mode ${octal(stat.mode)}): run "chown ${user} ${quoted(path)} && chmod go-w ${quoted(path)}".`,
+    );
+  }
+  checkFolder(dirname(realpathSync(path)), isTrusted);
+}
+
 type Trusted = (uid: number) => boolean;
+
+/**
+ * A user whose folder is on the way to a file can have the path lead anywhere. So root takes no
+ * other file there than one of that user.
+ */
+function checkFoldersAbove(path: string, { uid }: Stats): void {
+  for (const start of [resolve(path), realpathSync(path)]) {
+    for (let folder = dirname(start); folder !== dirname(folder); folder = dirname(folder)) {
+      const { uid: owner } = statSync(folder);
+      if (owner === 0 || owner === uid) continue;
+      throw new OpenToOthers(
+        `${folder} belongs to uid ${owner}, who can have ${path} lead to any file, and this one belongs to uid ${uid}: remove it, or name another file.`,
+      );
+    }
+  }
+}
 
 /** A link is below a folder only if its target is. */
 function isBelow(folder: string, path: string): boolean {
@@ -92,17 +129,22 @@ function isOwnGroup(gid: number, uid: number): boolean {
 
 /** Refuses a folder in which others can replace files, as they cannot in a sticky one (/tmp). */
 function checkFolder(path: string, isTrusted: Trusted): void {
-  const { uid, gid, mode } = statSync(path);
+  const stat = statSync(path);
+  const { uid, mode } = stat;
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
       `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${quoted(path)}".`,
     );
   }
-  const open = mode & (isOwnGroup(gid, uid) ? 0o002 : 0o022);
-  if (open === 0 || (mode & 0o1000) !== 0) return;
+  if (!isOpen(stat) || (mode & 0o1000) !== 0) return;
   throw new OpenToOthers(
     `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${quoted(path)}".`,
   );
+}
+
+/** Whether others than its owner may write it. */
+function isOpen({ uid, gid, mode }: Stats): boolean {
+  return (mode & (isOwnGroup(gid, uid) ? 0o002 : 0o022)) !== 0;
 }
 
 function octal(mode: number): string {

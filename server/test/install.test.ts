@@ -1,7 +1,7 @@
 // The files that a future node takes from the server: the script, its checksum in the line, the
 // packages.
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -98,6 +98,27 @@ eachDatabase((database) => {
       ]);
     }
     expect(await statusOf('/node/packages/exitward-agent_0.1.0_amd64.deb')).toBe(200);
+  });
+
+  test('nothing is sent that other users of the machine can write, or replace', async () => {
+    const file = 'exitward-agent_0.1.0_amd64.deb';
+    put(file, 'good');
+    const finding = async () => {
+      const { body } = await t.operator.get('/doctor');
+      return body.findings.find(({ name }: { name: string }) => name === 'node_packages');
+    };
+    for (const [path, open, right] of [
+      [join(folder, file), 0o646, 0o644],
+      [folder, 0o757, 0o755],
+      [join(folder, '..'), 0o757, 0o700],
+    ] as const) {
+      chmodSync(path, open);
+      expect([path, await statusOf(`/node/packages/${file}`)]).toEqual([path, 404]);
+      expect((await invite()).architectures).toEqual([]);
+      if (path === folder) expect(await finding()).toMatchObject({ state: 'fault' });
+      chmodSync(path, right);
+      expect((await invite()).architectures).toEqual(['amd64']);
+    }
   });
 });
 

@@ -18,6 +18,12 @@ export interface ListenAt {
   port: number;
 }
 
+/** The hello of a client; it may name no server. */
+export interface AlpnOffer {
+  servername?: unknown;
+  protocols: string[];
+}
+
 /** The protocol that a certificate authority offers by ALPN when it checks (RFC 8737). */
 const acmeProtocol = 'acme-tls/1';
 const requestMs = 10_000;
@@ -64,12 +70,10 @@ export class Answers {
    * An ALPNCallback: a certificate authority that checks gets the certificate of its challenge, and
    * all other clients continue with HTTP/1.1. Undefined ends the connection.
    */
-  chooseProtocol(
-    socket: TLSSocket,
-    { servername, protocols }: { servername: string; protocols: string[] },
-  ): string | undefined {
+  chooseProtocol(socket: TLSSocket, { servername, protocols }: AlpnOffer): string | undefined {
     if (!protocols.includes(acmeProtocol)) return protocols.find((name) => name === 'http/1.1');
-    const context = this.#contexts.get(servername.toLowerCase());
+    // An exception here would end the process on Node 24.12 and older.
+    const context = this.#contexts.get(String(servername).toLowerCase());
     if (!context) return undefined;
     socket.setKeyCert(context);
     return acmeProtocol;
@@ -121,7 +125,7 @@ export class Answers {
     const server = createTlsServer(
       {
         handshakeTimeout: requestMs,
-        ALPNCallback(this: TLSSocket, offer: { servername: string; protocols: string[] }) {
+        ALPNCallback(this: TLSSocket, offer: AlpnOffer) {
           const chosen = choose(this, offer);
           return chosen === acmeProtocol ? chosen : undefined;
         },

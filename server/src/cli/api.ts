@@ -148,8 +148,16 @@ function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
 }
 
 /** The operator token. Errors: a failure that says where the token is expected. */
-function tokenOf({ admin_token, admin_token_file, mounted_secrets }: OperatorAccess): string {
-  if (admin_token) return admin_token;
+function tokenOf(access: OperatorAccess): string {
+  const { admin_token, admin_token_file } = access;
+  const token = admin_token ?? readToken(access);
+  if (/^ewo_[\dA-Za-z]+$/.test(token)) return token;
+  // It may be another secret, so it is neither sent nor shown.
+  const source = admin_token === undefined ? admin_token_file : 'EXITWARD_ADMIN_TOKEN';
+  throw new Failure(`${source}: expected an operator token (ewo_…).`);
+}
+
+function readToken({ admin_token_file, mounted_secrets }: OperatorAccess): string {
   try {
     // Root works with the server of another user, and reads nothing of that user except its token.
     return readPrivate(admin_token_file, { anyOwner: true, mounted: mounted_secrets }).trim();

@@ -198,6 +198,8 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
 
 /** The command of an invitation installs one of these packages. */
 async function nodePackages(install: Install): Promise<Outcome> {
+  const open = install.fault();
+  if (open) return fault(`No package is handed out. ${open.message}`, 'as the sentence says');
   const packages = await install.packages();
   if (packages.length === 0) {
     return ok(`No package of the agent is handed out: there is none in ${install.folder}.`);

@@ -2,9 +2,10 @@
 // agent's packages.
 
 import { createHash } from 'node:crypto';
-import { createReadStream, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { OpenToOthers, requireUnwritable } from '../../../kit/src/private_files.ts';
 import type { Config } from '../config.ts';
 import { packageFolder } from '../version.ts';
 
@@ -44,8 +45,17 @@ export class Install {
     return this.#config.packages_dir;
   }
 
-  /** The newest package of each architecture. Links are not followed. */
+  /** Why no package is handed out, if other users of this machine can replace them. */
+  fault(): OpenToOthers | undefined {
+    return existsSync(this.folder) ? openToOthers(this.folder) : undefined;
+  }
+
+  /**
+   * The newest package of each architecture; none while other users can write to the folder, and
+   * none that they can write. Machines install them as root. Links are not followed.
+   */
   async packages(): Promise<Package[]> {
+    if (this.fault()) return [];
     const entries = await Promise.all(listFiles(this.folder).map((file) => this.#read(file)));
     const packages = entries.filter((entry) => entry !== undefined);
     const newest = Map.groupBy(packages, ({ architecture }) => architecture).values();
@@ -82,7 +92,7 @@ export class Install {
     const [, version = '', architecture = ''] = packageName.exec(file) ?? [];
     const path = join(this.folder, file);
     const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (architecture === '' || !stat?.isFile()) return undefined;
+    if (architecture === '' || !stat?.isFile() || openToOthers(path)) return undefined;
     const state = `${path} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
     let sum = this.#sums.get(state);
     if (!sum) {
@@ -100,6 +110,16 @@ function listFiles(folder: string): string[] {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    throw error;
+  }
+}
+
+function openToOthers(path: string): OpenToOthers | undefined {
+  try {
+    requireUnwritable(path);
+    return undefined;
+  } catch (error) {
+    if (error instanceof OpenToOthers) return error;
     throw error;
   }
 }

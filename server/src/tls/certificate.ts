@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Server, TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import { Answers } from '../../../kit/src/acme/answers.ts';
+import { type AlpnOffer, Answers } from '../../../kit/src/acme/answers.ts';
 import type { AcmeCode } from '../../../kit/src/acme/problems.ts';
 import { clockSeconds } from '../../../kit/src/acme/protocol.ts';
 import { type Folder, Renewal } from '../../../kit/src/acme/renewal.ts';
@@ -31,10 +31,7 @@ export interface Certificate {
 
 /** The options of a listener with TLS. */
 export interface TlsOptions extends Certificate {
-  ALPNCallback?: (
-    this: TLSSocket,
-    offer: { servername: string; protocols: string[] },
-  ) => string | undefined;
+  ALPNCallback?: (this: TLSSocket, offer: AlpnOffer) => string | undefined;
 }
 
 export interface CertificateStatus {
