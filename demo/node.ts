@@ -10,6 +10,7 @@ import { type Running as Agent, runAgent } from '../agent/src/main.ts';
 import { replaceDurably } from '../kit/src/durable.ts';
 import type { Plan, PlannedNode } from './inventory.ts';
 import { startOrigin } from './origin.ts';
+import { originOffset } from './ports.ts';
 
 /** How to use the demo's proxy. */
 export interface DemoProxy {
@@ -32,8 +33,6 @@ export interface DemoNode {
 
 const host = '127.0.0.1';
 const overrideOffset = 500;
-/** The origin listens so far above the proxy. */
-const originOffset = 80;
 
 /** The identity of a node of the demo, which joins if it has to. Errors: one sentence. */
 export async function identityOf(

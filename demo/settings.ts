@@ -1,6 +1,7 @@
-// The settings of `npm start` that are not the server's: which ports its proxy has, and which of
-// its nodes run.
+// The settings of `npm start` that are not the server's: which ports it has, and which of its
+// nodes run.
 import { type Environment, settingsOf } from '../kit/src/settings.ts';
+import { highestPortBase, listenersFor, lowestPortBase, usualPortBase } from './ports.ts';
 
 export interface Settings {
   /** Of the default port scheme, the plain base that is offered to copy. */
@@ -12,14 +13,19 @@ export interface Settings {
 /** Errors: a SettingsFault with a line for each setting that is wrong. */
 export function readSettings(env: Environment): Settings {
   const { whole, choice, check } = settingsOf(env);
-  const port_base = whole('EXITWARD_DEMO_PORT_BASE', 11_000, 2024, 63_000);
+  const port_base = whole(
+    'EXITWARD_DEMO_PORT_BASE',
+    usualPortBase,
+    lowestPortBase,
+    highestPortBase,
+  );
   const nodes = choice('EXITWARD_DEMO_NODES', ['simulated', 'off'], 'simulated');
   check(/^exitward_demo_/i);
   return { port_base, isSimulating: nodes === 'simulated' };
 }
 
-/** The environment without the settings above, which the server does not have. */
-export function settingsOfServer(env: Environment): Environment {
+/** The settings of the server: of the environment, or of the demo where that has none. */
+export function settingsOfServer(env: Environment, port_base: number): Environment {
   const { EXITWARD_DEMO_PORT_BASE, EXITWARD_DEMO_NODES, ...rest } = env;
-  return { EXITWARD_LOG_LEVEL: 'warn', ...rest };
+  return { EXITWARD_LOG_LEVEL: 'warn', ...listenersFor(port_base), ...rest };
 }

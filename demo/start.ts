@@ -16,12 +16,13 @@ import { planNodes } from './joining.ts';
 import type { DemoProxy } from './node.ts';
 import type { NodesRun } from './nodes.ts';
 import { NodesProcess } from './nodes_process.ts';
+import { requireFreePorts } from './ports.ts';
 import { demo, seedDemo } from './seed.ts';
 import { readSettings, type Settings, settingsOfServer } from './settings.ts';
 
 const linkSeconds = 86_400;
 // Before anything is started: a wrong setting is said at once.
-const settings = demoSettings();
+const settings = await demoSettings();
 const nodes = new NodesProcess(() =>
   console.error(
     'The nodes of the demo have ended; the server goes on. Start it again to have them back.',
@@ -29,7 +30,7 @@ const nodes = new NodesProcess(() =>
 );
 
 // People read this terminal: the log speaks up only when something is wrong.
-await runUntilStopped(settingsOfServer(process.env), async (running) => {
+await runUntilStopped(settingsOfServer(process.env, settings.port_base), async (running) => {
   // The last counts of the nodes are still accepted.
   stopFirst(running, () => nodes.stop());
   const { ctx } = running;
@@ -50,9 +51,11 @@ await runUntilStopped(settingsOfServer(process.env), async (running) => {
     );
 });
 
-function demoSettings(): Settings {
+async function demoSettings(): Promise<Settings> {
   try {
-    return readSettings(process.env);
+    const settings = readSettings(process.env);
+    await requireFreePorts(settingsOfServer(process.env, settings.port_base), settings.port_base);
+    return settings;
   } catch (error) {
     console.error((error as Error).message);
     process.exit(1);

@@ -118,16 +118,23 @@ describe('npm start', () => {
       .toBe(200);
   });
 
-  test('with a port that is taken it says which, and runs the server all the same', async () => {
+  test('when ports are in use, it names all of them and a base at which the whole demo runs', async () => {
     await demo?.stop();
-    const occupied = createServer().listen(base, '127.0.0.1');
-    await once(occupied, 'listening');
-    const others = await start(base);
-    await expect.poll(() => demo?.err, patience).toContain(String(base));
-    expect(demo?.err).toContain('another program has it');
-    expect(demo?.err).toContain('EXITWARD_DEMO_PORT_BASE');
+    const account = base + 580;
+    const occupied = [base, account].map((port) => createServer().listen(port, '127.0.0.1'));
+    await Promise.all(occupied.map((server) => once(server, 'listening')));
+    demo = new Demo(dataDir, String(base), [`127.0.0.1:${account}`, '127.0.0.1:0']);
+    await once(demo.child, 'exit');
+    const inUse = `${account} (account API and console), ${base} (proxy)`;
+    expect(demo.err).toContain(
+      `These ports are in use: ${inUse}. To run the whole demo on others:`,
+    );
+    const free = Number(/EXITWARD_DEMO_PORT_BASE=(\d+) npm start/.exec(demo.err)?.[1]);
+    expect(free).toBeGreaterThan(base);
+    for (const server of occupied) server.close();
+    const others = await start(free);
+    expect(others.proxy.port).toBe(free);
     expect((await api(others, '/contract/servers')).length).toBeGreaterThan(5);
-    occupied.close();
   });
 
   test('a port base that is none is refused at once', async () => {

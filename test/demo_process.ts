@@ -4,8 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { createServer } from 'node:net';
+
 import { join } from 'node:path';
+import { isFree } from '../kit/src/listening.ts';
 import { bareEnvironment } from './bare_environment.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -32,7 +33,9 @@ export async function freeBase(): Promise<number> {
   for (;;) {
     // Below the ports that the system gives away by itself.
     const base = 22_000 + Math.floor(Math.random() * 9_000);
-    const free = await Promise.all(offsets.map((offset) => isFree(base + offset)));
+    const free = await Promise.all(
+      offsets.map((offset) => isFree({ host: '127.0.0.1', port: base + offset })),
+    );
     if (!free.includes(false)) return base;
   }
 }
@@ -43,16 +46,6 @@ export async function freeBase(): Promise<number> {
  */
 export function listenersOf(base: number): [string, string] {
   return [`127.0.0.1:${base + 1000}`, `127.0.0.1:${base + 1500}`];
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  const listens = await once(server, 'listening').then(
-    () => true,
-    () => false,
-  );
-  if (listens) await new Promise((resolve) => server.close(resolve));
-  return listens;
 }
 
 export class Demo {

@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
+import { listenFault } from '../../kit/src/listening.ts';
 import { createServer } from '../../kit/src/node_http.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import type { EngineCounts } from './engine.ts';
@@ -277,9 +278,10 @@ export async function serveMetrics(
     serve(request, response).catch(() => response.destroy());
   });
   server.listen(port, host);
-  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
-    const why = code === 'EADDRINUSE' ? 'another program listens there already' : message;
-    throw new Error(`Cannot listen on ${host}:${port}: ${why}.`);
+  await once(server, 'listening').catch((error: Error) => {
+    const setting = 'EXITWARD_AGENT_METRICS_LISTEN';
+    const at = { host, port };
+    throw new Error(listenFault({ at, purpose: 'metrics', setting, isOptional: true }, error));
   });
   // From here on an error concerns a single connection that could not be accepted.
   server.on('error', () => {});

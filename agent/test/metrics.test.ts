@@ -222,7 +222,7 @@ test('a port that is taken is a fault, and the node works without metrics', asyn
   onTestFinished(() => void other.close());
   const { port } = other.address() as { port: number };
   const { running, engine } = await startNode(`127.0.0.1:${port}`);
-  const message = `The part metrics failed: Cannot listen on 127.0.0.1:${port}: another program listens there already.`;
+  const message = `The part metrics failed: Can't listen on 127.0.0.1:${port} (metrics): the port is in use. Set EXITWARD_AGENT_METRICS_LISTEN to another address, or off.`;
   await expect
     .poll(() => running.status().faults)
     .toContainEqual({ kind: 'agent', subject: 'metrics', message, since: expect.any(Number) });

@@ -1,13 +1,14 @@
 // Starts the server (settings, keys, database, listeners, jobs), and stops it without losing a
 // request.
 
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
-import type { Server } from 'node:http';
 import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { makeFolderDurably } from '../../kit/src/durable.ts';
+import { listenFault } from '../../kit/src/listening.ts';
 import { openLog } from '../../kit/src/log.ts';
 import { ownedByLog } from '../../kit/src/owner.ts';
 import type { Environment, ListenAddress } from '../../kit/src/settings.ts';
@@ -26,6 +27,7 @@ import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase } from './db/open.ts';
 import { Connections } from './http/connections.ts';
+import { tryListeners, urlOf } from './http/listeners.ts';
 import { Install } from './install/install.ts';
 import { startJobs } from './jobs.ts';
 import { loadSecrets } from './keys/secrets.ts';
@@ -156,6 +158,7 @@ export async function serve(env: Environment, doubles: TestDoubles = {}): Promis
 
 async function start(config: Config, doubles: TestDoubles): Promise<Running> {
   prepareDataDir(config.data_dir);
+  await tryListeners(config);
   const metrics = new Metrics();
   const db = await openStorage(config, doubles, metrics);
   const closers: Array<() => Promise<void>> = [() => db.close()];
@@ -227,7 +230,8 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     const app = await createApp(ctx, served, { tls, connections });
     apps.push(app);
     if (tls) withTls.push(app.server as unknown as TlsServer);
-    urls.set(key, await listenOn(app, at, tls !== undefined));
+    await app.listen({ host: at.host, port: at.port });
+    urls.set(key, urlOf(app.server, tls !== undefined));
     // From here on, an error only concerns a connection that could not be accepted.
     const note = (error: Error) => ctx.log.error({ err: error }, 'a connection was not taken');
     app.server.on('error', note);
@@ -242,18 +246,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
     ctx.metrics.watchCertificate(() => certificate.status().not_after);
     certificate.showOn(withTls);
   }
-  let metrics_url: string | undefined;
-  if (metrics_listen) {
-    const server = metricsServer(ctx.metrics, () => refreshMetrics(ctx));
-    closers.push(
-      () =>
-        new Promise((done) => {
-          server.close(() => done());
-          server.closeAllConnections();
-        }),
-    );
-    metrics_url = `${await listenPlain(server, metrics_listen)}/metrics`;
-  }
+  const metrics_url = metrics_listen && (await serveMetrics(ctx, metrics_listen, closers));
   return {
     base_url,
     admin_url: urls.get(keys.operators) as string,
@@ -262,50 +255,37 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   };
 }
 
+/** Returns their URL. A server without them goes on, and logs why. */
+async function serveMetrics(
+  ctx: Context,
+  at: ListenAddress,
+  closers: Array<() => Promise<void>>,
+): Promise<string | undefined> {
+  const server = metricsServer(ctx.metrics, () => refreshMetrics(ctx));
+  try {
+    server.listen(at.port, at.host);
+    await once(server, 'listening');
+  } catch (error) {
+    const setting = 'EXITWARD_METRICS_LISTEN';
+    ctx.log.warn(listenFault({ at, purpose: 'metrics', setting, isOptional: true }, error));
+    return undefined;
+  }
+  // From here on, an error only concerns a connection that could not be accepted.
+  server.on('error', () => {});
+  closers.push(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, 'close');
+  });
+  return `${urlOf(server, false)}/metrics`;
+}
+
 /**
  * The command line, and a browser behind ssh, connect over loopback, where no other machine listens
  * and no certificate's name matches: docs/decisions/0051-certificates.md.
  */
 function isOperatorsAlone({ host }: ListenAddress, { customers, nodes }: Parts): boolean {
   return isLoopback(host) && !customers && !nodes;
-}
-
-async function listenOn(app: FastifyInstance, at: ListenAddress, tls: boolean): Promise<string> {
-  try {
-    await app.listen({ host: at.host, port: at.port });
-  } catch (error) {
-    throw listenFault(error, at);
-  }
-  return urlOf(app.server, tls);
-}
-
-function listenPlain(server: Server, at: ListenAddress): Promise<string> {
-  return new Promise((resolve, reject) => {
-    // Stays after listening: a connection that could not be accepted is no reason to exit.
-    server.on('error', (error) => reject(listenFault(error, at)));
-    server.listen(at.port, at.host, () => resolve(urlOf(server, false)));
-  });
-}
-
-function urlOf(server: Server, tls: boolean): string {
-  const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new Error('The listener has no address.');
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `${tls ? 'https' : 'http'}://${host}:${address.port}`;
-}
-
-function listenFault(error: unknown, at: ListenAddress): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  const why: Record<string, string> = {
-    EADDRINUSE: 'another program listens there already',
-    EACCES: 'this user may not listen there',
-    EADDRNOTAVAIL: 'this machine does not have that address',
-    ENOTFOUND: 'that name has no address',
-  };
-  return new Error(
-    `Cannot listen on ${at.host}:${at.port}: ${why[code ?? ''] ?? (error as Error).message}.`,
-  );
 }
 
 const lookForIdleMs = 50;

@@ -334,7 +334,7 @@ describe('a failure is one sentence in the status and the log, and the next try 
     await start({ EXITWARD_ACME_CHALLENGE: 'http-01', EXITWARD_ACME_LISTEN: listen });
     const { last_error } = await untilFailed('listener');
     other.close();
-    expect(last_error).toContain('another program listens there already');
+    expect(last_error).toContain('the port is in use');
   });
 
   test.each([

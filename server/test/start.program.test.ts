@@ -1,7 +1,7 @@
 // The process: what it says when it cannot start, and what it finishes before it stops.
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -49,19 +49,52 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     return said;
   }
 
-  test('a port that is taken', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
-    const at = `127.0.0.1:${port}`;
-    const said = `Cannot listen on ${at}: another program listens there already.\n`;
-    for (const name of ['EXITWARD_LISTEN', 'EXITWARD_ADMIN_LISTEN', 'EXITWARD_METRICS_LISTEN']) {
-      expect(await refusal({ [name]: at })).toBe(said);
-    }
-    const server = ServerProcess.spawn(ServerProcess.settings({ EXITWARD_LISTEN: at }));
+  test('ports in use: all of them, with a line that sets free ones', async () => {
+    const others = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+    await Promise.all(others.map((server) => once(server, 'listening')));
+    const [account, operators] = others.map(
+      (server) => `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    );
+    const server = ServerProcess.spawn(
+      ServerProcess.settings({ EXITWARD_LISTEN: account, EXITWARD_ADMIN_LISTEN: operators }),
+    );
     servers.push(server);
     const { code, stderr, stdout } = await server.ended;
-    expect({ code, stderr, stdout }).toEqual({ code: 1, stderr: said, stdout: '' });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const [first, second, line, ...rest] = stderr.split('\n');
+    expect(first).toBe(
+      `Can't listen on ${account} (account API and console): the port is in use. Set EXITWARD_LISTEN to another address.`,
+    );
+    expect(second).toBe(
+      `Can't listen on ${operators} (operators): the port is in use. Set EXITWARD_ADMIN_LISTEN to another address.`,
+    );
+    const free = /^For free ports: export EXITWARD_LISTEN=(\S+) EXITWARD_ADMIN_LISTEN=(\S+)$/;
+    const [, freeAccount, freeOperators] = free.exec(line ?? '') ?? [];
+    expect(rest).toEqual(['']);
+    const running = await serve(
+      ServerProcess.settings({
+        EXITWARD_LISTEN: freeAccount,
+        EXITWARD_ADMIN_LISTEN: freeOperators,
+      }),
+      { log: pino({ level: 'silent' }) },
+    );
+    expect(running.base_url).toBe(`http://${freeAccount}`);
+    await running.stop();
+    for (const other of others) other.close();
+  });
+
+  test('but not for want of a port for metrics, which the log says', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const at = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const running = await serve(ServerProcess.settings({ EXITWARD_METRICS_LISTEN: at }), { log });
+    expect(running.metrics_url).toBe(undefined);
+    expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+      `Can't listen on ${at} (metrics): the port is in use. Set EXITWARD_METRICS_LISTEN to another address, or off.`,
+    ]);
+    await running.stop();
     other.close();
   });
 

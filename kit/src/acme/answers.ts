@@ -7,6 +7,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { whyNotListening } from '../listening.ts';
 import { createServer as createHttpServer } from '../node_http.ts';
 import { AcmeError } from './problems.ts';
 import type { Challenge } from './protocol.ts';
@@ -137,14 +138,9 @@ export class Answers {
   }
 }
 
-function listenFault({ code, message }: NodeJS.ErrnoException, port: number): AcmeError {
-  const why: Record<string, string> = {
-    EADDRINUSE: 'another program listens there already',
-    EACCES: 'this user may not listen there',
-    EADDRNOTAVAIL: 'this machine does not have that address',
-  };
+function listenFault(error: NodeJS.ErrnoException, port: number): AcmeError {
   return new AcmeError(
     'listener',
-    `The check of the certificate authority cannot be answered on TCP port ${port}: ${why[code ?? ''] ?? message}.`,
+    `The check of the certificate authority cannot be answered on TCP port ${port}: ${whyNotListening(error)}.`,
   );
 }
