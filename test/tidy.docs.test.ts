@@ -372,6 +372,21 @@ function importsOf({ path, text }: File): ProgramImport[] {
   });
 }
 
+/** A document without its code and the sections of released versions, with every line in its place. */
+const proseOf = ({ path, text }: File) =>
+  (path === 'CHANGELOG.md' ? text.replace(/^## \[\d[\s\S]*/m, '') : text).replace(
+    /^ *```[\s\S]*?^ *```|`[^`\n]*`/gm,
+    (code) => code.replace(/[^\n]/g, ' '),
+  );
+/** The documents of the root and of docs; decisions are records of their time. */
+const isDocument = (path: string) => /^(docs\/)?[\w-]+\.md$/.test(path);
+/** What a heading is linked by, as GitHub makes it. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+
 /** The text without its comments, with every line in its place. */
 const withoutComments = (text: string) =>
   text.replace(/\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
@@ -678,6 +693,55 @@ const rules: Rule[] = [
     good: [
       { path: 'server/test/json.test.ts', text: 'fc.assert(property, { numRuns: tries(100) });' },
     ],
+  },
+  {
+    name: 'documents say things in plain words',
+    check: (files) =>
+      files
+        .filter(({ path }) => isDocument(path))
+        .flatMap((file) =>
+          findLines(
+            { path: file.path, text: proseOf(file) },
+            refusedWords,
+            'say it in plain words (STYLE.md)',
+          ),
+        ),
+    bad: [
+      { path: 'docs/vpn.md', text: 'The agent tells its faults.' },
+      { path: 'CHANGELOG.md', text: '## [Unreleased]\n\n- Mended: a leak.\n' },
+    ],
+    good: [
+      { path: 'docs/vpn.md', text: '```console\nIts clients are told.\n```\nSee `told`.' },
+      { path: 'CHANGELOG.md', text: '## [Unreleased]\n\n## [0.1.0]\n\n- Nodes are told.\n' },
+    ],
+  },
+  {
+    name: 'a link of a document leads to a file and a heading that are there',
+    check: (files) =>
+      files
+        .filter(({ path }) => path.endsWith('.md'))
+        .flatMap((file) =>
+          proseOf(file)
+            .split('\n')
+            .flatMap((line, index) =>
+              [...line.matchAll(/\]\((?!https?:|mailto:)([^)\s#]*)#?([^)\s]*)\)/g)]
+                .filter(([, name = '', anchor = '']) => {
+                  const path = name === '' ? file.path : posix.join(dirname(file.path), name);
+                  const target = files.find((one) => one.path === path);
+                  if (!target) return !existsSync(join(root, path));
+                  const headings = [...target.text.matchAll(/^#+ (.*)$/gm)];
+                  return (
+                    anchor !== '' && !headings.some(([, text = '']) => anchorOf(text) === anchor)
+                  );
+                })
+                .map(([link]) => `${file.path}:${index + 1}: ${link} leads nowhere`),
+            ),
+        ),
+    bad: [
+      { path: 'docs/vpn.md', text: 'See [it](nowhere.md).' },
+      { path: 'docs/tls.md', text: 'See [it](#nowhere).\n\n## Somewhere\n' },
+    ],
+    good: [{ path: 'docs/tls.md', text: 'See [it](#some-where).\n\n## Some `where`\n' }],
   },
   {
     name: 'a test that a document names is there',
