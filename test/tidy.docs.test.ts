@@ -378,8 +378,8 @@ const proseOf = ({ path, text }: File) =>
     /^ *```[\s\S]*?^ *```|`[^`\n]*`/gm,
     (code) => code.replace(/[^\n]/g, ' '),
   );
-/** The documents of the root and of docs; decisions are records of their time. */
-const isDocument = (path: string) => /^(docs\/)?[\w-]+\.md$/.test(path);
+/** The documents of the root and of docs, decisions included. */
+const isDocument = (path: string) => /^(docs\/(decisions\/)?)?[\w-]+\.md$/.test(path);
 /** What a heading is linked by, as GitHub makes it. */
 const anchorOf = (heading: string) =>
   heading
