@@ -356,7 +356,9 @@ function readRunning({ choice, whole, wholeOrNone }: Settings) {
 
 /** How the command line reaches a running server. */
 export interface OperatorAccess {
-  admin_url: string;
+  /** Undefined: read it from the file, which a server on this machine writes. */
+  admin_url: string | undefined;
+  admin_url_file: string;
   /** Send the token over plain http to another machine as well. */
   admin_insecure: boolean;
   /** Undefined: read it from the file. */
@@ -364,6 +366,11 @@ export interface OperatorAccess {
   admin_token_file: string;
   /** The folder in which a container gets its secrets; all users of the container may read them. */
   mounted_secrets: string | undefined;
+}
+
+/** The file in the data folder that has the operators' URL of its server. */
+export function adminUrlFile(data_dir: string): string {
+  return resolve(data_dir, 'admin-url');
 }
 
 /** Reads the settings of the command line; it ignores the rest of the environment. */
@@ -375,7 +382,8 @@ function readAccess({ text, optional }: Settings): OperatorAccess {
   const data_dir = text('EXITWARD_DATA_DIR', 'data');
   const token_file = text('EXITWARD_ADMIN_TOKEN_FILE', resolve(data_dir, 'admin-token'));
   return {
-    admin_url: text('EXITWARD_ADMIN_URL', 'http://127.0.0.1:8081'),
+    admin_url: optional('EXITWARD_ADMIN_URL'),
+    admin_url_file: adminUrlFile(data_dir),
     admin_insecure: text('EXITWARD_ADMIN_INSECURE', 'no') === 'yes',
     admin_token: optional('EXITWARD_ADMIN_TOKEN')?.trim() || undefined,
     admin_token_file: resolve(token_file),
@@ -383,12 +391,12 @@ function readAccess({ text, optional }: Settings): OperatorAccess {
   };
 }
 
-/** True for an address that only this machine can reach. */
 /** The name or address in a URL. */
 export function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }
 
+/** True for an address that only this machine can reach. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -2,12 +2,12 @@
 // request.
 
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { makeFolderDurably } from '../../kit/src/durable.ts';
+import { makeFolderDurably, replaceDurably } from '../../kit/src/durable.ts';
 import { listenFault } from '../../kit/src/listening.ts';
 import { openLog } from '../../kit/src/log.ts';
 import { ownedByLog } from '../../kit/src/owner.ts';
@@ -21,7 +21,7 @@ import { fullDiskFault } from './bounds/full_disk.ts';
 import { WriteBudget } from './bounds/write_budget.ts';
 import { openVersions } from './changes/versions.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { type Config, isLoopback, readConfig } from './config.ts';
+import { adminUrlFile, type Config, isLoopback, readConfig } from './config.ts';
 import type { Context } from './context.ts';
 import type { Actor, Database } from './db/database.ts';
 import { migrate } from './db/migrate.ts';
@@ -182,6 +182,7 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     }
     if (ctx.backups) showBackups(metrics.registry, ctx.backups);
     const urls = await listenAll(ctx, closers);
+    noteAdminUrl(config, urls.admin_url);
     closers.push(async () => stopping.abort());
     ctx.log.info({ ...urls }, 'Exitward is listening');
     return { ctx, ...urls, stop };
@@ -189,6 +190,17 @@ async function start(config: Config, doubles: TestDoubles): Promise<Running> {
     await stop();
     throw error;
   }
+}
+
+/**
+ * Writes the operators' URL for the command line, which would otherwise send the token to whatever
+ * listens on the usual port. With TLS at all addresses only a name works: EXITWARD_ADMIN_URL.
+ */
+function noteAdminUrl({ data_dir }: Config, admin_url: string): void {
+  const file = adminUrlFile(data_dir);
+  const url = admin_url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  if (url === admin_url || url.startsWith('http:')) replaceDurably(file, `${url}\n`);
+  else rmSync(file, { force: true });
 }
 
 async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {

@@ -1,9 +1,20 @@
 // The command line as people and scripts use it: the real program, a real server, pipes and exit
 // codes.
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bareEnvironment } from '../../test/bare_environment.ts';
 import { bin, CommandLine, type Outcome, runCommand, runNode } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
 import { basic } from './harness.ts';
@@ -464,6 +475,38 @@ describe('against a running server', () => {
     expect((await run({ ...elsewhere, EXITWARD_ADMIN_TOKEN: right })).code).toBe(0);
     const file = { ...elsewhere, EXITWARD_ADMIN_TOKEN_FILE: join(cli.data_dir, 'admin-token') };
     expect((await run(file)).code).toBe(0);
+  });
+
+  test('without a setting it asks the server whose URL is beside the token, and a 401 says which that was', async () => {
+    const run = (env: Record<string, string>) =>
+      runCommand(['status'], { ...cli.env, EXITWARD_ADMIN_URL: '', ...env });
+    expect((await run({})).code).toBe(0);
+    const file = join(cli.data_dir, 'admin-url');
+    const [wrong, url] = [`ewo_${'x'.repeat(36)}`, cli.env.EXITWARD_ADMIN_URL];
+    expectFailure(
+      await run({ EXITWARD_ADMIN_TOKEN: wrong }),
+      new RegExp(`The token went to ${url} \\(by ${file}\\)`),
+    );
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    chmodSync(file, 0o666);
+    expectFailure(await run({}), /chmod/);
+    chmodSync(file, 0o600);
+  });
+
+  test('serve does not take the data of the demo for those of a network', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'exitward-cli-'));
+    mkdirSync(join(folder, 'data'));
+    writeFileSync(join(folder, 'data/demo.json'), '{}');
+    const { status, stderr } = spawnSync(process.execPath, [bin, 'serve'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: bareEnvironment,
+    });
+    expect([status, stderr]).toEqual([
+      1,
+      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network npx exitward serve\n',
+    ]);
+    rmSync(folder, { recursive: true });
   });
 
   test('a server that does not run, or is none, is reported in one sentence', async () => {

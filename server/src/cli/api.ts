@@ -3,7 +3,7 @@
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
-import { isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
+import { hostOf, isLoopback, type OperatorAccess, readOperatorAccess } from '../config.ts';
 import type { Row } from './columns.ts';
 import { ApiFailure } from './failures.ts';
 
@@ -11,11 +11,12 @@ import { ApiFailure } from './failures.ts';
 export class NoServer extends Failure {}
 
 const responseMs = 120_000;
+const usualUrl = 'http://127.0.0.1:8081';
 
 export class AdminApi {
   readonly #access: OperatorAccess;
   readonly #patienceMs: number;
-  #base: string | undefined;
+  #destination: Destination | undefined;
 
   /** `patienceMs`: how long a response may take. */
   constructor(env: Environment, patienceMs = responseMs) {
@@ -72,8 +73,8 @@ export class AdminApi {
   }
 
   async #request(method: string, path: string, body?: unknown, type?: string): Promise<Response> {
-    this.#base ??= baseUrl(this.#access);
-    const base = this.#base;
+    this.#destination ??= destinationOf(this.#access);
+    const { url: base, source } = this.#destination;
     const token = tokenOf(this.#access);
     const response = await fetch(`${base}/admin${path}`, {
       method,
@@ -92,6 +93,9 @@ export class AdminApi {
     if (response.ok) return response;
     const text = await response.text();
     const fault = faultIn(text);
+    if (fault && response.status === 401) {
+      throw new Failure(`${fault.message} The token went to ${base} (by ${source}).`);
+    }
     if (fault) throw new ApiFailure(fault.message, fault.field);
     throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
@@ -127,24 +131,41 @@ function noResponse(base: string, error: Error): string {
   return `No Exitward server answers at ${base} (${why}). Start one with "exitward serve", or set EXITWARD_ADMIN_URL.`;
 }
 
+/** Where the command line sends the operator token, and what says so. */
+interface Destination {
+  url: string;
+  source: string;
+}
+
 /**
- * The URL of the server. Errors: a failure when the setting is not a URL, or the token may not be
- * sent there.
+ * The URL of the server: of the setting, else of the file that a server writes into its data
+ * folder, else the usual one. Errors: a failure when it is not a URL, or the token may not be sent
+ * there; OpenToOthers when others can write the file.
  */
-function baseUrl({ admin_url, admin_insecure }: OperatorAccess): string {
-  const url = URL.canParse(admin_url) ? new URL(admin_url) : undefined;
+export function destinationOf(access: OperatorAccess): Destination {
+  const { admin_url, source } = adminUrlOf(access);
+  const url = URL.parse(admin_url);
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new Failure(`${source}: expected a URL such as ${usualUrl}, without a name or password.`);
+  }
+  if (url.protocol === 'http:' && !isLoopback(hostOf(url.href)) && !access.admin_insecure) {
     throw new Failure(
-      'EXITWARD_ADMIN_URL: expected a URL such as http://127.0.0.1:8081, without a name or password.',
+      `${source}: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where nobody else listens.`,
     );
   }
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (url.protocol === 'http:' && !isLoopback(host) && !admin_insecure) {
-    throw new Failure(
-      `EXITWARD_ADMIN_URL: ${url.origin} would carry the operator token in the clear; expected https, or EXITWARD_ADMIN_INSECURE=yes in a network where nobody else listens.`,
-    );
+  return { url: url.href.replace(/\/+$/, '').replace(/\/admin$/, ''), source };
+}
+
+function adminUrlOf({ admin_url, admin_url_file, mounted_secrets }: OperatorAccess) {
+  if (admin_url !== undefined) return { admin_url, source: 'EXITWARD_ADMIN_URL' };
+  try {
+    const mounted = mounted_secrets;
+    const text = readPrivate(admin_url_file, { anyOwner: true, mounted });
+    return { admin_url: text.trim(), source: admin_url_file };
+  } catch (error) {
+    if (error instanceof OpenToOthers) throw error;
+    return { admin_url: usualUrl, source: 'the default' };
   }
-  return url.href.replace(/\/+$/, '').replace(/\/admin$/, '');
 }
 
 /** The operator token. Errors: a failure that says where the token is expected. */

@@ -14,7 +14,7 @@ import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts
 import { systemClock } from '../clock.ts';
 import { readConfig, readOperatorAccess } from '../config.ts';
 import { version } from '../version.ts';
-import { AdminApi, NoServer } from './api.ts';
+import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
 
 export const doctor = command({
@@ -78,9 +78,9 @@ async function askServer(env: Environment): Promise<[isRunning: boolean, finding
 
 /** Whether anything answers there, even without a valid token. */
 function answers(env: Environment): Promise<boolean> {
-  const { admin_url } = readOperatorAccess(env);
+  const { url } = destinationOf(readOperatorAccess(env));
   const signal = AbortSignal.timeout(5000);
-  return fetch(`${admin_url.replace(/\/+$/, '')}/healthz`, { signal }).then(
+  return fetch(`${url}/healthz`, { signal }).then(
     () => true,
     () => false,
   );

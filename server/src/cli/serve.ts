@@ -1,5 +1,7 @@
 // exitward serve: in its own file, so that the server starts without loading the rest of the
 // command line.
+
+import { existsSync } from 'node:fs';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
@@ -17,8 +19,15 @@ const steps = {
  * Runs the server until it is stopped. Prints on standard error where it listens, and the next step
  * for a new network.
  */
-export function runServer(env: Environment): Promise<void> {
-  return runUntilStopped(env, async ({ ctx, base_url, admin_url, node_url }) => {
+export async function runServer(env: Environment): Promise<void> {
+  if (!env.EXITWARD_DATA_DIR && existsSync('data/demo.json')) {
+    process.stderr.write(
+      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network npx exitward serve\n',
+    );
+    process.exitCode = 1;
+    return;
+  }
+  await runUntilStopped(env, async ({ ctx, base_url, admin_url, node_url }) => {
     const next = nextStep(await networkStatus(ctx.db, ctx.clock.now()));
     const listens = `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`;
     const waits = next ? `Next: ${steps[next]}; or in the console, at ${admin_url}.\n` : '';
