@@ -11,6 +11,7 @@ export type FaultKind =
   | 'engine'
   | 'exit'
   | 'exit_address'
+  | 'firewall'
   | 'journal'
   | 'port'
   | 'record'

@@ -2,9 +2,14 @@
 // reaching private destinations and the machine itself.
 import { execFile } from 'node:child_process';
 import { isIPv4 } from 'node:net';
+import type { Logger } from 'pino';
 import type { Network } from '../../kit/src/address.ts';
+import { ignore } from '../../kit/src/owner.ts';
+import { SerialQueue } from '../../kit/src/serial_queue.ts';
 import { refusedIpv4, refusedIpv6, routedIpv6 } from './address.ts';
+import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { Fault } from './faults.ts';
 import type { Listener } from './policy/policy.ts';
 import { findSquidUser } from './squid/agent/unix_user.ts';
 
@@ -21,6 +26,74 @@ export interface FirewallOptions {
 
 const table = 'inet exitward';
 const reject = 'counter reject with icmpx admin-prohibited';
+const lookSeconds = 5;
+
+/**
+ * The ruleset, kept in force: a reload of the machine's own rules removes all others, as `nft flush
+ * ruleset` does. Once it has exits to guard, it stays, also when the agent stops.
+ */
+export class Firewall {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #queue = new SerialQueue();
+  /** The rules in force; undefined: none yet. */
+  #rules: string | undefined;
+  /** The same, as the kernel lists them. */
+  #listing = '';
+  #fault: string | undefined;
+
+  constructor({ clock, log }: { clock: Clock; log: Logger }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Adapts the rules to the exits. Errors: those of `nft`. */
+  apply(options: FirewallOptions): Promise<void> {
+    return this.#queue.run(async () => {
+      // Before there is a policy, the exits of an earlier agent stay guarded.
+      if (this.#rules === undefined && options.exit_ips.length === 0) return;
+      const rules = firewallRules(options);
+      if (rules !== this.#rules) await this.#put(rules);
+    });
+  }
+
+  /** Puts the rules back until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.#clock.sleep(lookSeconds, signal);
+      await this.look();
+    }
+  }
+
+  /** Puts the rules back if the kernel does not have all of them any more. */
+  look(): Promise<void> {
+    return this.#queue.run(async () => {
+      if (this.#rules === undefined) return;
+      try {
+        const listing = await listRules();
+        // They may have been flushed before they were first listed.
+        if (listing === '' || listing !== this.#listing) {
+          this.#log.warn('another program changed the rules of the guard: they are put back');
+          await this.#put(this.#rules);
+        }
+        this.#fault = undefined;
+      } catch (error) {
+        this.#fault = `The guard is not in the kernel: ${(error as Error).message}.`;
+        this.#log.error(this.#fault);
+      }
+    });
+  }
+
+  faults(): Fault[] {
+    return this.#fault === undefined ? [] : [{ kind: 'firewall', message: this.#fault }];
+  }
+
+  async #put(rules: string): Promise<void> {
+    await nft(rules);
+    this.#rules = rules;
+    this.#listing = await listRules();
+  }
+}
 
 /** The options of this node: its exits, and the destinations that its operator allows. */
 export function firewallOptions(
@@ -85,7 +158,7 @@ export function firewallRules({ exit_ips, allowed, proxy_user }: FirewallOptions
   ].join('\n');
 }
 
-/** Puts the ruleset in force. Errors: those of `nft`. */
+/** Puts the ruleset in force, once. Errors: those of `nft`. */
 export function applyFirewall(options: FirewallOptions): Promise<void> {
   return nft(firewallRules(options));
 }
@@ -109,6 +182,15 @@ function setOf(name: string, type: string, elements: readonly string[]): string[
   return [`  set ${name} { type ${type}; flags interval; auto-merge; elements = { ${list} } }`];
 }
 
+/** The table without its counters; empty if it is not there. */
+function listRules(): Promise<string> {
+  return new Promise((resolve) => {
+    execFile('nft', ['--stateless', 'list', 'table', ...table.split(' ')], (_error, stdout) => {
+      resolve(stdout);
+    });
+  });
+}
+
 /** In CIDR notation. */
 export function networkText([base, bits]: Network): string {
   return `${base.toString()}/${bits}`;
@@ -121,6 +203,7 @@ export function nft(rules: string): Promise<void> {
       if (error) reject(new Error(`nft: ${stderr.trim() || error.message}`));
       else resolve();
     });
-    child.stdin?.end(rules);
+    // A program that ends before it has read them is reported by its exit.
+    child.stdin?.on('error', ignore).end(rules);
   });
 }

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Engine } from './engine.ts';
 import { type Fault, FaultList, faultsOf, type KnownFault } from './faults.ts';
-import { applyFirewall, firewallOptions } from './firewall.ts';
+import { Firewall, firewallOptions } from './firewall.ts';
 import { ControlTime } from './health/control_time.ts';
 import { destinationOf } from './health/echo.ts';
 import { ExitAddresses } from './health/exit_addresses.ts';
@@ -104,6 +104,7 @@ class Agent implements Running {
   #link: Link | undefined;
   #health: HealthChecks | undefined;
   #exitAddresses: ExitAddresses | undefined;
+  #firewall: Firewall | undefined;
   #certificate: RenewedCertificate | undefined;
   #trust: CertificateTrust | undefined;
   #lastUsed: LastUsedReporter | undefined;
@@ -114,7 +115,6 @@ class Agent implements Running {
   /** Requests and tunnels under way, by the last count. */
   #connections: number | undefined;
   metrics_url: string | undefined;
-  #firewall_exits = '';
   #stopped: Promise<void> | undefined;
 
   constructor(config: Config, doubles: TestDoubles) {
@@ -206,6 +206,11 @@ class Agent implements Running {
     this.#keep('exit addresses', (signal) => exitAddresses.run(signal));
     this.#keep('faults', (signal) => reporter.run(signal));
     this.#keep('last used', (signal) => lastUsed.run(signal));
+    if (this.#config.guard === 'nftables') {
+      const firewall = new Firewall({ clock, log });
+      this.#firewall = firewall;
+      this.#keep('firewall', (signal) => firewall.run(signal));
+    }
     const dir = policyFolder(this.#config.state_dir);
     const trust = new CertificateTrust({
       ...{ config: this.#config, dir, clock },
@@ -256,18 +261,9 @@ class Agent implements Running {
 
   async #catchUp(engine: Engine) {
     const applied = await engine.catchUp();
-    await this.#applyFirewall(engine);
+    // The engine also denies what these rules reject.
+    await this.#firewall?.apply(firewallOptions(this.#config, engine.listeners()));
     return applied;
-  }
-
-  /** Adapts the kernel's rules to the exits. The engine also denies what they reject. */
-  async #applyFirewall(engine: Engine): Promise<void> {
-    if (this.#config.guard === 'off') return;
-    const options = firewallOptions(this.#config, engine.listeners());
-    const exits = options.exit_ips.join();
-    if (exits === this.#firewall_exits) return;
-    await applyFirewall(options);
-    this.#firewall_exits = exits;
   }
 
   async #count(engine: Engine, signal: AbortSignal): Promise<void> {
@@ -348,6 +344,7 @@ class Agent implements Running {
         this.#certificate,
         this.#trust,
         this.#exitAddresses,
+        this.#firewall,
         this.#health,
         this.#store?.unreadable,
       ],
