@@ -1,14 +1,7 @@
 // The SQL of pages of accounts, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { AccountRow } from './store.ts';
 
 /**
@@ -21,11 +14,11 @@ const usage = `coalesce((select case when sum(cast(p.bytes as double precision))
 
 /** The sort orders of a page. */
 const sorts = {
-  id: byNumber('a.id'),
-  name: byText('a.name'),
-  plan: byText('a.plan'),
-  expiry: byNumber('a.expiry'),
-  usage: byNumber(usage),
+  id: lists.byNumber('a.id'),
+  name: lists.byText('a.name'),
+  plan: lists.byText('a.plan'),
+  expiry: lists.byNumber('a.expiry'),
+  usage: lists.byNumber(usage),
 };
 
 export type AccountSort = keyof typeof sorts;
@@ -56,9 +49,9 @@ export interface AccountFilter {
 export function accountPageSlices(
   db: Reader,
   { search = '', state, ends_before = 0 }: AccountFilter,
-  page: PageRequest<AccountSort>,
+  page: lists.PageRequest<AccountSort>,
   now: number,
-): AsyncGenerator<PageSlice<AccountRow>, void, void> {
+): AsyncGenerator<lists.PageSlice<AccountRow>, void, void> {
   const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
     and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
   const isFiltered = search !== '' || state !== undefined || ends_before > 0;
@@ -73,10 +66,10 @@ export function accountPageSlices(
     filter: isFiltered
       ? {
           sql: state ? `${matches} and ${states[state]}` : matches,
-          values: [containing(search), ends_before],
+          values: [lists.containing(search), ends_before],
         }
       : undefined,
     sort: sorts[page.sort],
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }

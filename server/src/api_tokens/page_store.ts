@@ -1,23 +1,16 @@
 // The SQL of pages of an account's API tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { ApiTokenRow } from './store.ts';
 
 /** The sort orders of a page. A token without an expiry sorts after all others. */
 const sorts = {
-  id: byNumber('t.id'),
-  name: byText('t.name'),
-  created_at: byNumber('t.created_at'),
-  expiry: byNumber(`coalesce(t.expiry, ${Number.MAX_SAFE_INTEGER})`),
-  last_used_at: byNumber('coalesce(t.last_used_at, 0)'),
+  id: lists.byNumber('t.id'),
+  name: lists.byText('t.name'),
+  created_at: lists.byNumber('t.created_at'),
+  expiry: lists.byNumber(`coalesce(t.expiry, ${Number.MAX_SAFE_INTEGER})`),
+  last_used_at: lists.byNumber('coalesce(t.last_used_at, 0)'),
 };
 
 type TokenSort = keyof typeof sorts;
@@ -47,9 +40,9 @@ export function tokenPageSlices(
   db: Reader,
   account_id: number,
   { search = '', state, ends_before = 0 }: TokenFilter,
-  page: PageRequest<TokenSort>,
+  page: lists.PageRequest<TokenSort>,
   now: number,
-): AsyncGenerator<PageSlice<ApiTokenRow>, void, void> {
+): AsyncGenerator<lists.PageSlice<ApiTokenRow>, void, void> {
   const matches = `($5 = '' or lower(t.name) like $5 escape '\\')
     and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
   const isFiltered = search !== '' || state !== undefined || ends_before > 0;
@@ -66,10 +59,10 @@ export function tokenPageSlices(
     filter: isFiltered
       ? {
           sql: state ? `${matches} and ${states[state]}` : matches,
-          values: [containing(search), ends_before],
+          values: [lists.containing(search), ends_before],
         }
       : undefined,
     sort: sorts[page.sort],
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }

@@ -1,15 +1,7 @@
 // The SQL of pages of the IP authlist, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import {
-  byAddress,
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { AuthlistEntry } from './store.ts';
 
 const users = 'join users u on u.account_id = a.account_id and u.id = a.user_id';
@@ -17,12 +9,12 @@ const uses = 'left join authlist_uses s on s.account_id = a.account_id and s.ent
 
 /** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: byNumber('a.id'),
-  ip: byAddress('a.ip'),
-  user: byText('u.name', users),
+  id: lists.byNumber('a.id'),
+  ip: lists.byAddress('a.ip'),
+  user: lists.byText('u.name', users),
   // A sum, so that no index fits: PostgreSQL would walk all accounts' rows in expiry order.
-  expiry: byNumber('a.expiry + 0'),
-  last_used_at: byNumber('coalesce(s.used_at, 0)', uses),
+  expiry: lists.byNumber('a.expiry + 0'),
+  last_used_at: lists.byNumber('coalesce(s.used_at, 0)', uses),
 };
 
 export type EntrySort = keyof typeof sorts;
@@ -61,9 +53,9 @@ export function entryPageSlices(
   account_id: number,
   only_user_id: number,
   { search = '', user = '', state, ends_before = 0 }: EntryFilter,
-  page: PageRequest<EntrySort>,
+  page: lists.PageRequest<EntrySort>,
   now: number,
-): AsyncGenerator<PageSlice<PagedEntry>, void, void> {
+): AsyncGenerator<lists.PageSlice<PagedEntry>, void, void> {
   const isFiltered = search !== '' || user !== '' || state !== undefined || ends_before > 0;
   const sort = sorts[page.sort];
   const sql = {
@@ -77,9 +69,9 @@ export function entryPageSlices(
       values: [account_id, now, only_user_id],
     },
     filter: isFiltered
-      ? { sql: filterSql, values: [containing(search), user, state ?? '', ends_before] }
+      ? { sql: filterSql, values: [lists.containing(search), user, state ?? '', ends_before] }
       : undefined,
     sort,
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }

@@ -3,14 +3,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedTexts } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { Server } from '../servers/servers.ts';
 
 const nodes = (more = '') =>
@@ -63,20 +56,20 @@ const ofContract = (sort: string) => `case when c.server_id is null then -1 else
  * that end with one.
  */
 const sorts = {
-  id: byNumber('s.id'),
-  name: byText('s.name'),
-  place: byText("s.city || ', ' || s.country || ', ' || s.name"),
-  ip_count: byNumber(amount(exits())),
+  id: lists.byNumber('s.id'),
+  name: lists.byText('s.name'),
+  place: lists.byText("s.city || ', ' || s.country || ', ' || s.name"),
+  ip_count: lists.byNumber(amount(exits())),
   // Best first, in the order of the list of states.
-  state: byNumber(
+  state: lists.byNumber(
     ofContract(
       `case ${standing} ${standings.map((state, at) => `when '${state}' then ${at}`).join(' ')} end`,
     ),
   ),
-  current: byNumber(ofContract(periodBytes)),
-  last_30_days: byNumber(ofContract('coalesce(m.bytes, 0)'), months),
-  limit_bytes: byNumber(ofContract('coalesce(c.limit_bytes, 0)')),
-  added_at: byNumber(ofContract('c.added_at')),
+  current: lists.byNumber(ofContract(periodBytes)),
+  last_30_days: lists.byNumber(ofContract('coalesce(m.bytes, 0)'), months),
+  limit_bytes: lists.byNumber(ofContract('coalesce(c.limit_bytes, 0)')),
+  added_at: lists.byNumber(ofContract('c.added_at')),
 };
 
 export type ServerSort = keyof typeof sorts;
@@ -167,8 +160,8 @@ export function serverPageSlices(
   of: ServersAsSeen,
   view: ServerView,
   filter: ServerFilter,
-  page: PageRequest<ServerSort>,
-): AsyncGenerator<PageSlice<PagedServer>, void, void> {
+  page: lists.PageRequest<ServerSort>,
+): AsyncGenerator<lists.PageSlice<PagedServer>, void, void> {
   const sort = sorts[page.sort];
   const values = valuesOf(of);
   const list = {
@@ -181,7 +174,7 @@ export function serverPageSlices(
     filter: conditionsOf(filter, 3 + values.length),
     sort,
   };
-  return pageSlices(db, list, page);
+  return lists.pageSlices(db, list, page);
 }
 
 /** The condition of a filter, whose values begin with `$first`. */
@@ -192,7 +185,7 @@ function conditionsOf(filter: ServerFilter, first: number) {
   const among = (texts: readonly string[]) => `(${paddedTexts(texts).map(given)})`;
   const conditions: string[] = [];
   if (search) {
-    const pattern = `like ${given(containing(search))} escape '\\'`;
+    const pattern = `like ${given(lists.containing(search))} escape '\\'`;
     const ofCountry =
       searchedCountries.length > 0 ? [`s.country in ${among(searchedCountries)}`] : [];
     const texts = ['s.name', 's.title', 's.hostname', 's.city'].map(

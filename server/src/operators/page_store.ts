@@ -1,22 +1,15 @@
 // The SQL of pages of operator tokens, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { OperatorTokenRow } from './store.ts';
 
 /** The sort orders of a page. */
 const sorts = {
-  id: byNumber('t.id'),
-  name: byText('t.name'),
-  created_at: byNumber('t.created_at'),
-  last_used_at: byNumber('coalesce(t.last_used_at, 0)'),
+  id: lists.byNumber('t.id'),
+  name: lists.byText('t.name'),
+  created_at: lists.byNumber('t.created_at'),
+  last_used_at: lists.byNumber('coalesce(t.last_used_at, 0)'),
 };
 
 export type OperatorTokenSort = keyof typeof sorts;
@@ -37,8 +30,8 @@ export interface OperatorTokenFilter {
 export function operatorTokenPageSlices(
   db: Reader,
   { search = '', state }: OperatorTokenFilter,
-  page: PageRequest<OperatorTokenSort>,
-): AsyncGenerator<PageSlice<OperatorTokenRow>, void, void> {
+  page: lists.PageRequest<OperatorTokenSort>,
+): AsyncGenerator<lists.PageSlice<OperatorTokenRow>, void, void> {
   const matches = "($3 = '' or lower(t.name) like $3 escape '\\')";
   const sql = {
     slices: (rows: number) => idSlices(db, 'admin_tokens', rows),
@@ -49,9 +42,12 @@ export function operatorTokenPageSlices(
     shown: { sql: '1 = 1', values: [] },
     filter:
       search !== '' || state
-        ? { sql: state ? `${matches} and ${states[state]}` : matches, values: [containing(search)] }
+        ? {
+            sql: state ? `${matches} and ${states[state]}` : matches,
+            values: [lists.containing(search)],
+          }
         : undefined,
     sort: sorts[page.sort],
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }

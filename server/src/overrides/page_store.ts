@@ -1,24 +1,16 @@
 // The SQL of pages of custom DNS entries, filtered and sorted.
 import type { Reader } from '../db/database.ts';
 import { liveSlices } from '../lists/batches.ts';
-import {
-  byAddress,
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import { columns, isApplied, joins, type Override } from './store.ts';
 
 /** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: byNumber('o.id'),
-  hostname: byText('o.hostname'),
-  ip: byAddress('o.ip'),
-  server: byText('s.name', joins),
-  expiry: byNumber('o.expiry + 0'),
+  id: lists.byNumber('o.id'),
+  hostname: lists.byText('o.hostname'),
+  ip: lists.byAddress('o.ip'),
+  server: lists.byText('s.name', joins),
+  expiry: lists.byNumber('o.expiry + 0'),
 };
 
 export type OverrideSort = keyof typeof sorts;
@@ -51,11 +43,11 @@ export function pageSlicesOf(
   db: Reader,
   account_id: number,
   { search = '', server = '', state, ends_before = 0 }: OverrideFilter,
-  page: PageRequest<OverrideSort>,
+  page: lists.PageRequest<OverrideSort>,
   { since, now }: { since: number; now: number },
-): AsyncGenerator<PageSlice<Override>, void, void> {
+): AsyncGenerator<lists.PageSlice<Override>, void, void> {
   const sort = sorts[page.sort];
-  const values = [now, containing(search), server, ends_before];
+  const values = [now, lists.containing(search), server, ends_before];
   const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
     slices: (rows: number) => liveSlices(db, 'overrides', account_id, rows),
@@ -71,5 +63,5 @@ export function pageSlicesOf(
         : undefined,
     sort,
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }

@@ -3,14 +3,7 @@
 import type { Reader, Value } from '../db/database.ts';
 import { paddedPairs } from '../db/one_of.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { ServerRow } from './store.ts';
 
 /**
@@ -61,11 +54,11 @@ const nodeState = `case when ${isInState.neutral} then 3 when ${isInState.bad} t
  * case of a to z.
  */
 const sorts = {
-  id: byNumber('s.id'),
-  name: byText('s.name'),
-  title: byText('lower(s.title)'),
-  ip_count: byNumber('(select count(*) from exit_ips e where e.server_id = s.id)'),
-  nodes: byNumber(nodeState, `${nodes} ${changed}`),
+  id: lists.byNumber('s.id'),
+  name: lists.byText('s.name'),
+  title: lists.byText('lower(s.title)'),
+  ip_count: lists.byNumber('(select count(*) from exit_ips e where e.server_id = s.id)'),
+  nodes: lists.byNumber(nodeState, `${nodes} ${changed}`),
 };
 
 export type ServerSort = keyof typeof sorts;
@@ -110,12 +103,18 @@ const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '
 export function serverPageSlices(
   db: Reader,
   filter: ServerFilter,
-  page: PageRequest<ServerSort>,
+  page: lists.PageRequest<ServerSort>,
   fresh_after: number,
-): AsyncGenerator<PageSlice<ServerRow>, void, void> {
+): AsyncGenerator<lists.PageSlice<ServerRow>, void, void> {
   const { search = '', country = '', service = '', port_scheme = '', exits = '' } = filter;
   const sort = sorts[page.sort];
-  const texts = [containing(search), country, service && `%"${service}"%`, port_scheme, exits];
+  const texts = [
+    lists.containing(search),
+    country,
+    service && `%"${service}"%`,
+    port_scheme,
+    exits,
+  ];
   const values: Value[] = [...texts, fresh_after];
   let more = filter.nodes ? `and ${isInState[filter.nodes]}` : '';
   if (filter.places?.length) {
@@ -138,7 +137,7 @@ export function serverPageSlices(
     filter: isFiltered ? { sql: conditions(more), values } : undefined,
     sort,
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }
 
 /**

@@ -1,25 +1,18 @@
 // The SQL of pages of an account's users, filtered and sorted, also by how they sign in.
 import type { Reader } from '../db/database.ts';
 import { idSlices } from '../db/slices.ts';
-import {
-  byNumber,
-  byText,
-  containing,
-  type PageRequest,
-  type PageSlice,
-  pageSlices,
-} from '../lists/list_pages.ts';
+import * as lists from '../lists/list_pages.ts';
 import type { User } from '../users/users.ts';
 
 const signIns = 'left join sign_ins p on p.account_id = u.account_id and p.user_id = u.id';
 
 /** The sort orders of a page, and the tables that they need. */
 const sorts = {
-  id: byNumber('u.id'),
-  name: byText('u.name'),
+  id: lists.byNumber('u.id'),
+  name: lists.byText('u.name'),
   // Inactive users first, then by their permissions.
-  flags: byNumber('u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy'),
-  last_sign_in_at: byNumber('coalesce(p.last_sign_in_at, 0)', signIns),
+  flags: lists.byNumber('u.active * 8 + u.admin * 4 + u.billing * 2 + u.proxy'),
+  last_sign_in_at: lists.byNumber('coalesce(p.last_sign_in_at, 0)', signIns),
 };
 
 export type UserSort = keyof typeof sorts;
@@ -55,9 +48,9 @@ export function userPageSlices(
   account_id: number,
   only_user_id: number,
   { search = '', state, flag }: UserFilter,
-  page: PageRequest<UserSort>,
+  page: lists.PageRequest<UserSort>,
   now: number,
-): AsyncGenerator<PageSlice<User>, void, void> {
+): AsyncGenerator<lists.PageSlice<User>, void, void> {
   const sort = sorts[page.sort];
   const matches = `cast($5 as bigint) is not null
     and ($6 = '' or lower(u.name) like $6 escape '\\' or lower(u.display_name) like $6 escape '\\')`;
@@ -74,9 +67,9 @@ export function userPageSlices(
       values: [account_id, only_user_id],
     },
     filter: isFiltered
-      ? { sql: conditions.join(' and '), values: [now, containing(search)] }
+      ? { sql: conditions.join(' and '), values: [now, lists.containing(search)] }
       : undefined,
     sort,
   };
-  return pageSlices(db, sql, page);
+  return lists.pageSlices(db, sql, page);
 }
