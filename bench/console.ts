@@ -11,6 +11,7 @@ import { launchBrowser } from '../test/browser.ts';
 import { fillNetwork, type NetworkSize } from '../test/console/filling.ts';
 import { median, start } from './load.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 /** The records next to the one account, its one user and its one server. */
 const sizes: Array<NetworkSize & { name: string; entries: number }> = [
@@ -111,11 +112,7 @@ for (const { entries, ...size } of sizes) {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
   const server = await start('server.ts', ['1', String(entries)], {
     EXITWARD_DATA_DIR: folder,
-    EXITWARD_LISTEN: '127.0.0.1:0',
-    EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-    EXITWARD_METRICS_LISTEN: 'off',
-    EXITWARD_LOG_LEVEL: 'warn',
-    EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
+    ...serverSettings,
   });
   const { base_url, admin_url } = JSON.parse(server.said) as Served;
   const token = readFileSync(join(folder, 'admin-token'), 'utf8').trim();

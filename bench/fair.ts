@@ -15,6 +15,7 @@ import { parseArgs, promisify } from 'node:util';
 import { memory_mb } from './processes.ts';
 import type { Read } from './readers.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -45,9 +46,7 @@ const server: ChildProcess = spawn(
     env: {
       ...process.env,
       EXITWARD_DATA_DIR: dataDir,
-      EXITWARD_LISTEN: '127.0.0.1:0',
-      EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-      EXITWARD_METRICS_LISTEN: 'off',
+      ...serverSettings,
       EXITWARD_LOG_LEVEL: 'error',
       EXITWARD_MAX_AUTHLIST_ENTRIES: '1000000',
     },

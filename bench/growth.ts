@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { load, median, type Process, start } from './load.ts';
 import { memory_mb } from './processes.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -31,11 +32,7 @@ async function open(accounts: number, entries: number, cache = true): Promise<Su
   const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
   const env = {
     EXITWARD_DATA_DIR: folder,
-    EXITWARD_LISTEN: '127.0.0.1:0',
-    EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-    EXITWARD_METRICS_LISTEN: 'off',
-    EXITWARD_LOG_LEVEL: 'warn',
-    EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
+    ...serverSettings,
     // Without cached responses each request shows what the database costs.
     ...(cache ? {} : { EXITWARD_CACHE_BYTES: '1500' }),
   };

@@ -13,6 +13,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -35,9 +36,7 @@ const server = spawn(
     env: {
       ...process.env,
       EXITWARD_DATA_DIR: dataDir,
-      EXITWARD_LISTEN: '127.0.0.1:0',
-      EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-      EXITWARD_METRICS_LISTEN: 'off',
+      ...serverSettings,
       EXITWARD_LOG_LEVEL: 'error',
       EXITWARD_MAX_AUTHLIST_ENTRIES: String(entries + 1000),
     },

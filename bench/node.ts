@@ -12,6 +12,7 @@ import { askStatus } from '../agent/src/local.ts';
 import { type Process, start } from './load.ts';
 import type { Origin } from './origin.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 export type EngineName = 'squid' | 'embedded';
 
@@ -43,11 +44,7 @@ export class ControlPlane {
     const size = [accounts, entries, servers, nodes].map(String);
     const env = {
       EXITWARD_DATA_DIR: folder,
-      EXITWARD_LISTEN: '127.0.0.1:0',
-      EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-      EXITWARD_METRICS_LISTEN: 'off',
-      EXITWARD_LOG_LEVEL: 'warn',
-      EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
+      ...serverSettings,
       BENCH_EXIT_IP: hosts.exit,
       BENCH_LIMIT_BYTES: String(limit_bytes),
     };

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { load, median, type Process, type Result, start } from './load.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,13 +25,6 @@ const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
-const settings = {
-  EXITWARD_LISTEN: '127.0.0.1:0',
-  EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-  EXITWARD_METRICS_LISTEN: 'off',
-  EXITWARD_LOG_LEVEL: 'warn',
-  EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
-};
 const { EXITWARD_DATABASE_URL } = process.env;
 const database: Record<string, string> = EXITWARD_DATABASE_URL ? { EXITWARD_DATABASE_URL } : {};
 if (values.cache) {
@@ -38,7 +32,7 @@ if (values.cache) {
   process.exit();
 }
 const exitward = await start('server.ts', ['2', '40'], {
-  ...settings,
+  ...serverSettings,
   ...database,
   EXITWARD_DATA_DIR: folder,
 });
@@ -46,7 +40,7 @@ const exitward = await start('server.ts', ['2', '40'], {
 const ungrouped = EXITWARD_DATABASE_URL
   ? undefined
   : await start('server.ts', ['2', '40'], {
-      ...settings,
+      ...serverSettings,
       EXITWARD_DATA_DIR: join(folder, 'ungrouped'),
       BENCH_LARGEST_GROUP: '1',
     });
@@ -200,7 +194,7 @@ async function measureCache(accounts: number): Promise<void> {
   const [cached, uncached] = await Promise.all(
     ['on', 'off'].map((cache) =>
       start('server.ts', [String(accounts), String(20 * accounts)], {
-        ...settings,
+        ...serverSettings,
         EXITWARD_DATA_DIR: join(folder, cache),
         BENCH_RESPONSE_CACHE: cache,
       }),

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { start } from './load.ts';
 import type { Served } from './server.ts';
+import { serverSettings } from './server_settings.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,13 +26,6 @@ const source = fileURLToPath(new URL('slow_fsync.c', import.meta.url));
 execFileSync('cc', ['-shared', '-fPIC', '-O2', '-o', shim, source]);
 
 const slow = { LD_PRELOAD: shim, SLOW_FSYNC_MS: values['fsync-ms'] };
-const settings = {
-  EXITWARD_LISTEN: '127.0.0.1:0',
-  EXITWARD_ADMIN_LISTEN: '127.0.0.1:0',
-  EXITWARD_METRICS_LISTEN: 'off',
-  EXITWARD_LOG_LEVEL: 'warn',
-  EXITWARD_MAX_AUTHLIST_ENTRIES: '100000000',
-};
 const list = '/v0/contract/ip-authlist';
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 
@@ -93,7 +87,7 @@ function judge(name: string, value: number, limit: number): void {
   console.log(`${name}: ${value.toFixed(2)}, asked: <= ${limit}${isGood ? '' : '  MISSED'}`);
 }
 
-const env = { ...settings, EXITWARD_DATA_DIR: join(folder, 'exitward') };
+const env = { ...serverSettings, EXITWARD_DATA_DIR: join(folder, 'exitward') };
 // Filled at full speed, then served from the slow disk.
 const filled = await start('server.ts', ['2', '40'], env);
 await filled.stop();

@@ -6,6 +6,14 @@ import type { Transaction } from '../src/db/database.ts';
 import { addExitIp, createServer, type NewServer, requireServer } from '../src/servers/servers.ts';
 import { createUser, type Flags, type User } from '../src/users/users.ts';
 
+/** A server and an account on it that no other test has. */
+export interface Site {
+  /** The number of the site, for addresses and ids of its own. */
+  number: number;
+  server: string;
+  built: BuiltAccount;
+}
+
 export interface BuiltAccount {
   account: Account;
   api_token: string;
@@ -20,6 +28,10 @@ export interface Builders {
     more?: Partial<NewAccount> & { servers?: string[] },
   ): Promise<BuiltAccount>;
   user(of: BuiltAccount, name: string, flags?: Partial<Flags>): Promise<User>;
+  /** A new server with so many exit IPs, 198.18.NUMBER.1 and on, and a new account on it. */
+  site(exits?: number): Promise<Site>;
+  /** Writes active proxy users with these names past the verbs; their ids begin with `first_id`. */
+  proxyUsers(of: BuiltAccount, first_id: number, names: string[]): Promise<void>;
 }
 
 export function builders(
@@ -27,7 +39,8 @@ export function builders(
   write: <T>(action: (tx: Transaction) => Promise<T>) => Promise<T>,
 ): Builders {
   let exits = 0;
-  return {
+  let sites = 0;
+  const made: Builders = {
     async server(name = 'fra1', { exit_ips, ...more } = {}) {
       const server: NewServer = {
         name,
@@ -69,5 +82,28 @@ export function builders(
       });
     },
     user: (of, name, flags = {}) => write((tx) => createUser(tx, of.account, { name, flags })),
+    async site(exits = 1) {
+      const number = ++sites;
+      const server = `srv${number}`;
+      const exit_ips = Array.from({ length: exits }, (_, at) => `198.18.${number}.${at + 1}`);
+      await made.server(server, { exit_ips });
+      return {
+        number,
+        server,
+        built: await made.account(`account${number}`, { servers: [server] }),
+      };
+    },
+    async proxyUsers({ account }, first_id, names) {
+      const flags = { active: 1, proxy: 1, billing: 0, admin: 0, token_version: 1 };
+      const rows = names.map((name, at) => ({
+        ...{ account_id: account.id, id: first_id + at, name, display_name: '' },
+        ...flags,
+      }));
+      await write(async (tx) => {
+        for (let at = 0; at < rows.length; at += 1000)
+          await tx.insertMany('users', rows.slice(at, at + 1000));
+      });
+    },
   };
+  return made;
 }

@@ -729,22 +729,8 @@ eachDatabase((database) => {
     it('of a thousand users in one batch those that exist count', async () => {
       const { built, node } = await scene();
       const other = await scene();
-      await t.write((tx) =>
-        tx.insertMany(
-          'users',
-          Array.from({ length: 1300 }, (_, at) => ({
-            account_id: built.account.id,
-            id: 1000 + at,
-            name: `user${at}`,
-            display_name: '',
-            active: 1,
-            proxy: 1,
-            billing: 0,
-            admin: 0,
-            token_version: 1,
-          })),
-        ),
-      );
+      const names = Array.from({ length: 1300 }, (_, at) => `user${at}`);
+      await t.proxyUsers(built, 1000, names);
       const rows = Array.from({ length: 1300 }, (_, at) => row(built, { user: 1000 + at }));
       rows.splice(700, 0, row(built, { user: 999 }), row(other.built, { user: 1 }));
       expect((await send(node, 1, [...rows, ...rows])).body).toMatchObject({

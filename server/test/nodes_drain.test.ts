@@ -11,7 +11,6 @@ import { until } from './waiting.ts';
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
   beforeAll(async () => {
     t = await startTestApp(await database.url());
   });
@@ -19,10 +18,8 @@ eachDatabase((database) => {
 
   /** A server with two live nodes, and an account on it. */
   async function scene() {
-    const server = `srv${++names}`;
-    const ips = [1, 2].map((last) => `198.18.${names}.${last}`);
-    await t.server(server, { exit_ips: ips });
-    const account = await t.account(`account${names}`, { servers: [server] });
+    const { number, server, built: account } = await t.site(2);
+    const ips = [1, 2].map((last) => `198.18.${number}.${last}`);
     const nodes = [await t.node(server), await t.node(server, `${server}-twin`)] as const;
     for (const node of nodes) {
       await node.snapshot();

@@ -8,15 +8,13 @@ import { startTestApp, type TestApp } from './harness.ts';
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
   beforeAll(async () => {
     t = await startTestApp(await database.url());
   });
   afterAll(() => t.stop());
 
   async function scene() {
-    const server = `srv${++names}`;
-    await t.server(server);
+    const { server } = await t.site();
     const node = await t.node(server);
     await node.start();
     const report = (faults: unknown) => node.send('POST', '/faults', { faults });

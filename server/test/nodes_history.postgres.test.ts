@@ -25,16 +25,14 @@ const day = 86_400;
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
   beforeAll(async () => {
     t = await startTestApp(await database.url());
   });
   afterAll(() => t.stop());
 
   async function scene() {
-    const server = `srv${++names}`;
-    await t.server(server, { exit_ips: [`198.18.${names}.1`] });
-    const { account } = await t.account(`account${names}`, { servers: [server] });
+    const { server, built } = await t.site();
+    const { account } = built;
     const node = await t.node(server);
     let seq = 0;
     const usage = (...rows: Array<{ at: number; up: number; down: number }>) =>
@@ -196,7 +194,7 @@ eachDatabase((database) => {
     const { server, node } = await scene();
     await node.snapshot();
     const { epoch, revision } = node;
-    await t.account(`lag${names}`, { servers: [server] });
+    await t.account(`lag-${server}`, { servers: [server] });
     const made = t.now();
     t.clock.advance(60);
     await node.send('POST', '/acks', { epoch, revision });

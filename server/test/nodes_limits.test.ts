@@ -21,7 +21,6 @@ const soon = () => new Promise((resolve) => setTimeout(resolve, 300));
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
 
   beforeAll(async () => {
     t = await startTestApp(await database.url());
@@ -29,9 +28,7 @@ eachDatabase((database) => {
   afterAll(() => t.stop());
 
   async function scene() {
-    const server = `srv${++names}`;
-    await t.server(server);
-    const built = await t.account(`account${names}`, { servers: [server] });
+    const { server, built } = await t.site();
     const node = await t.node(server);
     const row = await requireServer(t.running.ctx.db, server);
     return { server, built, node, row };
@@ -58,8 +55,8 @@ eachDatabase((database) => {
     });
 
   it('usage of an account that is off the server counts, that of one that never was there is left out', async () => {
-    const { built, node, row } = await scene();
-    const stranger = await t.account(`stranger${names}`, {});
+    const { server, built, node, row } = await scene();
+    const stranger = await t.account(`stranger-${server}`, {});
     await t.write((tx) => removeContractServer(tx, built.account, row));
     const { db } = t.running.ctx;
     const ids = Array.from({ length: 2500 }, (_, at) => 1_000_000 + at);
@@ -215,22 +212,8 @@ eachDatabase((database) => {
 
   it('a snapshot that nobody reads is given up, and only so many are under way', async () => {
     const { built, row } = await scene();
-    await t.write((tx) =>
-      tx.insertMany(
-        'users',
-        Array.from({ length: 1000 }, (_, at) => ({
-          account_id: built.account.id,
-          id: 100 + at,
-          name: `user${at}-${'x'.repeat(500)}`,
-          display_name: '',
-          active: 1,
-          proxy: 1,
-          billing: 0,
-          admin: 0,
-          token_version: 1,
-        })),
-      ),
-    );
+    const names = Array.from({ length: 1000 }, (_, at) => `user${at}-${'x'.repeat(500)}`);
+    await t.proxyUsers(built, 100, names);
     const snapshots = new Snapshots(t.running.ctx, { maxRunning: 1, stalled_seconds: 0.1 });
     const unread = snapshots.open({ id: 1, server_id: row.id });
     const failed = new Promise<Error>((resolve) => unread.once('error', resolve));

@@ -44,7 +44,6 @@ function eventsOf(text: string): Event[] {
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
 
   beforeAll(async () => {
     t = await startTestApp(await database.url());
@@ -52,9 +51,7 @@ eachDatabase((database) => {
   afterAll(() => t.stop());
 
   async function scene() {
-    const server = `srv${++names}`;
-    await t.server(server);
-    const built = await t.account(`account${names}`, { servers: [server] });
+    const { number, server, built } = await t.site();
     await t.write((tx) =>
       tx.run('update users set name = $1 where account_id = $2 and id = 1', [
         longName,
@@ -64,7 +61,7 @@ eachDatabase((database) => {
     const node = await t.node(server);
     const row = await requireServer(t.running.ctx.db, server);
     await node.snapshot();
-    return { server, built, node, row };
+    return { number, server, built, node, row };
   }
 
   /**
@@ -215,24 +212,8 @@ eachDatabase((database) => {
     const { node, row, built } = await scene();
     const users = 50_000;
     const name = 'x'.repeat(400);
-    await t.write(async (tx) => {
-      for (let at = 0; at < users; at += 1000) {
-        await tx.insertMany(
-          'users',
-          Array.from({ length: 1000 }, (_, index) => ({
-            account_id: built.account.id,
-            id: 100 + at + index,
-            name: `${name}${at + index}\u{1f680}`,
-            display_name: '',
-            active: 1,
-            proxy: 1,
-            billing: 0,
-            admin: 0,
-            token_version: 1,
-          })),
-        );
-      }
-    });
+    const names = Array.from({ length: users }, (_, at) => `${name}${at}\u{1f680}`);
+    await t.proxyUsers(built, 100, names);
     const events = await stream(node);
     try {
       events.read();
@@ -296,11 +277,11 @@ eachDatabase((database) => {
   });
 
   it('a question that cannot be opened any more is over, and holds nothing else back', async () => {
-    const { node, row } = await scene();
+    const { number, node, row } = await scene();
     await node.follow();
     await t.write((tx) =>
       store.insertQuestion(tx, {
-        id: 1_000_000 + names,
+        id: 1_000_000 + number,
         server_id: row.id,
         sealed: 'A'.repeat(80),
         answer: null,
@@ -308,11 +289,11 @@ eachDatabase((database) => {
         asked_at: tx.now,
       }),
     );
-    await logChanges(row.id, 1, { kind: 'explain', record_id: 1_000_000 + names });
+    await logChanges(row.id, 1, { kind: 'explain', record_id: 1_000_000 + number });
     await logChanges(row.id, 1);
     await node.until((follower) => follower.heard('server').length === 1);
     expect(node.heard('explain')).toEqual([
-      { kind: 'explain', id: 1_000_000 + names, value: null },
+      { kind: 'explain', id: 1_000_000 + number, value: null },
     ]);
     node.stop();
   });
@@ -347,7 +328,7 @@ eachDatabase((database) => {
   });
 
   it('the records of hundreds of changes are read by a few statements, and sent as they are', async () => {
-    const { node, built } = await scene();
+    const { number, node, built } = await scene();
     const reads = (['one', 'all'] as const).map((name) => vi.spyOn(t.running.ctx.db, name));
     const reading = await stream(node);
     try {
@@ -356,7 +337,7 @@ eachDatabase((database) => {
       for (const read of reads) read.mockClear();
       await t.write(async (tx) => {
         for (let id = 1; id <= 300; id += 1) {
-          const ip = `2001:db8:${names}::${id.toString(16)}`;
+          const ip = `2001:db8:${number}::${id.toString(16)}`;
           const entry = { ip, user: longName, expiry: tx.now + 3600 };
           await createEntry(tx, built.account.id, entry, t.running.ctx.config);
           if (id % 3 === 0) await removeEntry(tx, built.account.id, id, () => {});

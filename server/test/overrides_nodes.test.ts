@@ -9,7 +9,6 @@ import { startTestApp, type TestApp } from './harness.ts';
 
 eachDatabase((database) => {
   let t: TestApp;
-  let names = 0;
 
   beforeAll(async () => {
     t = await startTestApp(await database.url());
@@ -18,10 +17,8 @@ eachDatabase((database) => {
 
   /** An entry on a server of its own with two nodes that follow. */
   async function scene() {
-    const server = `srv${++names}`;
-    await t.server(server);
-    const name = `account${names}`;
-    const built = await t.account(name, { servers: [server] });
+    const { server, built } = await t.site();
+    const { name } = built.account;
     const [first, other] = [
       await t.node(server, `${server}-a`),
       await t.node(server, `${server}-b`),
@@ -70,7 +67,7 @@ eachDatabase((database) => {
 
   it('shows the entry with each node of its server: live, how far, and whether it has the last change', async () => {
     const { one: first, other, entry, show, server } = await scene();
-    await t.node(`srv${names}`, 'silent');
+    await t.node(server, 'silent');
     await first.ack();
     expect(await show()).toEqual({
       ...entry,
