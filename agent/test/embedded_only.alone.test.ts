@@ -59,13 +59,9 @@ describe('the embedded engine', () => {
       },
     ],
   ]);
-  let url: string;
-  let to: string;
 
   beforeAll(async () => {
     origin = await t.startOrigin();
-    to = `${t.originIp}:${origin.port}`;
-    url = `http://${to}/`;
     node = await startEmbeddedNode({ records: t.usualRecords(), names });
   });
   afterAll(async () => {
@@ -100,7 +96,7 @@ describe('the embedded engine', () => {
     test('a missing exit address is distinguished from a missing destination', async () => {
       const exit_ips = [{ ip: '203.0.113.200', port_base: 1 }];
       await node.apply(t.serverRecord({ exit_ips }));
-      const answer = await t.ask(normal, 'CONNECT', to);
+      const answer = await t.ask(normal, 'CONNECT', origin.to);
       await node.apply(t.serverRecord());
       expect(answer.status).toBe(503);
       expect(answer.headers['x-exitward-reason']).toBe('exit_unavailable');
@@ -140,7 +136,7 @@ describe('the embedded engine', () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
       const { status, headers } = await client.ask(
-        `POST ${url} HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n`,
+        `POST ${origin.url} HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\n\r\n`,
       );
       expect([status, headers['x-exitward-reason']]).toEqual([417, 'bad_expectation']);
       await client.ended();
@@ -150,7 +146,9 @@ describe('the embedded engine', () => {
     test('with two sets of credentials neither counts', async () => {
       const client = await t.Client.open(normal);
       const line = `Proxy-Authorization: ${t.basic(t.tokenOf(1))}\r\n`;
-      const { status, headers } = await client.ask(`CONNECT ${to} HTTP/1.1\r\n${line}${line}\r\n`);
+      const { status, headers } = await client.ask(
+        `CONNECT ${origin.to} HTTP/1.1\r\n${line}${line}\r\n`,
+      );
       expect([status, headers['x-exitward-reason']]).toEqual([407, 'bad_token']);
       client.socket.destroy();
     });
@@ -204,7 +202,7 @@ describe('the embedded engine', () => {
       'in the coding %s is refused',
       async (coding) => {
         const client = await t.Client.open(normal);
-        const head = `POST ${url} HTTP/1.1\r\nTransfer-Encoding: ${coding}`;
+        const head = `POST ${origin.url} HTTP/1.1\r\nTransfer-Encoding: ${coding}`;
         const { status } = await client.ask(`${head}\r\n\r\n0\r\n\r\n`);
         expect(status).toBe(400);
         await client.ended();
@@ -244,7 +242,7 @@ describe('the embedded engine', () => {
 
     test('that waits before its body gets 100 when it is allowed, and only then', async () => {
       const head = (authorization: string) =>
-        `POST ${url} HTTP/1.1\r\nExpect: 100-continue\r\n${authorization}Content-Length: 5\r\n\r\n`;
+        `POST ${origin.url} HTTP/1.1\r\nExpect: 100-continue\r\n${authorization}Content-Length: 5\r\n\r\n`;
       const client = await t.Client.open(normal);
       expect((await client.ask(head(''))).status).toBe(100);
       expect(t.read(await client.ask('hello')).body_bytes).toBe(5);
@@ -255,7 +253,7 @@ describe('the embedded engine', () => {
     test('that asks for WebSocket is sent on as a usual one: tunnels are for that', async () => {
       const client = await t.Client.open(normal);
       const answer = await client.ask(
-        `GET ${url} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+        `GET ${origin.url} HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
       );
       expect(t.read(answer).headers.upgrade).toBeUndefined();
       client.socket.destroy();
@@ -264,12 +262,12 @@ describe('the embedded engine', () => {
     test('sent without waiting for the answer before gets its own answer, and is paid for', async () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
-      const text = t.requestText('GET', `${url}bytes/1000`);
-      const other = t.requestText('GET', `${url}bytes/2000`, {
+      const text = t.requestText('GET', `${origin.url}bytes/1000`);
+      const other = t.requestText('GET', `${origin.url}bytes/2000`, {
         authorization: t.basic(t.tokenOf(2)),
       });
       // Where an upload in chunks ends is not known, with others behind it: its framing is billed.
-      const upload = `POST ${url}bytes/1000 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
+      const upload = `POST ${origin.url}bytes/1000 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
       client.write(upload + other + text);
       for (const length of [1000, 2000, 1000]) {
         expect((await client.answer()).body.length).toBe(length);
@@ -313,7 +311,7 @@ describe('the embedded engine', () => {
     test('that is refused is not read to its end', async () => {
       const client = await t.Client.open(normal);
       client.write(
-        `POST ${url} HTTP/1.1\r\nProxy-Authorization: x\r\nContent-Length: 1000000000\r\n\r\n`,
+        `POST ${origin.url} HTTP/1.1\r\nProxy-Authorization: x\r\nContent-Length: 1000000000\r\n\r\n`,
       );
       expect((await client.answer()).headers.connection).toBe('close');
       await client.ended();
@@ -322,8 +320,8 @@ describe('the embedded engine', () => {
     test('that is refused takes with it what was sent behind it', async () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
-      const refused = t.requestText('GET', url, { authorization: 'x' });
-      client.write(refused + t.requestText('POST', url, {}, 'u'.repeat(10_000)));
+      const refused = t.requestText('GET', origin.url, { authorization: 'x' });
+      client.write(refused + t.requestText('POST', origin.url, {}, 'u'.repeat(10_000)));
       expect((await client.answer()).headers.connection).toBe('close');
       await client.ended();
       expect(await usage.settled({})).toEqual({});
@@ -391,7 +389,7 @@ describe('the embedded engine', () => {
 
     test('takes what was sent before it was there', async () => {
       const client = await t.Client.open(normal);
-      client.write(t.requestText('CONNECT', to) + t.requestText('GET', '/early'));
+      client.write(t.requestText('CONNECT', origin.to) + t.requestText('GET', '/early'));
       expect((await client.answer()).status).toBe(200);
       expect(t.read(await client.answer()).url).toBe('/early');
       client.socket.destroy();
@@ -400,7 +398,9 @@ describe('the embedded engine', () => {
     test('may follow plain requests on their connection', async () => {
       const usage = await t.Usage.from(node.engine);
       const client = await t.Client.open(normal);
-      client.write(t.requestText('GET', `${url}bytes/5000`) + t.requestText('CONNECT', to));
+      client.write(
+        t.requestText('GET', `${origin.url}bytes/5000`) + t.requestText('CONNECT', origin.to),
+      );
       expect((await client.answer()).body.length).toBe(5000);
       expect((await client.answer()).status).toBe(200);
       await client.ask(t.requestText('GET', '/'));
@@ -437,12 +437,12 @@ describe('the embedded engine', () => {
     test('reports finished traffic until it is acknowledged, and nothing twice after that', async () => {
       const { engine } = node;
       await t.Usage.from(engine);
-      await (await t.openTunnel(normal, to)).close();
+      await (await t.openTunnel(normal, origin.to)).close();
       const first = await engine.poll(undefined);
       expect((await engine.poll(undefined)).finished).toEqual(first.finished);
       expect(first.finished.at(-1)).toMatchObject({ account: 1, user: 1 });
 
-      await (await t.openTunnel({ ...normal, from: t.sources[1] }, to)).close();
+      await (await t.openTunnel({ ...normal, from: t.sources[1] }, origin.to)).close();
       await t.until(
         async () => (await engine.poll(undefined)).finished.length > first.finished.length,
       );
@@ -460,8 +460,8 @@ describe('the embedded engine', () => {
       });
       const through = { port: t.tlsBase + 1 + shift, proxy_certificate: own.certificate };
       const clients = [
-        await t.openTunnel({ port: t.normalPort + shift }, to),
-        await t.openTunnel(through, to),
+        await t.openTunnel({ port: t.normalPort + shift }, origin.to),
+        await t.openTunnel(through, origin.to),
       ];
       for (const client of clients) await client.ask(t.requestText('GET', '/bytes/1000'));
       await own.stop();
@@ -493,7 +493,7 @@ describe('the embedded engine', () => {
   });
 
   test('what is revoked has ended when the change is applied', async () => {
-    const client = await t.openTunnel(normal, to);
+    const client = await t.openTunnel(normal, origin.to);
     expect((await node.engine.poll(undefined)).open.length).toBeGreaterThan(0);
     await node.apply(t.authlistRecord(1, null));
     expect((await node.engine.poll(undefined)).open).toEqual([]);
@@ -513,11 +513,11 @@ describe('the embedded engine', () => {
         expect(t.messagesOf(own.engine)).toEqual([
           `Port ${t.normalPort + shift}, for exit ${t.exits[0]} by port scheme default, cannot be listened on: another program has it.`,
         ]);
-        expect((await t.see(shifted(t.base + 2), url)).from).toBe(t.exits[1]);
+        expect((await t.see(shifted(t.base + 2), origin.url)).from).toBe(t.exits[1]);
         await new Promise((resolve) => squatter.close(resolve));
         await own.apply();
         expect(own.engine.faults()).toEqual([]);
-        expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
+        expect((await t.see(shifted(t.normalPort), origin.url)).from).toBe(t.exits[0]);
       } finally {
         squatter.close();
         await own.stop();
@@ -544,7 +544,7 @@ describe('the embedded engine', () => {
       expect(t.messagesOf(own.engine)).toEqual([
         `There is no certificate for the TLS ports ${ports}: set EXITWARD_AGENT_ACME, or EXITWARD_AGENT_TLS_CERT and EXITWARD_AGENT_TLS_KEY.`,
       ]);
-      expect((await t.see(shifted(t.normalPort), url)).from).toBe(t.exits[0]);
+      expect((await t.see(shifted(t.normalPort), origin.url)).from).toBe(t.exits[0]);
       await own.stop();
     });
 
@@ -552,13 +552,13 @@ describe('the embedded engine', () => {
       const own = await startEmbeddedNode({ records: t.usualRecords(), settings });
       const through = { ...shifted(t.tlsBase + 1), proxy_certificate: own.certificate };
       try {
-        const open = await t.openTunnel(through, to);
+        const open = await t.openTunnel(through, origin.to);
         writeFileSync(join(own.dir, 'proxy.key'), 'no key');
         await own.apply();
         expect(t.messagesOf(own.engine).join()).toMatch(
           /^The certificate of until now stays: .*proxy.key/,
         );
-        await (await t.openTunnel(through, to)).close();
+        await (await t.openTunnel(through, origin.to)).close();
 
         const renewed = t.createCertificate('proxy.test');
         writeFileSync(join(own.dir, 'proxy.crt'), renewed.cert);
@@ -566,7 +566,9 @@ describe('the embedded engine', () => {
         await own.apply();
         expect(own.engine.faults()).toEqual([]);
         await expect(t.Client.open(through)).rejects.toThrow(/self-signed|certificate/);
-        await (await t.openTunnel({ ...through, proxy_certificate: renewed.cert }, to)).close();
+        await (
+          await t.openTunnel({ ...through, proxy_certificate: renewed.cert }, origin.to)
+        ).close();
         expect(t.read(await open.ask(t.requestText('GET', '/'))).url).toBe('/');
         open.socket.destroy();
       } finally {
@@ -576,10 +578,10 @@ describe('the embedded engine', () => {
 
     test('what is no TLS on a TLS port harms nobody', async () => {
       const client = await t.Client.open({ port: t.tlsBase + 1 });
-      client.write(t.requestText('GET', url));
+      client.write(t.requestText('GET', origin.url));
       await client.ended();
       const through = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
-      expect((await t.see(through, url)).from).toBe(t.exits[0]);
+      expect((await t.see(through, origin.url)).from).toBe(t.exits[0]);
     });
   });
 
@@ -589,9 +591,9 @@ describe('the embedded engine', () => {
       settings: { EXITWARD_AGENT_PORT_SHIFT: String(shift), EXITWARD_AGENT_ON_REVOKE: 'leave' },
     });
     const through = { port: t.normalPort + shift };
-    const client = await t.openTunnel(through, to);
+    const client = await t.openTunnel(through, origin.to);
     await own.apply(t.authlistRecord(1, null));
-    expect((await t.ask(through, 'CONNECT', to)).status).toBe(407);
+    expect((await t.ask(through, 'CONNECT', origin.to)).status).toBe(407);
     expect(t.read(await client.ask(t.requestText('GET', '/'))).url).toBe('/');
     await own.stop();
   });

@@ -19,10 +19,8 @@ const mounted: string[] = [];
 const engines = { embedded: startEmbeddedNode, squid: startSquidNode };
 
 let origin: t.Origin;
-let url: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  url = `http://${t.originIp}:${origin.port}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -76,7 +74,7 @@ async function scene(name: keyof typeof engines) {
     policy: join(node.dir, 'policy'),
     acknowledged: () => control.acknowledged.at(-1)?.revision ?? 0,
     statusOf: async (source: string) =>
-      (await t.ask({ port: t.normalPort, from: source }, 'GET', url)).status,
+      (await t.ask({ port: t.normalPort, from: source }, 'GET', origin.url)).status,
   };
 }
 

@@ -27,6 +27,16 @@ afterEach(async () => {
   }
 });
 
+/** Makes a change that the engine is busy with until the returned function is called. */
+async function busyWithChange(control: ScriptedControl, engine: FakeEngine): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  engine.gate = promise;
+  const { catchUps } = engine;
+  control.change(alice(false));
+  await control.until(() => engine.catchUps > catchUps);
+  return resolve;
+}
+
 /** A control plane, and a node that follows it. */
 async function scene({
   dir = mkdtempSync(join(tmpdir(), 'exitward-link-')),
@@ -91,11 +101,7 @@ describe('a node', () => {
   test('acknowledges a change when it is in force, not before', async () => {
     const { control, engine, follow, acknowledged } = await scene();
     await follow();
-    const { promise, resolve: open } = Promise.withResolvers<void>();
-    engine.gate = promise;
-    const { catchUps } = engine;
-    control.change(alice(false));
-    await control.until(() => engine.catchUps > catchUps);
+    const open = await busyWithChange(control, engine);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(acknowledged()).toBe(1);
     open();
@@ -299,11 +305,7 @@ describe('a new snapshot is taken', () => {
   test('once, also when it comes while the engine is busy with the old one', async () => {
     const { control, engine, follow, store } = await scene();
     await follow();
-    const { promise, resolve: open } = Promise.withResolvers<void>();
-    engine.gate = promise;
-    const { catchUps } = engine;
-    control.change(alice(false));
-    await control.until(() => engine.catchUps > catchUps);
+    const open = await busyWithChange(control, engine);
     control.epoch = 'e2';
     control.revision = 100;
     control.position();

@@ -8,12 +8,8 @@ import type { ProxyNode } from './scenarios/scene.ts';
 import { deciderOf, nodesOfFile, startSquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
-let url: string;
-let to: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  to = `${t.originIp}:${origin.port}`;
-  url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -39,9 +35,9 @@ describe.each([
   test('counts each decision once, by authority or reason, with its time', async () => {
     const before = outcomesOf(node);
     expect(before).toEqual({});
-    for (let times = 0; times < 3; times += 1) await t.ask(normal, 'GET', url);
-    await t.ask({ ...stranger, authorization: t.basic(t.tokenOf(2)) }, 'GET', url);
-    await t.ask(stranger, 'GET', url);
+    for (let times = 0; times < 3; times += 1) await t.ask(normal, 'GET', origin.url);
+    await t.ask({ ...stranger, authorization: t.basic(t.tokenOf(2)) }, 'GET', origin.url);
+    await t.ask(stranger, 'GET', origin.url);
     await t.ask(normal, 'GET', `http://${t.privateIp}/`);
     await expect
       .poll(() => outcomesOf(node))
@@ -53,7 +49,7 @@ describe.each([
   });
 
   test('counts the open connections by port, and the records of the policy', async () => {
-    const tunnels = await Promise.all([1, 2].map(() => t.openTunnel(normal, to)));
+    const tunnels = await Promise.all([1, 2].map(() => t.openTunnel(normal, origin.to)));
     const open = async () => {
       await node.engine.poll(undefined);
       return node.engine.counts().open_connections.get(t.normalPort) ?? 0;
@@ -88,8 +84,8 @@ test.each([
     const settings = { EXITWARD_AGENT_MAX_CONNECTIONS_PER_USER: '1' };
     const capped = await start({ records: t.usualRecords(), settings });
     onTestFinished(() => capped.stop());
-    const tunnel = await t.openTunnel(normal, to);
-    expect((await t.ask(normal, 'GET', url)).status).toBe(429);
+    const tunnel = await t.openTunnel(normal, origin.to);
+    expect((await t.ask(normal, 'GET', origin.url)).status).toBe(429);
     await expect.poll(() => outcomesOf(capped)).toEqual({ authlist: 1, too_many_connections: 1 });
     expect(timed(capped)).toBe(2);
     tunnel.socket.destroy();
@@ -101,10 +97,10 @@ describe('with Squid', () => {
 
   test('decisions that were made while no agent ran are reported to the next one', async () => {
     const node = await start();
-    await t.ask(normal, 'GET', url);
+    await t.ask(normal, 'GET', origin.url);
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 1 });
     await node.engine.stop({ leave_running: true });
-    for (let times = 0; times < 4; times += 1) await t.ask(normal, 'GET', url);
+    for (let times = 0; times < 4; times += 1) await t.ask(normal, 'GET', origin.url);
     await node.restart();
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 4 });
     expect(timed(node)).toBe(4);
@@ -114,15 +110,15 @@ describe('with Squid', () => {
   test('a decider that leaves reports the rest, and of one that is killed at most a second is missing', async () => {
     const node = await start();
     const decider = deciderOf(node.squids()[0]);
-    await t.ask(normal, 'GET', url);
+    await t.ask(normal, 'GET', origin.url);
     // Another port makes Squid read its configuration again, with a new decider.
     await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
     await expect.poll(() => deciderOf(node.squids()[0])).not.toBe(decider);
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 1 });
-    await t.ask(normal, 'GET', url);
+    await t.ask(normal, 'GET', origin.url);
     await expect.poll(() => outcomesOf(node)).toEqual({ authlist: 2 });
     process.kill(deciderOf(node.squids()[0]) as number, 'SIGKILL');
-    await expect.poll(async () => (await t.ask(normal, 'GET', url)).status).toBe(200);
+    await expect.poll(async () => (await t.ask(normal, 'GET', origin.url)).status).toBe(200);
     await expect.poll(() => outcomesOf(node).authlist).toBe(3);
   });
 

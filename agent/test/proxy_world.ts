@@ -178,6 +178,10 @@ export interface Seen {
 
 export interface Origin {
   port: number;
+  /** Its place at `originIp`: `ADDRESS:PORT`, as CONNECT names it. */
+  to: string;
+  /** Its page at `originIp`. */
+  url: string;
   tls_port: number;
   /** Of www.example, PEM. */
   certificate: string;
@@ -219,8 +223,11 @@ export async function startOrigin(host = '0.0.0.0'): Promise<Origin> {
     await once(server.listen({ host, port: 0, ipv6Only: true }), 'listening');
   }
   const [port = 0, tls_port = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+  const to = `${originIp}:${port}`;
   return {
     port,
+    to,
+    url: `http://${to}/`,
     tls_port,
     certificate: pair.cert,
     dialled,

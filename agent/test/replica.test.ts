@@ -1,13 +1,6 @@
 // The replica: it has what the store has, reports which accounts a change touched, and evaluates on
 // while it reads.
-import {
-  appendFileSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -81,7 +74,7 @@ beforeEach(async () => {
 
 test('it waits for a store that has nothing, or is not there yet', async () => {
   await store.close();
-  rmSync(dir, { recursive: true });
+  fs.rmSync(dir, { recursive: true });
   await replica.load();
   expect(replica.position).toBeUndefined();
   expect(replica.policy.server).toBeNull();
@@ -241,20 +234,20 @@ test('calls at the same time are done one after the other', async () => {
 // ---- A disk that is not as it should be ----------------------------------------------------
 
 const fileOf = (kind: 'snapshot' | 'changes') =>
-  join(dir, readdirSync(dir).find((name) => name.endsWith(kind)) as string);
+  join(dir, fs.readdirSync(dir).find((name) => name.endsWith(kind)) as string);
 
 test('a line that is not whole yet is left for later', async () => {
   await replace();
   await replica.load();
   append([entry(1, 7)]);
   const path = fileOf('changes');
-  const bytes = readFileSync(path);
+  const bytes = fs.readFileSync(path);
   for (const length of [1, 9, 20, bytes.length - 1]) {
-    writeFileSync(path, bytes.subarray(0, length));
+    fs.writeFileSync(path, bytes.subarray(0, length));
     expect(await replica.catchUp()).toEqual(new Set());
     expect(replica.position).toEqual({ epoch, revision: 10 });
   }
-  writeFileSync(path, bytes);
+  fs.writeFileSync(path, bytes);
   expect(await replica.catchUp()).toEqual(new Set([1]));
   expectAll();
 });
@@ -266,7 +259,7 @@ test('a file of changes that is not there yet is waited for', async () => {
   const { policy } = replica;
   await store.close();
   // A loss of power kept the line that leads on, and not the name of the file.
-  appendFileSync(fileOf('changes'), encodeNext(9));
+  fs.appendFileSync(fileOf('changes'), encodeNext(9));
   expect(await replica.catchUp()).toEqual(new Set([1]));
   expect(await replica.catchUp()).toEqual(new Set());
   await openStore();
@@ -279,7 +272,7 @@ test('a file of changes that is not there yet is waited for', async () => {
 test('what a failed write left behind is written over', async () => {
   await replace();
   append([entry(1, 7)]);
-  appendFileSync(fileOf('changes'), `deadbeef 99 ${'x'.repeat(400)}`);
+  fs.appendFileSync(fileOf('changes'), `deadbeef 99 ${'x'.repeat(400)}`);
   await replica.load();
   append([entry(1, 8)]);
   expect(await replica.catchUp()).toEqual(new Set([1]));
@@ -292,9 +285,9 @@ test('nothing behind a damaged line is trusted, until the store has put it away'
   // This one had read everything before the damage.
   await replica.load();
   const path = fileOf('changes');
-  const bytes = readFileSync(path);
+  const bytes = fs.readFileSync(path);
   const second = bytes.indexOf('\n') + 15;
-  writeFileSync(path, bytes.with(second, (bytes[second] as number) ^ 1));
+  fs.writeFileSync(path, bytes.with(second, (bytes[second] as number) ^ 1));
   const started = createReplica();
   await started.load();
   await started.catchUp();
@@ -316,12 +309,12 @@ test('a snapshot of a newer agent is no policy of this one, is reported as such,
   await replace();
   await store.close();
   const path = fileOf('snapshot');
-  const lines = readFileSync(path, 'utf8').split('\n');
+  const lines = fs.readFileSync(path, 'utf8').split('\n');
   const last = JSON.parse((lines.at(-2) as string).slice(9));
   lines[lines.length - 2] = encodeLine(JSON.stringify({ ...last, format: 2 }))
     .toString()
     .trimEnd();
-  writeFileSync(path, lines.join('\n'));
+  fs.writeFileSync(path, lines.join('\n'));
   const faults: string[] = [];
   store = await Store.open(dir, { onFault: ({ message }) => void faults.push(message) });
   onTestFinished(() => store.close());
@@ -341,17 +334,17 @@ test('a damaged snapshot is no policy, is reported, and is replaced by the next'
   await replica.load();
   await store.close();
   const path = fileOf('snapshot');
-  const bytes = readFileSync(path);
+  const bytes = fs.readFileSync(path);
   // Each byte of the last line, some of the others.
   const places = [...bytes.keys()].filter((at) => at % 7 === 0 || at > bytes.length - 150);
   for (const at of places) {
-    writeFileSync(path, bytes.with(at, (bytes[at] as number) ^ 1));
+    fs.writeFileSync(path, bytes.with(at, (bytes[at] as number) ^ 1));
     const started = createReplica();
     await started.load();
     expect(started.position, `byte ${at} was changed`).toBeUndefined();
   }
   for (const length of places) {
-    writeFileSync(path, bytes.subarray(0, length));
+    fs.writeFileSync(path, bytes.subarray(0, length));
     const started = createReplica();
     await started.load();
     expect(started.position, `cut at byte ${length}`).toBeUndefined();
@@ -372,8 +365,8 @@ test('without files it goes on with what it has', async () => {
   await replace();
   append([entry(1, 7)]);
   await replica.load();
-  renameSync(dir, `${dir}-gone`);
-  rmSync(`${dir}-gone`, { recursive: true });
+  fs.renameSync(dir, `${dir}-gone`);
+  fs.rmSync(`${dir}-gone`, { recursive: true });
   expect(await replica.catchUp()).toEqual(new Set());
   expectAll();
 });
@@ -402,7 +395,7 @@ test('a snapshot that cannot be applied, of an older version, leaves what there 
   const writer = await SnapshotWriter.create(snapshotPath(dir, 90), undefined);
   await writer.write('{"kind":"server","value":{"name":"fra1"}}\n');
   await writer.finish({ epoch, revision: 90, heard_at: noon });
-  writeFileSync(changesPath(dir, 90), '');
+  fs.writeFileSync(changesPath(dir, 90), '');
   await replica.load();
   expect([replica.position?.revision, stateOf(replica.policy)]).toEqual([10, before]);
   const other = createReplica();

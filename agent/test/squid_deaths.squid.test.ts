@@ -11,12 +11,8 @@ import * as t from './proxy_world.ts';
 import { nodesOfFile, type SquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
-let url: string;
-let to: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  to = `${t.originIp}:${origin.port}`;
-  url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -105,13 +101,13 @@ const request = (bytes: number) => t.requestText('GET', `/bytes/${bytes}`);
 
 test('of an agent and a Squid that die together all is billed, and all of a later connection from the same port', async () => {
   await begin();
-  const first = await t.openTunnel(normal, to);
+  const first = await t.openTunnel(normal, origin.to);
   const { localPort = 0 } = first.socket;
   await first.ask(request(2_000_000));
   await counter.until(sumOf(first));
   await counter.restart(() => counter.killSquid());
   first.socket.resetAndDestroy();
-  const second = await t.openTunnel({ ...normal, local_port: localPort }, to);
+  const second = await t.openTunnel({ ...normal, local_port: localPort }, origin.to);
   await second.ask(request(3_000_000));
   await second.close();
   await counter.until(sumOf(first, second));
@@ -119,7 +115,7 @@ test('of an agent and a Squid that die together all is billed, and all of a late
 
 test('a power cut that shortens the log bills nothing of it again, and is reported', async () => {
   await begin();
-  const before = await Promise.all([1, 2, 3, 4].map(() => t.Client.exchange(url)));
+  const before = await Promise.all([1, 2, 3, 4].map(() => t.Client.exchange(origin.url)));
   await counter.until(sumOf(...before));
   await counter.restart(async () => {
     await counter.killSquid();
@@ -130,22 +126,22 @@ test('a power cut that shortens the log bills nothing of it again, and is report
   expect(t.messagesOf(counter.node.engine)).toEqual([
     expect.stringMatching(/meter\.log is not the log that was read until now/),
   ]);
-  const after = await t.Client.exchange(url);
+  const after = await t.Client.exchange(origin.url);
   await counter.until(sumOf(...before, after));
 });
 
 test('a journal that was moved away begins where the log ends, also of what is open', async () => {
   await begin();
-  const tunnel = await t.openTunnel(normal, to);
+  const tunnel = await t.openTunnel(normal, origin.to);
   await tunnel.ask(request(100_000));
-  const closed = await t.Client.exchange(url);
+  const closed = await t.Client.exchange(origin.url);
   await counter.until(sumOf(tunnel, closed));
   const before = sumOf(tunnel);
   await counter.restart(() => renameSync(counter.path, `${counter.path}.away`));
   await counter.tick();
   expect(counter.billed).toEqual({ up: 0, down: 0 });
   await tunnel.ask(request(50_000));
-  const after = await t.Client.exchange(url);
+  const after = await t.Client.exchange(origin.url);
   const whole = sumOf(tunnel, after);
   const rest = { up: whole.up - before.up, down: whole.down - before.down };
   await counter.until(rest);
@@ -156,7 +152,7 @@ test('a journal that was moved away begins where the log ends, also of what is o
 
 test('an engine that was stopped reports the last bytes of the connections that it ended', async () => {
   const { node } = await begin();
-  const tunnel = await t.openTunnel(normal, to);
+  const tunnel = await t.openTunnel(normal, origin.to);
   await tunnel.ask(request(100_000));
   await counter.tick();
   await tunnel.ask(request(50_000));

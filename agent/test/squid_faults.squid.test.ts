@@ -13,7 +13,6 @@ import { childrenOf, deciderOf, type SquidNode, startSquidNode } from './squid_n
 
 let origin: t.Origin;
 let node: SquidNode;
-let url: string;
 const normal = { port: t.normalPort };
 const names: t.Names = new Map<string, () => string[] | Promise<string[]>>([
   ['www.example', () => [t.originIp]],
@@ -26,7 +25,6 @@ const onLoopback = (command: 'add' | 'delete', ip: string) =>
 beforeAll(async () => {
   onLoopback('add', '9.9.9.11');
   origin = await t.startOrigin();
-  url = `http://${t.originIp}:${origin.port}/`;
   const records = [...t.usualRecords(), t.overrideRecord(1, 'www.example', t.otherOriginIp)];
   node = await startSquidNode({ records, names });
 });
@@ -67,7 +65,7 @@ test('a custom DNS entry whose address cannot be put in place is refused, not pa
 test('a request whose decider dies is answered that the node is not ready', async () => {
   const [squid] = node.squids();
   for (const method of ['GET', 'CONNECT']) {
-    const target = method === 'GET' ? url : `${t.originIp}:${origin.port}`;
+    const target = method === 'GET' ? origin.url : origin.to;
     // A Squid whose helper dies before it ever responded gives up itself.
     expect((await t.ask(normal, method, target)).status).toBe(200);
     const decider = deciderOf(squid) as number;
@@ -80,7 +78,7 @@ test('a request whose decider dies is answered that the node is not ready', asyn
     expect([method, status, reason, body]).toEqual([method, 503, 'not_ready', bodyOf('not_ready')]);
     await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
   }
-  expect((await t.ask(normal, 'GET', url)).headers['x-exitward-reason']).toBeUndefined();
+  expect((await t.ask(normal, 'GET', origin.url)).headers['x-exitward-reason']).toBeUndefined();
   expect(node.squids()).toEqual([squid]);
 });
 
@@ -142,21 +140,21 @@ test('failures are explained in words, as far as Squid knows', async () => {
   // Headers of answers to CONNECT cannot be added to; their text can be read.
   const connected = await t.ask(normal, 'CONNECT', `${t.originIp}:81`);
   expect(connected.body).toContain('(unreachable).\n');
-  const purged = await t.ask(normal, 'PURGE', url);
+  const purged = await t.ask(normal, 'PURGE', origin.url);
   expect([purged.status, purged.headers['x-exitward-reason']]).toEqual([403, 'bad_request']);
 });
 
 test('with the disk full the log loses lines, and no connection ends', async () => {
   const [squid = 0] = node.squids();
   const log = join(node.dir, 'squid/0/logs/meter.log');
-  const tunnel = await t.openTunnel(normal, `${t.originIp}:${origin.port}`);
+  const tunnel = await t.openTunnel(normal, origin.to);
   rmSync(log);
   symlinkSync('/dev/full', log);
   const decider = deciderOf(squid);
   process.kill(squid, 'SIGUSR1');
   await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
   for (let remaining = 5; remaining > 0; remaining--) {
-    expect((await t.ask(normal, 'GET', url)).status).toBe(200);
+    expect((await t.ask(normal, 'GET', origin.url)).status).toBe(200);
     await sleep(300);
   }
   expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);

@@ -10,12 +10,8 @@ import * as t from './proxy_world.ts';
 import { deciderOf, nodesOfFile, type SquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
-let url: string;
-let to: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  to = `${t.originIp}:${origin.port}`;
-  url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -38,14 +34,14 @@ async function poll({ engine }: SquidNode, times: number): Promise<void> {
 
 async function untilReplaced({ squids, engine }: SquidNode, old: number | undefined) {
   await t.until(() => ![undefined, old].includes(deciderOf(squids()[0])));
-  await t.until(async () => (await t.ask(normal, 'GET', url)).status === 200);
+  await t.until(async () => (await t.ask(normal, 'GET', origin.url)).status === 200);
   await engine.catchUp();
 }
 
 test('a tunnel of a moment before Squid reads its configuration again is revoked afterwards', async () => {
   const node = await share(oneExit());
   const { apply, squids, engine } = node;
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   const old = deciderOf(squids()[0]);
   await apply(t.serverRecord());
   await untilReplaced(node, old);
@@ -58,7 +54,7 @@ test('a tunnel of a moment before Squid reads its configuration again is revoked
 test('a tunnel from a moment before Squid begins new logs is revoked afterwards', async () => {
   const node = await share();
   const { apply, squids } = node;
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   const [pid = 0] = squids();
   const old = deciderOf(pid);
   process.kill(pid, 'SIGUSR1');
@@ -70,7 +66,7 @@ test('a tunnel from a moment before Squid begins new logs is revoked afterwards'
 
 test('a tunnel that is older than an agent without a file of listeners lives on, and is revoked by it', async () => {
   const node = await share();
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   await poll(node, 3);
   const old = deciderOf(node.squids()[0]);
   await node.engine.stop({ leave_running: true });
@@ -86,18 +82,18 @@ test('a tunnel that is older than an agent without a file of listeners lives on,
   await node.apply(inactive);
   await tunnel.ended();
   await node.apply(oneExit());
-  await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
+  await expect(t.ask({ port: normal.port + 1 }, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('connections that a killed decider let in and did not report are closed, and no others', async () => {
   const node = await share();
-  const noted = await t.openTunnel(byToken, to);
+  const noted = await t.openTunnel(byToken, origin.to);
   await poll(node, 1);
-  const untold = await t.openTunnel(byToken, to);
+  const untold = await t.openTunnel(byToken, origin.to);
   const old = deciderOf(node.squids()[0]);
   process.kill(old as number, 'SIGKILL');
   await untilReplaced(node, old);
-  const later = await t.openTunnel(byToken, to);
+  const later = await t.openTunnel(byToken, origin.to);
   await poll(node, 6);
   await untold.ended();
   expect((await noted.ask(requestInside)).status).toBe(200);
@@ -109,7 +105,7 @@ test('connections that a killed decider let in and did not report are closed, an
 test('what a decider let in that was killed while no agent was there is closed by the next one', async () => {
   const node = await share();
   const { engine, squids, restart } = node;
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   await engine.stop({ leave_running: true });
   const old = deciderOf(squids()[0]);
   process.kill(old as number, 'SIGKILL');
@@ -122,7 +118,7 @@ test('what a decider let in that was killed while no agent was there is closed b
 
 test('a connection that could not be closed is closed when that is possible again', async () => {
   const node = await share();
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   await poll(node, 1);
   const bin = join(node.dir, 'bin');
   const forbidden = join(node.dir, 'forbidden');
@@ -167,7 +163,7 @@ test('without an exit no Squid is started at changes, and what would happen is e
   expect(decision).toMatchObject({ verdict: 'deny', reason: 'not_ready' });
   expect(position.revision).toBe(5);
   await apply(t.serverRecord());
-  expect((await t.ask(normal, 'GET', url)).status).toBe(200);
+  expect((await t.ask(normal, 'GET', origin.url)).status).toBe(200);
 });
 
 test('an agent that took a Squid over starts none at changes either, once there is no exit', async () => {
@@ -191,7 +187,7 @@ test('who says nonsense to the agent in a decider\u2019s place is cut off, and n
     await once(socket, 'close');
   }
   const socket = connect(join(dir, 'squid/0/agent.sock'));
-  const victim = await t.openTunnel(normal, to);
+  const victim = await t.openTunnel(normal, origin.to);
   const connection = `127.0.0.1:1>1 ) or ( sport = :${normal.port}`;
   socket.write(`${JSON.stringify({ revoked: [{ connection, reason: 'stale' }] })}\n`);
   await sleep(300);
@@ -205,7 +201,7 @@ test('who says nonsense to the agent in a decider\u2019s place is cut off, and n
 test('an agent with other settings revokes an older tunnel', async () => {
   const node = await share();
   const { apply, restart, squids } = node;
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   const old = deciderOf(squids()[0]);
   await restart({ EXITWARD_AGENT_ALLOW_DESTINATIONS: '127.78.2.0/24,10.9.0.0/16' });
   await node.engine.catchUp();
@@ -218,8 +214,8 @@ test('an agent with other settings revokes an older tunnel', async () => {
 test('a port that means something else when the agent comes back takes its tunnels with it', async () => {
   const node = await share();
   const { engine, restart, store } = node;
-  const moved = await t.openTunnel(normal, to);
-  const unchanged = await t.openTunnel({ ...normal, port: normal.port + 1 }, to);
+  const moved = await t.openTunnel(normal, origin.to);
+  const unchanged = await t.openTunnel({ ...normal, port: normal.port + 1 }, origin.to);
   await engine.stop({ leave_running: true });
   store.append(2, t.now(), [
     t.serverRecord({
@@ -240,7 +236,7 @@ test('a port that means something else when the agent comes back takes its tunne
 
 test('a new exit leaves the others with their Squid, and their tunnels are still revoked', async () => {
   const node = await start({ EXITWARD_AGENT_LISTENERS_PER_SQUID: '6' }, oneExit(1));
-  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, to);
+  const tunnel = await t.openTunnel({ ...byToken, port: normal.port + 1 }, origin.to);
   await poll(node, 1);
   await node.apply(t.serverRecord());
   expect(node.squids()).toHaveLength(2);

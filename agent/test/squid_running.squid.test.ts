@@ -15,12 +15,8 @@ import * as t from './proxy_world.ts';
 import { childrenOf, deciderOf, nodesOfFile, startSquidNode } from './squid_node.ts';
 
 let origin: t.Origin;
-let url: string;
-let to: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  to = `${t.originIp}:${origin.port}`;
-  url = `http://${to}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -33,7 +29,7 @@ const { start, share, stop } = nodesOfFile({
 });
 
 const reasonFor = async (through: t.Through) =>
-  (await t.ask(through, 'GET', url)).headers['x-exitward-reason'] ?? 'let in';
+  (await t.ask(through, 'GET', origin.url)).headers['x-exitward-reason'] ?? 'let in';
 
 const oneExit = () => t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] });
 
@@ -54,15 +50,15 @@ test('exits come and go with the server\u2019s record, and what stays is not dis
   const node = await share(oneExit());
   const { apply, squids, engine } = node;
   const before = squids();
-  const tunnel = await t.openTunnel(normal, to);
-  await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
+  const tunnel = await t.openTunnel(normal, origin.to);
+  await expect(t.ask({ port: normal.port + 1 }, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
   await apply(t.serverRecord());
-  expect((await t.see({ port: normal.port + 1 }, url)).from).toBe(t.exits[1]);
+  expect((await t.see({ port: normal.port + 1 }, origin.url)).from).toBe(t.exits[1]);
   expect(squids()).toEqual(before);
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   tunnel.socket.destroy();
   await apply(oneExit());
-  await expect(t.ask({ port: normal.port + 1 }, 'GET', url)).rejects.toThrow('ECONNREFUSED');
+  await expect(t.ask({ port: normal.port + 1 }, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
   await apply({ kind: 'server', value: null });
   expect(squids()).toEqual([]);
   expect(engine.listeners().size).toBe(0);
@@ -83,7 +79,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
   const node = await share();
   const { squids, apply, restart } = node;
   const [pid] = squids();
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   await node.engine.stop({ leave_running: true });
   expect(await reasonFor(normal)).toBe('let in');
   expect(await reasonFor(stranger)).toBe('unknown_address');
@@ -99,7 +95,7 @@ test('without an agent it serves on, restarts included; the next agent takes it 
 
 test('a tunnel that an earlier agent saw opened is closed by the next one when it must', async () => {
   const { apply, restart } = await share();
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   await restart();
   await apply(t.userRecord(2, { active: false }));
   await tunnel.ended();
@@ -130,7 +126,7 @@ test('what authlist entries let in is not forgotten when a decider is replaced, 
 
 test('a decider that dies is replaced, and knows what the dead one had let in', async () => {
   const { apply, squids, engine } = await share();
-  const tunnel = await t.openTunnel(byToken, to);
+  const tunnel = await t.openTunnel(byToken, origin.to);
   // The agent has it in its list.
   const { open } = await engine.poll(undefined);
   expect(open).toMatchObject([{ account: 2, user: 1 }]);
@@ -164,8 +160,8 @@ test('a decider that hangs is found out and replaced', async () => {
 test('a Squid that dies is started again, and what its tunnels had transferred is reported', async () => {
   const { squids, engine } = await share();
   const [pid = 0] = squids();
-  const usage = await t.Usage.from(engine, url);
-  const tunnel = await t.openTunnel(normal, to);
+  const usage = await t.Usage.from(engine, origin.url);
+  const tunnel = await t.openTunnel(normal, origin.to);
   await tunnel.ask(requestInside);
   await usage.poll();
   const [open] = usage.open;
@@ -216,7 +212,7 @@ test('a folder that Squid\u2019s user may not enter is named at the start', asyn
 test('nothing of Squid is to be had but requests and tunnels, and nobody asks it about itself', async () => {
   await share();
   for (const scheme of ['ftp', 'https', 'urn', 'cache_object']) {
-    const answer = await t.ask(normal, 'GET', `${scheme}://${to}/`);
+    const answer = await t.ask(normal, 'GET', `${scheme}://${origin.to}/`);
     expect([scheme, answer.status]).toEqual([scheme, scheme === 'urn' ? 400 : 403]);
   }
   for (const host of ['exitward', '127.0.0.1']) {
@@ -235,12 +231,12 @@ test('more listeners than one Squid takes are parted among several, an exit\u201
   expect(engine.listeners().size).toBe(12);
   for (const [index, exit] of t.exits.entries()) {
     for (const port of [normal.port + index, normal.port + index + 500]) {
-      expect((await t.see({ port }, url)).from).toBe(exit);
+      expect((await t.see({ port }, origin.url)).from).toBe(exit);
     }
   }
   await node.apply(t.authlistRecord(1, null));
   for (const index of t.exits.keys()) {
-    expect((await t.ask({ port: normal.port + index }, 'GET', url)).status).toBe(407);
+    expect((await t.ask({ port: normal.port + index }, 'GET', origin.url)).status).toBe(407);
   }
 });
 
@@ -274,14 +270,14 @@ test('a certificate that cannot be read is reported and changes nothing; a renew
   expect(t.messagesOf(node.engine).join()).toMatch(
     /^The certificate of until now stays: .*proxy\.crt/,
   );
-  expect((await t.ask(through, 'GET', url)).status).toBe(200);
+  expect((await t.ask(through, 'GET', origin.url)).status).toBe(200);
   execFileSync('openssl', [
     ...['req', '-x509', '-key', join(dir, 'proxy.key'), '-out', crt, '-days', '90'],
     ...['-subj', '/CN=renewed', '-addext', 'subjectAltName=DNS:proxy.test'],
   ]);
   const renewed = readFileSync(crt, 'utf8');
   await t.until(async () =>
-    t.ask({ ...through, proxy_certificate: renewed }, 'GET', url).then(
+    t.ask({ ...through, proxy_certificate: renewed }, 'GET', origin.url).then(
       ({ status }) => status === 200,
       () => false,
     ),
@@ -315,18 +311,18 @@ test('with a certificate that is bad from the start, or when Squid dies, the oth
   expect(await reasonFor(normal)).toBe('let in');
   writeFileSync(crt, good);
   await node.apply(t.serverRecord({ hostname: 'other.example.net' }));
-  expect((await t.ask(tls, 'GET', url)).status).toBe(200);
+  expect((await t.ask(tls, 'GET', origin.url)).status).toBe(200);
   writeFileSync(crt, 'no certificate');
   const [pid = 0] = squids();
   process.kill(pid, 'SIGKILL');
   await t.until(() => squids().length === 1 && squids()[0] !== pid);
   await t.until(async () => (await reasonFor(normal).catch(() => '')) === 'let in');
-  await expect(t.ask(tls, 'GET', url)).rejects.toThrow('ECONNREFUSED');
+  await expect(t.ask(tls, 'GET', origin.url)).rejects.toThrow('ECONNREFUSED');
 });
 
 test('with leave, what is revoked may go on, and nothing new is let in', async () => {
   const { apply } = await start({ EXITWARD_AGENT_ON_REVOKE: 'leave' });
-  const tunnel = await t.openTunnel(normal, to);
+  const tunnel = await t.openTunnel(normal, origin.to);
   await apply(t.authlistRecord(1, null));
   expect((await tunnel.ask(requestInside)).status).toBe(200);
   expect(await reasonFor(normal)).toBe('unknown_address');
@@ -343,8 +339,8 @@ test('of two nodes with the same ports on two addresses, what one does is none o
     });
   const [first, other] = [await startAt('127.78.5.1'), await startAt('127.78.5.2', '127.78.2.200')];
   try {
-    const tunnel = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, to);
-    const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, to);
+    const tunnel = await t.openTunnel({ ...byToken, at: '127.78.5.1' }, origin.to);
+    const own = await t.openTunnel({ ...byToken, at: '127.78.5.2' }, origin.to);
     await other.restart({ EXITWARD_AGENT_LISTEN_HOST: '127.78.5.2' });
     // Those without an owner are searched for in the next lists, and closed after some more.
     let [cursor, lists]: [unknown, number] = [undefined, 0];

@@ -19,7 +19,7 @@ const { start } = nodesOfFile();
 
 test('connections that were let in are not taken for waiting ones until a decider has reported their owners', async () => {
   const node = await start();
-  const to = `${t.originIp}:${origin.port}`;
+  const to = origin.to;
   const open = () => t.openTunnel({ port: t.normalPort }, to);
   const tunnels = await Promise.all(Array.from({ length: 2 * maxBytes }, open));
   const decider = deciderOf(node.squids()[0]) ?? 0;

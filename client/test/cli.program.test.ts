@@ -32,13 +32,9 @@ beforeAll(async () => {
   await t.server('par1');
   const node = await t.node('ams1');
   await node.start();
-  let acknowledged = node.revision;
-  const acknowledging = setInterval(() => {
-    if (node.revision > acknowledged) void node.ack();
-    acknowledged = node.revision;
-  }, 20);
+  const endAcknowledging = node.keepAcknowledging();
   stopNode = () => {
-    clearInterval(acknowledging);
+    endAcknowledging();
     node.stop();
   };
 });

@@ -62,15 +62,11 @@ async function startExampleNetwork(database: string) {
   await t.as(acme).post('/contract/overrides', { ...override, expiry: t.now() + 3600 });
   const node = await t.node('ams1');
   await node.start();
-  let acknowledged = node.revision;
-  const acknowledging = setInterval(() => {
-    if (node.revision > acknowledged) void node.ack();
-    acknowledged = node.revision;
-  }, 20);
+  const endAcknowledging = node.keepAcknowledging();
   return {
     env: { EXITWARD_URL: t.base_url, EXITWARD_TOKEN: acme.api_token },
     stop: async () => {
-      clearInterval(acknowledging);
+      endAcknowledging();
       node.stop();
       await t.stop();
     },

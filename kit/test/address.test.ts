@@ -6,17 +6,7 @@ import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { canonicalAddress, parseNetworks } from '../src/address.ts';
-
-const octet = fc.integer({ min: 0, max: 255 });
-const octets = fc.tuple(octet, octet, octet, octet);
-const ipv4 = octets.map((four) => four.join('.'));
-const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0, max: 0xffff }));
-const groups = fc.oneof(
-  fc.tuple(group, group, group, group, group, group, group, group),
-  fc.tuple(group, group).map((two) => [0, 0, 0, 0, 0, 0xffff, ...two]),
-  fc.tuple(group, group).map((two) => [0, 0, 0, 0, 0, 0, ...two]),
-);
-const ipv6 = groups.map((eight) => eight.map((part) => part.toString(16)).join(':'));
+import { groups, ipv4, ipv6, octets } from './random_addresses.ts';
 
 /** All the ways to write one IPv6 address that the random choices lead to. */
 const spellings = fc

@@ -4,22 +4,12 @@ import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
 import { canonicalAddress, parseNetworks } from '../../kit/src/address.ts';
+import { ipv4, ipv6, octets } from '../../kit/test/random_addresses.ts';
 import { tries } from '../../test/effort.ts';
 import { addressInNetworks, parseAddress } from '../src/values/address.ts';
 
 const any = { addresses: 'any' } as const;
 const open = { addresses: 'public' } as const;
-
-const octet = fc.integer({ min: 0, max: 255 });
-const octets = fc.tuple(octet, octet, octet, octet);
-const ipv4 = octets.map((four) => four.join('.'));
-const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0, max: 0xffff }));
-const groups = fc.oneof(
-  fc.tuple(group, group, group, group, group, group, group, group),
-  fc.tuple(group, group).map((two) => [0, 0, 0, 0, 0, 0xffff, ...two]),
-  fc.tuple(group, group).map((two) => [0, 0, 0, 0, 0, 0, ...two]),
-);
-const ipv6 = groups.map((eight) => eight.map((part) => part.toString(16)).join(':'));
 
 describe('parseAddress', () => {
   it('names the field and what it expected', () => {

@@ -2,11 +2,11 @@
 // address of the client.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
-import type { Reader } from '../src/db/database.ts';
 import { listRemovals } from '../src/lists/removals.ts';
 import { createPortScheme } from '../src/port_schemes/port_schemes.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
+import { CountingReader } from './counting_reader.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -490,20 +490,11 @@ eachDatabase((database) => {
     await create({ ip: '198.51.7.1' });
     await create({ ip: '198.51.7.12', user: 'bob' });
     await create({ ip: '2001:db8::77' });
-    const { db } = t.running.ctx;
-    let rows = 0;
-    const counting: Reader = {
-      all: async (sql, values) => {
-        const result = await db.all<never>(sql, values);
-        rows += result.length;
-        return result;
-      },
-      one: (sql, values) => db.one(sql, values),
-    };
+    const counting = new CountingReader(t.running.ctx.db);
     const read = async (filter: Parameters<typeof listEntries>[2]) => {
-      rows = 0;
+      counting.rows = 0;
       const entries = await listEntries(counting, account.account.id, filter, t.now());
-      return [entries.map(({ id }) => id), rows];
+      return [entries.map(({ id }) => id), counting.rows];
     };
     expect(await read({})).toEqual([[1, 2, 3], 3]);
     expect(await read({ ip: '198.51.7.1' })).toEqual([[1], 1]);

@@ -34,3 +34,11 @@ export async function assertForChoices<C extends Choices>(
     ...{ numRuns: examples.length + combinations, examples },
   });
 }
+
+/** The query of a page with these filters and this order; those without a value are left out. */
+export const queryOf = (fields: Record<string, unknown>) =>
+  new URLSearchParams(
+    Object.entries(fields)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]): [string, string] => [name, String(value)]),
+  );

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { BuiltAccount } from './builders.ts';
-import { assertForChoices, ordersBy } from './choices.ts';
+import { assertForChoices, ordersBy, queryOf } from './choices.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
 
@@ -151,12 +151,6 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  const query = (of: Record<string, unknown>) =>
-    new URLSearchParams(
-      Object.entries(of)
-        .filter(([, value]) => value !== undefined)
-        .map(([name, value]): [string, string] => [name, String(value)]),
-    );
   async function pages(path: string, between: (at: number) => Promise<unknown> = async () => {}) {
     const answers: Answer[] = [];
     for (let at: string | undefined = path; at !== undefined; ) {
@@ -223,7 +217,7 @@ eachDatabase((database) => {
           .filter((row) => fits(row, filter))
           .sort((a, b) => (order(keyOf(a), keyOf(b)) || a.id - b.id) * direction)
           .map(({ server }) => server);
-        const { answers, rows } = await pages(`/network?${query({ ...request, view })}`);
+        const { answers, rows } = await pages(`/network?${queryOf({ ...request, view })}`);
         expect(rows.map(({ server }) => server)).toEqual(result);
         const counts = (answer: Answer | undefined) => [
           answer?.headers.get('exitward-total'),
@@ -231,7 +225,7 @@ eachDatabase((database) => {
         ];
         expect(counts(answers[0])).toEqual([String(inView.length), String(result.length)]);
         if (view !== 'contract') return;
-        const full = await pages(`/servers?${query(request)}`);
+        const full = await pages(`/servers?${queryOf(request)}`);
         expect(full.rows.map(({ server }) => server)).toEqual(result);
         expect(full.rows).toEqual(
           result.map((name) => all.find(({ server }) => server === name)?.is),

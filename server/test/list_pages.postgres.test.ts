@@ -7,7 +7,7 @@ import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
 import { ipOrder } from '../src/db/ip_order.ts';
 import type { BuiltAccount } from './builders.ts';
-import { assertForChoices, ordersBy } from './choices.ts';
+import { assertForChoices, ordersBy, queryOf } from './choices.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
 
@@ -121,12 +121,6 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  const query = (of: Record<string, unknown>) =>
-    new URLSearchParams(
-      Object.entries(of)
-        .filter(([, value]) => value !== undefined)
-        .map(([name, value]): [string, string] => [name, String(value)]),
-    );
   const next = ({ headers }: Answer) =>
     /<\/(?:console|admin\/accounts\/acme)([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
   /** All pages, with what happens between two of them. */
@@ -160,7 +154,12 @@ eachDatabase((database) => {
           async (sort, isDescending, limit, search, between) => {
             const before = (await alice.get(`/${list}`)).body as Entry[];
             const touched = new Set<number>();
-            const parameters = query({ limit, sort, order: isDescending ? 'desc' : 'asc', search });
+            const parameters = queryOf({
+              limit,
+              sort,
+              order: isDescending ? 'desc' : 'asc',
+              search,
+            });
             const { answers, rows } = await pages(`/${list}?${parameters}`, async (at) => {
               const { removed = [], moved = [], added: more = 0 } = between[at - 1] ?? {};
               const idOf = (index: number) => before[index % before.length]?.id as number;
@@ -239,7 +238,7 @@ eachDatabase((database) => {
         tries(15),
         async ({ caller = 'admin', by = { sort: 'expiry', order: 'asc' }, ...filter }) => {
           const get = callers[caller as keyof typeof callers];
-          const first = await get(`/${list}?${query({ ...filter, ...by, limit: 4 })}`);
+          const first = await get(`/${list}?${queryOf({ ...filter, ...by, limit: 4 })}`);
           expect(first.status, first.text).toBe(200);
           const link = next(first);
           const second = link === undefined ? [] : (await get(link)).body;

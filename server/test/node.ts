@@ -151,6 +151,16 @@ export class TestNode {
     return response.status;
   }
 
+  /** Acknowledges whatever it hears, one look later; returns how that ends. */
+  keepAcknowledging(): () => void {
+    let seen = this.revision;
+    const timer = setInterval(() => {
+      if (this.revision > seen) void this.ack();
+      seen = this.revision;
+    }, 20);
+    return () => clearInterval(timer);
+  }
+
   /** Takes a snapshot, follows, and acknowledges it. */
   async start(): Promise<void> {
     await this.snapshot();

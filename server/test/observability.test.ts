@@ -126,6 +126,16 @@ eachDatabase((database) => {
   });
 
   describe('the log', () => {
+    /** A server that logs all requests, with an account, and its log from then on. */
+    async function loggingAll() {
+      const lines = keptLog();
+      const env = { EXITWARD_LOG_REQUESTS: 'all' };
+      const all = await startTestApp(await database.url(), env, lines.log);
+      const { api_token } = await all.account('acme');
+      lines.lines.length = 0;
+      return { all, api_token, lines };
+    }
+
     test('records each change and each refusal: who, what, how long, and the id of the answer', async () => {
       lines.length = 0;
       const body = { ip: '192.0.2.1', user: 'alice', expiry: t.now() + 1000 };
@@ -149,14 +159,7 @@ eachDatabase((database) => {
     });
 
     test('records every request when that is configured, cached responses too', async () => {
-      const lines = keptLog();
-      const all = await startTestApp(
-        await database.url(),
-        { EXITWARD_LOG_REQUESTS: 'all' },
-        lines.log,
-      );
-      const { api_token } = await all.account('acme');
-      lines.lines.length = 0;
+      const { all, api_token, lines } = await loggingAll();
       const ids: unknown[] = [];
       for (let times = 0; times < 3; times += 1) {
         const answer = await all.as({ api_token }).get('/contract');
@@ -227,14 +230,7 @@ eachDatabase((database) => {
 
     test('names the trace of a cached response, and of an error, as of any request', async () => {
       const traceparent = `00-${trace_id}-${span}-01`;
-      const lines = keptLog();
-      const all = await startTestApp(
-        await database.url(),
-        { EXITWARD_LOG_REQUESTS: 'all' },
-        lines.log,
-      );
-      const { api_token } = await all.account('acme');
-      lines.lines.length = 0;
+      const { all, api_token, lines } = await loggingAll();
       for (let times = 0; times < 2; times += 1) {
         await all.as({ api_token }).get('/contract', { traceparent });
       }

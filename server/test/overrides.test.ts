@@ -5,12 +5,12 @@ import {
   removeContractServer,
   setContractServer,
 } from '../src/contract_servers/contract_servers.ts';
-import type { Reader } from '../src/db/database.ts';
 import { listRemovals } from '../src/lists/removals.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
 import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { removeServer, requireServer } from '../src/servers/servers.ts';
 import type { BuiltAccount } from './builders.ts';
+import { CountingReader } from './counting_reader.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp, type TestClient } from './harness.ts';
 import type { TestNode } from './node.ts';
@@ -427,20 +427,11 @@ eachDatabase((database) => {
     await create();
     await create({ ip: '2001:db8::7' });
     await create({ server: other.server });
-    const { db } = t.running.ctx;
-    let rows = 0;
-    const counting: Reader = {
-      all: async (sql, values) => {
-        const result = await db.all<never>(sql, values);
-        rows += result.length;
-        return result;
-      },
-      one: (sql, values) => db.one(sql, values),
-    };
+    const counting = new CountingReader(t.running.ctx.db);
     const read = async (filter: Parameters<typeof listOverrides>[2]) => {
-      rows = 0;
+      counting.rows = 0;
       const entries = await listOverrides(counting, account.account.id, filter, t.now());
-      return [entries.map(({ id }) => id), rows];
+      return [entries.map(({ id }) => id), counting.rows];
     };
     expect(await read({})).toEqual([[1, 2, 3], 3]);
     expect(await read({ ip: '2001:DB8:0::7' })).toEqual([[2], 1]);

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
-import { assertForChoices, ordersBy } from './choices.ts';
+import { assertForChoices, ordersBy, queryOf } from './choices.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, startTestApp, type TestApp } from './harness.ts';
 
@@ -125,10 +125,6 @@ eachDatabase((database) => {
   });
   afterAll(() => t.stop());
 
-  const query = (of: Record<string, unknown>) =>
-    new URLSearchParams(
-      Object.entries(of).map(([name, value]): [string, string] => [name, String(value)]),
-    );
   async function pages(query: string, between: (at: number) => Promise<unknown> = async () => {}) {
     const answers: Answer[] = [];
     for (let at: string | undefined = `/servers?${query}`; at !== undefined; ) {
@@ -183,7 +179,7 @@ eachDatabase((database) => {
       choices,
       tries(60),
       async ({ by = { sort: 'name', order: 'asc' }, ...filter }) => {
-        const { answers, rows } = await pages(`${query({ ...filter, ...by, limit: 90 })}`);
+        const { answers, rows } = await pages(`${queryOf({ ...filter, ...by, limit: 90 })}`);
         const keyOf = sorts[by.sort] as (server: Listed) => string | number;
         const direction = by.order === 'desc' ? -1 : 1;
         const result = all
@@ -208,7 +204,7 @@ eachDatabase((database) => {
           const touched = new Set<string>();
           const order_of = isDescending ? 'desc' : 'asc';
           const { rows } = await pages(
-            `${query({ limit: 61, sort, order: order_of })}`,
+            `${queryOf({ limit: 61, sort, order: order_of })}`,
             async (at) => {
               const { name = '' } = before[(picks[at - 1] ?? 0) % before.length] ?? {};
               if (touched.has(name)) return;

@@ -83,21 +83,17 @@ export class Internet {
    */
   #makeCertificates(): void {
     const at = (name: string) => join(this.#folder, name);
-    const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'pipe' });
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    openssl(
-      'req',
-      '-x509',
-      ...key,
-      '-days',
-      '30',
-      '-subj',
-      '/CN=Authority of the tests',
-      '-keyout',
-      at('ca.key'),
-      '-out',
-      at('ca.pem'),
-    );
+    const certify = (file: string, name: string, ...more: string[]) =>
+      execFileSync(
+        'openssl',
+        [
+          ...['req', '-x509', ...key, '-days', '30', '-subj', `/CN=${name}`, ...more],
+          ...['-keyout', at(`${file}.key`), '-out', at(`${file}.pem`)],
+        ],
+        { stdio: 'pipe' },
+      );
+    certify('ca', 'Authority of the tests');
     const names = [
       'control.example.net',
       'ams1.example.net',
@@ -106,25 +102,8 @@ export class Internet {
       'localhost',
     ];
     const alternative = `subjectAltName=${names.map((name) => `DNS:${name}`).join()}`;
-    openssl(
-      'req',
-      '-x509',
-      ...key,
-      '-days',
-      '30',
-      '-subj',
-      '/CN=sites',
-      '-addext',
-      alternative,
-      '-CA',
-      at('ca.pem'),
-      '-CAkey',
-      at('ca.key'),
-      '-keyout',
-      at('sites.key'),
-      '-out',
-      at('sites.pem'),
-    );
+    const authority = ['-CA', at('ca.pem'), '-CAkey', at('ca.key')];
+    certify('sites', 'sites', '-addext', alternative, ...authority);
     copyFileSync(at('ca.pem'), join(this.authorities, 'web.crt'));
     this.site = {
       certificate: readFileSync(at('sites.pem'), 'utf8'),

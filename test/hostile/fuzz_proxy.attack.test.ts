@@ -51,7 +51,7 @@ beforeAll(async () => {
     });
   });
   await once(hostile.listen(0, t.originIp), 'listening');
-  const url = `http://${t.originIp}:${origin.port}/`;
+  const url = origin.url;
   const through = { port: t.normalPort, from: t.sources[1] };
   const secure = { port: t.tlsBase + 1, from: t.sources[1], proxy_certificate: node.certificate };
   for (const options of [through, secure]) clients.push(await t.Client.open(options));

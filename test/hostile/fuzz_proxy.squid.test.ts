@@ -60,7 +60,7 @@ const victims = [{ port: t.normalPort }, { port: t.tlsBase + 1, isSecure: true }
       const secure = isSecure ? { proxy_certificate: node.certificate } : {};
       const client = await t.Client.open({ port, from: t.sources[1], ...secure });
       try {
-        const url = `http://${t.originIp}:${origin.port}/`;
+        const url = origin.url;
         expect((await client.ask(t.requestText('GET', url))).status).toBe(200);
       } finally {
         client.socket.destroy();

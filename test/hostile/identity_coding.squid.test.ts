@@ -19,7 +19,7 @@ afterAll(async () => {
 test('what a coding hides from Squid goes to no origin that the policy refuses', async () => {
   const client = await t.Client.open({ port: t.normalPort });
   const hidden = t.requestText('GET', `http://${t.privateIp}:${origin.port}/`);
-  const url = `http://${t.originIp}:${origin.port}/`;
+  const url = origin.url;
   const head = `POST ${url} HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: identity\r\n`;
   client.write(`${head}Content-Length: ${hidden.length}\r\n\r\n${hidden}`);
   expect(t.read(await client.answer()).body_bytes).toBe(0);

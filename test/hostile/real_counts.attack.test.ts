@@ -68,8 +68,8 @@ function open(n: number): Promise<void> {
 
 test('21,000 idle connections that authenticate nowhere neither end the engine nor shut anybody out', async () => {
   const victim = { port: t.normalPort };
-  const url = `http://${t.originIp}:${origin.port}/`;
-  const tunnel = await t.openTunnel(victim, `${t.originIp}:${origin.port}`);
+  const url = origin.url;
+  const tunnel = await t.openTunnel(victim, origin.to);
   const statuses: number[] = [];
   for (let n = 0; n < attacks; n += atOnce) {
     await Promise.all(Array.from({ length: atOnce }, (_, index) => open(n + index)));

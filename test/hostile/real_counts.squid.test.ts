@@ -33,7 +33,7 @@ afterAll(async () => {
   await origin.stop();
 });
 
-const url = () => `http://${t.originIp}:${origin.port}/`;
+const url = () => origin.url;
 const victim: t.Through = { port: t.normalPort, from: t.sources[1] as string };
 const alice: t.Through = { port: t.normalPort, from: t.sources[0] as string };
 const bob = (): t.Through => ({
@@ -54,7 +54,7 @@ async function tunnels(count: number, through: t.Through): Promise<Record<string
       Array.from({ length: Math.min(atOnce, count - n) }, async () => {
         const client = await t.Client.open(through);
         open.add(client.socket);
-        const request = t.requestText('CONNECT', `${t.originIp}:${origin.port}`, through);
+        const request = t.requestText('CONNECT', origin.to, through);
         const { status } = await client.ask(request);
         statuses[status] = (statuses[status] ?? 0) + 1;
       }),

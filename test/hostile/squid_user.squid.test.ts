@@ -28,10 +28,8 @@ const normal = { port: t.normalPort };
 const log = pino({ level: 'silent' });
 const { start, share } = nodesOfFile();
 let origin: t.Origin;
-let url: string;
 beforeAll(async () => {
   origin = await t.startOrigin();
-  url = `http://${t.originIp}:${origin.port}/`;
 });
 afterAll(() => origin?.stop());
 
@@ -62,7 +60,7 @@ test('a Squid that is reconfigured, revived or taken over has no more rights, an
   const node = await share();
   const tls = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
   expect(statSync(join(node.dir, 'proxy.key')).mode & 0o77).toBe(0);
-  expect((await t.see(tls, url)).from).toBe(t.exits[0]);
+  expect((await t.see(tls, origin.url)).from).toBe(t.exits[0]);
   const [first = 0] = node.squids();
   await node.apply(t.serverRecord({ exit_ips: [{ ip: t.exits[0], port_base: 1 }] }));
   await node.restart();
@@ -70,9 +68,9 @@ test('a Squid that is reconfigured, revived or taken over has no more rights, an
   process.kill(first, 'SIGKILL');
   await t.until(() => node.squids().some((pid) => pid !== first));
   await t.until(
-    async () => (await t.ask(normal, 'GET', url).catch(() => undefined))?.status === 200,
+    async () => (await t.ask(normal, 'GET', origin.url).catch(() => undefined))?.status === 200,
   );
-  expect((await t.see(tls, url)).from).toBe(t.exits[0]);
+  expect((await t.see(tls, origin.url)).from).toBe(t.exits[0]);
   const [second = 0] = node.squids();
   expect(statusOf(second).get('Uid')).toMatch(new RegExp(`^(${user.uid}\t?){4}$`));
 });
@@ -82,15 +80,15 @@ test('a Squid on a port below 1024 keeps the right to that alone', async () => {
   const port_schemes = [{ name: 'default', bases: [{ base: 80, service: 'proxy' as const }] }];
   const node = await start({}, t.serverRecord({ exit_ips, port_schemes }));
   const free = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
-  expect((await t.see({ port: 81 }, url)).from).toBe(t.exits[0]);
+  expect((await t.see({ port: 81 }, origin.url)).from).toBe(t.exits[0]);
   const status = statusOf(node.squids()[0] ?? 0);
   expect(BigInt(`0x${status.get('CapEff')}`)).toBe(free > 81 ? 1n << 10n : 0n);
 });
 
 test('a port below 1024 that comes while Squid runs is listened on, and what ends by that is billed', async () => {
   const node = await start();
-  const usage = await t.Usage.from(node.engine, url);
-  const tunnel = await t.openTunnel(normal, `${t.originIp}:${origin.port}`);
+  const usage = await t.Usage.from(node.engine, origin.url);
+  const tunnel = await t.openTunnel(normal, origin.to);
   await tunnel.ask(`GET / HTTP/1.1\r\nHost: ${t.originIp}\r\n\r\n`);
   await usage.poll();
   const [squid = 0] = node.squids();
@@ -100,13 +98,13 @@ test('a port below 1024 that comes while Squid runs is listened on, and what end
     { name: 'low', bases: basesOf(80) },
   ];
   await node.apply(t.serverRecord({ port_schemes }));
-  expect((await t.ask({ port: 81 }, 'GET', url)).status).toBe(407);
+  expect((await t.ask({ port: 81 }, 'GET', origin.url)).status).toBe(407);
   const free = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
   expect(node.squids()[0] === squid).toBe(free <= 81);
   if (free <= 81) tunnel.socket.destroy();
   const bytes = { '1 1': { up: tunnel.sent, down: tunnel.received } };
   expect(await usage.settled(bytes)).toEqual(bytes);
-  expect((await t.see(normal, url)).from).toBe(t.exits[0]);
+  expect((await t.see(normal, origin.url)).from).toBe(t.exits[0]);
   expect(t.messagesOf(node.engine)).toEqual([]);
 });
 
@@ -186,7 +184,7 @@ test('lines that Squid\u2019s user makes up bill no more than the machine carrie
   const options = { engine: node.engine, journal, clock: systemClock, log, poll_seconds: 1 };
   const meter = new Meter(options);
   await meter.tick();
-  await t.ask(normal, 'GET', url);
+  await t.ask(normal, 'GET', origin.url);
   const billed = () => journal.pending().reduce((sum, { up, down }) => sum + up + down, 0);
   await t.until(async () => {
     await meter.tick();
@@ -207,7 +205,7 @@ test('lines that Squid\u2019s user makes up bill no more than the machine carrie
   expect(billed()).toBeLessThan(10 * honest);
   expect(node.engine.faults()).toMatchObject([{ kind: 'squid_log' }]);
   const before = billed();
-  await t.ask(normal, 'GET', url);
+  await t.ask(normal, 'GET', origin.url);
   await t.until(async () => {
     await meter.tick();
     return billed() > before;

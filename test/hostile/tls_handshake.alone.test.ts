@@ -39,7 +39,7 @@ test('a negotiation that times out frees its descriptor, also of a client that i
   const over = Promise.all(sockets.map((_, index) => Promise.race([ends[index], closes[index]])));
   const through = { port: t.tlsBase + 1, proxy_certificate: node.certificate };
   const victim = async () => {
-    const seen = await t.see(through, `http://${t.originIp}:${origin.port}/`);
+    const seen = await t.see(through, origin.url);
     expect(seen.at).toBe(t.originIp);
   };
   await beside([victim], over);

@@ -39,6 +39,13 @@ async function contractServer(world: World, variant: Variant, detail: string) {
 const allServices = ['proxy', 'proxy-https', 'vpn-ikev1', 'vpn-ikev2', 'vpn-l2tp'];
 const frankfurt = { city: 'Frankfurt', country: 'DE', latitude: 50.1155, longitude: 8.6842 };
 const expiry = begin + 500 * day;
+/** The row that all entries of lists begin with. */
+const entryId: Field = {
+  field: 'id',
+  type: 'integer',
+  notes: 'unique identifier used to manage the entry',
+  value: expect.any(Number),
+};
 /** The period began ten days before the walk, and ends a calendar month after that. */
 const period = { start: begin - 10 * day, end: begin + 21 * day, usage: 350, limit: 1_000_000 };
 
@@ -265,12 +272,7 @@ export const resources: Resource[] = [
       return entry;
     },
     rows: [
-      {
-        field: 'id',
-        type: 'integer',
-        notes: 'unique identifier used to manage the entry',
-        value: expect.any(Number),
-      },
+      entryId,
       { field: 'ip', type: 'string', notes: 'IP address', value: '192.0.2.7' },
       {
         field: 'user',
@@ -304,12 +306,7 @@ export const resources: Resource[] = [
       return entry;
     },
     rows: [
-      {
-        field: 'id',
-        type: 'integer',
-        notes: 'unique identifier used to manage the entry',
-        value: expect.any(Number),
-      },
+      entryId,
       {
         field: 'server',
         type: 'string',

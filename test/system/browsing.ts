@@ -1,12 +1,12 @@
 // A real browser behind a real proxy: it is asked for the token, and then sees what its customer
 // has set up.
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { acceptingHead } from '../../agent/test/clients/websocket.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { until } from '../../server/test/waiting.ts';
 import { launchBrowser } from '../browser.ts';
@@ -52,21 +52,10 @@ async function startSite(host: string): Promise<Site> {
 
 /** The least of a WebSocket: its handshake, and a text. */
 function greet({ headers }: IncomingMessage, socket: Socket): void {
-  const accept = createHash('sha1')
-    .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64');
   const text = `hello ${headers.host}`;
   socket.on('error', () => undefined);
   socket.once('end', () => socket.destroy()).resume();
-  socket.write(
-    [
-      'HTTP/1.1 101 Switching Protocols',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      `Sec-WebSocket-Accept: ${accept}`,
-      '\r\n',
-    ].join('\r\n'),
-  );
+  socket.write(acceptingHead(headers));
   socket.write(Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]));
 }
 

@@ -3,16 +3,7 @@
 // and has no network but what a script makes in namespaces. Emulated: a tenth of the speed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -41,10 +32,10 @@ const longestSeconds = 1500;
  */
 export async function runInMachine(script: string): Promise<{ code: number; told: string }> {
   const kernel = unpackKernel();
-  const dir = mkdtempSync(join(tmpdir(), 'exitward-vm-'));
+  const dir = fs.mkdtempSync(join(tmpdir(), 'exitward-vm-'));
   try {
     const initrd = join(dir, 'initrd.gz');
-    writeFileSync(initrd, initramfs(kernel, script));
+    fs.writeFileSync(initrd, initramfs(kernel, script));
     // Its clients run out of time where it gets none: what computes beside it gives way, if the
     // right to say so is had.
     const child = spawn('nice', [
@@ -73,37 +64,37 @@ export async function runInMachine(script: string): Promise<{ code: number; told
     if (code === undefined) throw new Error(`the machine did not end:\n${output}`);
     return { code: Number(code), told: output };
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    fs.rmSync(dir, { recursive: true, force: true });
   }
 }
 
 /** Debian's newest kernel of this release, with an index of its modules. */
 function unpackKernel(): string {
-  if (existsSync(join(cache, 'vmlinuz'))) return cache;
+  if (fs.existsSync(join(cache, 'vmlinuz'))) return cache;
   const dir = `${cache}.partial`;
-  rmSync(dir, { recursive: true, force: true });
-  mkdirSync(dir, { recursive: true });
+  fs.rmSync(dir, { recursive: true, force: true });
+  fs.mkdirSync(dir, { recursive: true });
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: dir, encoding: 'utf8' });
   const [, image] =
     /Depends: (linux-image-\d\S*)/.exec(run('apt-cache', 'depends', 'linux-image-amd64')) ?? [];
   if (image === undefined) throw new Error('apt-get knows no kernel');
   run('apt-get', 'download', '-qq', image);
-  const [file = ''] = readdirSync(dir).filter((name) => name.endsWith('.deb'));
+  const [file = ''] = fs.readdirSync(dir).filter((name) => name.endsWith('.deb'));
   run('dpkg', '-x', file, '.');
-  rmSync(join(dir, file));
-  if (!existsSync(join(dir, 'lib'))) run('ln', '-s', 'usr/lib', 'lib');
-  const [version = ''] = readdirSync(join(dir, 'lib/modules'));
+  fs.rmSync(join(dir, file));
+  if (!fs.existsSync(join(dir, 'lib'))) run('ln', '-s', 'usr/lib', 'lib');
+  const [version = ''] = fs.readdirSync(join(dir, 'lib/modules'));
   run('/usr/sbin/depmod', '-b', dir, version);
-  renameSync(join(dir, 'boot', `vmlinuz-${version}`), join(dir, 'vmlinuz'));
-  rmSync(cache, { recursive: true, force: true });
-  renameSync(dir, cache);
+  fs.renameSync(join(dir, 'boot', `vmlinuz-${version}`), join(dir, 'vmlinuz'));
+  fs.rmSync(cache, { recursive: true, force: true });
+  fs.renameSync(dir, cache);
   return cache;
 }
 
 /** The files of modules and of all that they need, in the order in which they are loaded. */
 function filesOf(kernel: string, modules: readonly string[]): string[] {
-  const [version = ''] = readdirSync(join(kernel, 'lib/modules'));
+  const [version = ''] = fs.readdirSync(join(kernel, 'lib/modules'));
   const shown = modules.map((module) =>
     execFileSync('/usr/sbin/modprobe', ['-d', kernel, '-S', version, '--show-depends', module], {
       encoding: 'utf8',
@@ -137,9 +128,9 @@ code=$?; echo; echo "vm: the script ended with $code"; $b poweroff -f
     ...['bin', 'dev', 'proc', 'sys', 'host', 'over', 'mnt', 'm'].map(
       (name) => [name, folder, Buffer.alloc(0)] as [string, number, Buffer],
     ),
-    ['bin/busybox', program, readFileSync('/bin/busybox')],
+    ['bin/busybox', program, fs.readFileSync('/bin/busybox')],
     ...early.map(
-      (path) => [`m/${basename(path)}`, program, readFileSync(path)] as [string, number, Buffer],
+      (path) => [`m/${basename(path)}`, program, fs.readFileSync(path)] as [string, number, Buffer],
     ),
     ['init', program, Buffer.from(init)],
     ['script', program, Buffer.from(script)],

@@ -10,6 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { createCertificate } from '../proxy_world.ts';
 import { cleanEnvironment } from './programs.ts';
+import { acceptingHead } from './websocket.ts';
 
 /** A request, as the site saw it. */
 export interface Visit {
@@ -177,19 +178,8 @@ function createPackage(dir: string): void {
 
 /** The least of a WebSocket: its handshake, each short text back, and its end. */
 function echo({ headers }: IncomingMessage, socket: Socket): void {
-  const accept = createHash('sha1')
-    .update(`${headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-    .digest('base64');
   socket.on('error', () => {}).on('end', () => socket.destroy());
-  socket.write(
-    [
-      'HTTP/1.1 101 Switching Protocols',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      `Sec-WebSocket-Accept: ${accept}`,
-      '\r\n',
-    ].join('\r\n'),
-  );
+  socket.write(acceptingHead(headers));
   let rest = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
     rest = Buffer.concat([rest, chunk]);
