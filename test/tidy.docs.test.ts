@@ -378,8 +378,8 @@ const proseOf = ({ path, text }: File) =>
     /^ *```[\s\S]*?^ *```|`[^`\n]*`/gm,
     (code) => code.replace(/[^\n]/g, ' '),
   );
-/** The documents of the root and of docs, decisions included. */
-const isDocument = (path: string) => /^(docs\/(decisions\/)?)?[\w-]+\.md$/.test(path);
+/** The documents of the root, of docs with its decisions, and of each package. */
+const isDocument = (path: string) => /^(docs\/decisions\/|\w+\/)?[\w-]+\.md$/.test(path);
 /** What a heading is linked by, as GitHub makes it. */
 const anchorOf = (heading: string) =>
   heading
