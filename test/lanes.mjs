@@ -173,6 +173,7 @@ export const lanes = [
  * @type {Record<string, string[]>}
  */
 export const touches = {
+  'README.md': ['engine'],
   'agent/': ['packages'],
   'agent/src/': ['attacks', 'programs', 'engine', 'vpn', 'deaths'],
   'agent/test/': ['attacks', 'programs', 'engine', 'vpn'],

@@ -9,6 +9,7 @@ const root = join(import.meta.dirname, '..');
 test.each([
   ['docs/vpn.md', ['docs']],
   ['agent/README.md', ['docs']],
+  ['README.md', ['docs', 'engine']],
   ['docs/images/console-dns-dark.png', ['docs']],
   ['docs/configuration.md', ['docs', 'packages']],
   ['test/tidy.docs.test.ts', ['docs', 'test']],
@@ -61,7 +62,7 @@ test('each kind of the lanes is in one part, and the first part needs only Node'
 
 describe('the tables', () => {
   test.each(Object.keys(touches))('name a path that there is: %s', (beginning) => {
-    const folder = beginning.slice(0, beginning.lastIndexOf('/'));
+    const folder = beginning.slice(0, beginning.lastIndexOf('/') + 1);
     expect(existsSync(join(root, folder))).toBe(true);
   });
 
