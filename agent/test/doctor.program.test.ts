@@ -111,6 +111,7 @@ describe('before joining', () => {
           'vpn-l2tp',
           'kernel',
           'descriptors',
+          'outgoing_ports',
         ],
         ...['disk_space', 'disk_speed', 'addresses', 'ports', 'dns', 'outbound'],
         ...['control', 'clock'],

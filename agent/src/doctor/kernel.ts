@@ -5,15 +5,25 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { connectionCaps, descriptorLimit } from '../connection_caps.ts';
+import { isOutOfPorts } from '../health/exit_addresses.ts';
+import { readOutgoingPorts } from '../outgoing_ports.ts';
+import { exitsOf } from './ports.ts';
+import { squidVersion } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
 /** Fewer are a shell's usual limit: enough for a few dozen clients with a browser each. */
 const fewDescriptors = 8192;
+/** The kernel's default is 28,232. */
+const fewPorts = 28_000;
+/** Above the ports of the usual port scheme. */
+const widenPorts =
+  "sysctl -w net.ipv4.ip_local_port_range='13000 65535', and in /etc/sysctl.d; or more exits";
 
 export const kernelChecks: NodeCheck[] = [
   { name: 'kernel', run: kernel },
   { name: 'descriptors', run: async (subject) => descriptors(subject) },
+  { name: 'outgoing_ports', run: outgoing },
 ];
 
 async function kernel(subject: Subject): Promise<Outcome[]> {
@@ -42,10 +52,10 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
       ),
     );
   }
-  const [first = 0, last = 0] = sysctl('net/ipv4/ip_local_port_range').split(/\s+/).map(Number);
+  const { first, last, isReserved } = readOutgoingPorts();
   const reserved = sysctl('net/ipv4/ip_local_reserved_ports').trim();
   const wanted = Array.from(listeners?.keys() ?? [], (port) => port + config.port_shift);
-  const within = wanted.filter((port) => port >= first && port <= last && !isIn(reserved, port));
+  const within = wanted.filter((port) => port >= first && port <= last && !isReserved(port));
   if (within.length > 0) {
     const range = `${Math.min(...within)}-${Math.max(...within)}`;
     outcomes.push(
@@ -59,12 +69,31 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
   return [ok('The kernel tells of connections, and leaves the ports of the proxy alone.')];
 }
 
-/** Whether the port is in a list such as `8080,9000-9010`. */
-function isIn(list: string, port: number): boolean {
-  return list.split(',').some((part) => {
-    const [first = '', last = first] = part.split('-');
-    return first !== '' && port >= Number(first) && port <= Number(last);
-  });
+/** How long a closed connection keeps its port. */
+const closedSeconds = 60;
+/** Squid names the destination before the kernel chooses a port, from this version on. */
+const sharingSquid = 6;
+
+/** How many connections can leave from an exit. */
+async function outgoing(subject: Subject): Promise<Outcome[]> {
+  const { config } = subject;
+  const { first, last, count } = readOutgoingPorts();
+  const squid = await squidVersion(config);
+  const isShared = squid === undefined || squid >= sharingSquid;
+  const busy: string[] = [];
+  for (const ip of isShared ? [] : exitsOf(subject)) if (await isOutOfPorts(ip)) busy.push(ip);
+  const sentence = isShared
+    ? `An exit has ${count} ports for connections to each destination`
+    : `With Squid ${squid} an exit has ${count} ports for all its connections, those of the last minute included: ${Math.floor(count / closedSeconds)} new ones a second`;
+  if (busy.length > 0) {
+    return [fault(`${sentence}. All are taken at ${listed(busy)}: requests fail.`, widenPorts)];
+  }
+  if (count < fewPorts) {
+    return [
+      warning(`${sentence} (${first} to ${last}); expected ${fewPorts} or more.`, widenPorts),
+    ];
+  }
+  return [ok(`${sentence}.`)];
 }
 
 function sysctl(name: string): string {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import type { Config } from '../config.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 const run = promisify(execFile);
@@ -29,13 +30,24 @@ export async function outputOf(program: string, ...args: string[]): Promise<stri
   }
 }
 
+/** The version in the output of `squid -v`. */
+function versionIn(text: string): string {
+  return /Squid Cache: Version (\d[\w.]*)/.exec(text)?.[1] ?? '0';
+}
+
+/** Squid's main version; undefined: it does not run here, or is not installed. */
+export async function squidVersion({ engine, squid }: Config): Promise<number | undefined> {
+  const text = engine === 'squid' ? await outputOf(squid, '-v') : undefined;
+  return text === undefined ? undefined : Number.parseInt(versionIn(text), 10);
+}
+
 async function squid({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine needs no Squid.');
   const text = await outputOf(config.squid, '-v');
   if (text === undefined) {
     return fault(`There is no ${config.squid}.`, `${squidPackage}, or set EXITWARD_AGENT_SQUID`);
   }
-  const [, version = '0'] = /Squid Cache: Version (\d[\w.]*)/.exec(text) ?? [];
+  const version = versionIn(text);
   if (Number.parseInt(version, 10) < minSquid) {
     return fault(
       `Squid is of version ${version}; expected ${minSquid} or newer.`,

@@ -5,6 +5,7 @@ import { isIP, type Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import type { Clock } from '../clock.ts';
+import type { OutgoingPorts } from '../outgoing_ports.ts';
 import { type Allowed, decide, mayReach, type Rules, readCredentials } from '../policy/decide.ts';
 import type { DecisionTally, Outcome } from '../policy/decision_tally.ts';
 import type { LastUsedTimes } from '../policy/last_used.ts';
@@ -25,6 +26,7 @@ export interface Context {
   clock: Clock;
   log: Logger;
   resolver: Resolver;
+  outgoing_ports: OutgoingPorts;
   sessions: Sessions;
   uses: LastUsedTimes;
   decisions: DecisionTally;
@@ -77,7 +79,10 @@ export async function admit(
   const addresses = await addressesOf(ctx, verdict, destination.host);
   noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);
   if (typeof addresses === 'string') return addresses;
-  const origin = await dial(connection.own, addresses, destination.port, exit_ip);
+  const origin = await dial(connection.own, addresses, destination.port, {
+    ip: exit_ip,
+    ports: ctx.outgoing_ports,
+  });
   // Without an origin nothing is billed.
   if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;
   return origin;

@@ -1,6 +1,7 @@
 // Opens the connection to a destination: only from the exit address, and only to a checked address.
-import { connect, type Socket } from 'node:net';
+import { connect, type Socket, type TcpSocketConnectOpts } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
+import { type OutgoingPorts, randomPort } from '../outgoing_ports.ts';
 import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
@@ -8,33 +9,59 @@ const dialMs = 30_000;
 /** Finds peers that are gone; idle tunnels would stay open otherwise. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
+/** How many ports of the exit are tried. */
+const maxPorts = 64;
+
+export interface Exit {
+  ip: string;
+  ports: OutgoingPorts;
+}
+
 /** Tries the addresses in their order. */
 export async function dial(
   own: Own,
   addresses: string[],
   port: number,
-  exit_ip: string,
+  exit: Exit,
 ): Promise<Socket | Failure> {
   const deadline = performance.now() + dialMs;
   let outcome: Socket | Failure = 'unreachable';
   for (const [index, address] of addresses.entries()) {
     const patience = (deadline - performance.now()) / (addresses.length - index);
-    outcome = await dialOne(own, address, port, exit_ip, patience);
+    outcome = await dialOne(own, address, port, exit, patience);
     if (typeof outcome !== 'string') break;
   }
   return outcome;
 }
 
-function dialOne(
+/**
+ * Names the port that it leaves from. If the kernel chooses, it takes one for this connection
+ * alone, whatever its destination, so an exit would have as many connections as it has ports. A
+ * named one is free as long as no connection to the same destination uses it (decision 0092).
+ */
+async function dialOne(
   own: Own,
   host: string,
   port: number,
-  localAddress: string,
+  { ip, ports }: Exit,
+  patience_ms: number,
+): Promise<Socket | Failure> {
+  let outcome: Socket | Failure = 'exit_busy';
+  for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
+    const local = { localAddress: ip, localPort: randomPort(ports) };
+    outcome = await open(own, { host, port, ...local }, patience_ms);
+  }
+  return outcome;
+}
+
+function open(
+  own: Own,
+  ends: TcpSocketConnectOpts,
   patience_ms: number,
 ): Promise<Socket | Failure> {
   return new Promise((resolve) => {
     // Fails if the exit address is not on this machine, or of another family than the destination.
-    const socket = connect({ host, port, localAddress, allowHalfOpen: true, ...keepAlive });
+    const socket = connect({ ...ends, allowHalfOpen: true, ...keepAlive });
     socket.setNoDelay();
     const settle = own((outcome: Socket | Failure) => {
       clearTimeout(timer);
@@ -47,8 +74,12 @@ function dialOne(
   });
 }
 
-function failureOf({ code }: NodeJS.ErrnoException): Failure {
+/** The kernel cannot open another connection. */
+const busyCodes = new Set(['EADDRINUSE', 'EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+function failureOf({ code = '', syscall }: NodeJS.ErrnoException): Failure {
   if (code === 'ETIMEDOUT') return 'timed_out';
-  // The exit address is not on this machine, or has no free port.
-  return code === 'EADDRNOTAVAIL' || code === 'EADDRINUSE' ? 'exit_unavailable' : 'unreachable';
+  // `bind`: the address is not on this machine. `connect`: the port has a connection to there.
+  if (code === 'EADDRNOTAVAIL') return syscall === 'bind' ? 'exit_unavailable' : 'exit_busy';
+  return busyCodes.has(code) ? 'exit_busy' : 'unreachable';
 }

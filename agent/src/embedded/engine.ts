@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
+import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { decideWithin, isDrained, type Question, type Rules } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
@@ -48,7 +49,7 @@ const patience = { handshake_ms: 20_000, first_request_ms: 20_000, next_request_
 
 /** How often expiries are checked. */
 const evaluateSeconds = 1;
-/** How often failed ports, and the machine's addresses and name servers are checked. */
+/** How often failed ports, and the machine's addresses, name servers and ports are checked. */
 const retrySeconds = 5;
 
 /**
@@ -87,6 +88,7 @@ class EmbeddedEngine implements Engine {
       clock,
       log,
       resolver: new Resolver(config.dns_servers, clock),
+      outgoing_ports: readOutgoingPorts(),
       sessions: new Sessions(),
       uses: new LastUsedTimes(),
       decisions: new DecisionTally(),
@@ -123,6 +125,7 @@ class EmbeddedEngine implements Engine {
     void every(retrySeconds, () => {
       this.#ctx.rules = { ...this.#ctx.rules, own: ownAddresses(this.#ctx.rules.own) };
       this.#ctx.resolver.followMachine();
+      this.#ctx.outgoing_ports = readOutgoingPorts();
       return this.#listen();
     });
   }

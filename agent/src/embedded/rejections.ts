@@ -14,6 +14,7 @@ const failures = {
   unreachable: [502, 'the destination could not be reached'],
   broken_answer: [502, 'the destination ended the connection, or answered what is not HTTP'],
   exit_unavailable: [503, 'the exit address of this port is not available; try another one'],
+  exit_busy: [503, 'the exit of this port can open no more connections now; try another one'],
   timed_out: [504, 'the destination did not answer in time'],
 } as const satisfies Record<string, readonly [number, string]>;
 

@@ -6,6 +6,7 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { canonicalAddress } from '../../../kit/src/address.ts';
 import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import { freshLoopback } from '../address.ts';
+import { reasonHeader } from '../policy/denials.ts';
 
 /** A port of the proxy on this machine, and the credentials for it. */
 export interface ProxyPort {
@@ -38,7 +39,7 @@ export async function askEcho(
   const echo = new URL(url);
   const response = await answerTo(await openRequest(echo, proxy, signal));
   const text = await readText(response);
-  if (response.statusCode !== 200) throw new Error(`the answer was ${response.statusCode}`);
+  if (response.statusCode !== 200) throw new Error(`the answer was ${statusOf(response)}`);
   const address = canonicalAddress(addressIn(text));
   if (address === undefined) throw new Error('the answer held no address');
   return address;
@@ -85,13 +86,19 @@ async function openTunnel(proxy: ProxyPort, echo: URL, signal: AbortSignal): Pro
     const settle = (response: IncomingMessage, opened: Socket) => {
       if (response.statusCode === 200) return resolve(opened);
       opened.destroy();
-      reject(new Error(`the proxy answered ${response.statusCode}`));
+      reject(new Error(`the proxy answered ${statusOf(response)}`));
     };
     asking.once('connect', settle);
     asking.on('error', reject);
     asking.end();
   });
   return tlsConnect({ socket, host, ...(isIP(host) ? {} : { servername: host }) });
+}
+
+/** With the proxy's own reason, if it has refused: `503 (exit_busy)`. */
+function statusOf({ statusCode, headers }: IncomingMessage): string {
+  const reason = headers[reasonHeader.toLowerCase()];
+  return typeof reason === 'string' ? `${statusCode} (${reason})` : `${statusCode}`;
 }
 
 function answerTo(asking: ClientRequest): Promise<IncomingMessage> {

@@ -1,7 +1,7 @@
 // Checks that this machine has the addresses of its exits: without one, no connection can leave
 // from it.
 import { createSocket } from 'node:dgram';
-import { isIPv6 } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 import type { Clock } from '../clock.ts';
 import type { Fault } from '../faults.ts';
 import type { Listener } from '../policy/policy.ts';
@@ -59,5 +59,18 @@ export function isMissing(ip: string): Promise<boolean> {
     };
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'EADDRNOTAVAIL'));
     socket.bind({ address: ip, port: 0, exclusive: true }, () => end(false));
+  });
+}
+
+/**
+ * Whether all ports of the exit are taken for a program that lets the kernel choose one before it
+ * names the destination, as Squid before version 6 does. Listens for a moment, as only that and a
+ * connection take a port of TCP.
+ */
+export function isOutOfPorts(ip: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'EADDRINUSE'));
+    server.listen({ host: ip, port: 0, exclusive: true }, () => server.close(() => resolve(false)));
   });
 }

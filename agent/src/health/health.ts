@@ -8,6 +8,7 @@ import type { Fault } from '../faults.ts';
 import { probeUser } from '../policy/decide.ts';
 import type { Listener } from '../policy/policy.ts';
 import { askEcho, type ProxyPort } from './echo.ts';
+import { isOutOfPorts } from './exit_addresses.ts';
 import { evaluate, type HealthStatus, mostRemembered, type Outcome } from './status.ts';
 import { VpnHealth, type VpnHealthOptions, type VpnReport } from './vpn_health.ts';
 
@@ -215,7 +216,8 @@ export class HealthChecks {
       return { outcome: 'wrong', reason: `it shows the address ${address}` };
     } catch (error) {
       if (!signal.aborted) log.warn({ exit_ip: ip, err: error }, 'the check of an exit failed');
-      return { outcome: 'failed', reason: reasonOf(error) };
+      const busy = (await isOutOfPorts(ip)) ? ', and all its ports are taken (exit_busy)' : '';
+      return { outcome: 'failed', reason: `${reasonOf(error)}${busy}` };
     }
   }
 

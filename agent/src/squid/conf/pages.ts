@@ -35,7 +35,7 @@ export const failures = {
     names: ['DNS_FAIL'],
   },
   unreachable: {
-    sentence: 'the destination could not be reached, or the exit address of this port is missing',
+    sentence: 'the destination could not be reached, or the exit of this port is missing or busy',
     names: ['CANNOT_FORWARD', 'CONNECT_FAIL'],
   },
   broken_answer: {
