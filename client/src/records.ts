@@ -29,7 +29,8 @@ export function commaSeparated(
 const etags = new WeakMap<object, string>();
 
 export function keepEtag(record: object, etag: string | null): void {
-  if (etag !== null) etags.set(record, etag);
+  // A proxy that compresses makes the tag weak, which `If-Match` does not take from every server.
+  if (etag !== null) etags.set(record, etag.replace(/^W\//, ''));
 }
 
 /**

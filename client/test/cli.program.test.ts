@@ -362,7 +362,7 @@ describe('the API token', () => {
   test('is not sent over plain http to another machine, unless --insecure', async () => {
     // Not a loopback address by its looks; Linux leads it to this machine all the same.
     const url = t.base_url.replace('127.0.0.1', '0.0.0.0');
-    const exw = exwWith({ EXW_URL: url, EXW_TOKEN: account.api_token });
+    const exw = exwWith({ EXW_URL: url, EXW_TOKEN: `${account.api_token}\n` });
     const { code, stderr } = await exw.run('whoami');
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^exw: EXW_URL: .*--insecure\n/)]);
     expect((await exw.run('whoami', '--insecure')).code).toBe(0);

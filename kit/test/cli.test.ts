@@ -1,5 +1,5 @@
 // The command lines exitward, exitward-agent and exw: what their kit gives to all three.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -360,5 +360,40 @@ describe.each(Object.keys(bins))('%s as a process', (program) => {
     const { code, stdout, stderr } = await run(...args);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(new RegExp(`^Usage: ${program} <command> \\[options\\]\n`));
+  });
+});
+
+describe.each([
+  ['exitward', ['status'], 'EXITWARD_ADMIN_URL', { EXITWARD_ADMIN_TOKEN: 'ewo_x' }],
+  ['exw', ['whoami'], 'EXW_URL', { EXW_TOKEN: 'ewa_x' }],
+] as const)('%s behind HTTPS_PROXY', (program, args, urlSetting, token) => {
+  const run = async (url: string) => {
+    const requests: string[] = [];
+    const proxy = createServer((request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      response.writeHead(500).end();
+    });
+    proxy.on('connect', (request, socket) => {
+      requests.push(`CONNECT ${request.url} ${request.headers.authorization ?? 'without a token'}`);
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const HTTPS_PROXY = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const child = spawn(process.execPath, [bins[program] as string, ...args], {
+      env: { PATH: process.env.PATH, HTTPS_PROXY, [urlSetting]: url, ...token },
+      stdio: 'ignore',
+    });
+    await once(child, 'exit').finally(() => proxy.close());
+    return requests;
+  };
+
+  test('asks it for https, and gives it no token', async () => {
+    const requests = new Set(await run('https://control.example'));
+    expect([...requests]).toEqual(['CONNECT control.example:443 without a token']);
+  });
+
+  test('asks it neither for http, nor for this machine', async () => {
+    expect(await run('http://127.0.0.1:9')).toEqual([]);
+    expect(await run('https://localhost:9')).toEqual([]);
   });
 });

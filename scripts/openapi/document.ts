@@ -97,7 +97,7 @@ function documentOf(routes: ShownRoute[]): Document {
       description: readFileSync(introduction, 'utf8').trimEnd(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [],
+    servers: [{ url: '/', description: 'The server that this document comes from.' }],
     tags: Object.values(tagGroups)
       .flatMap((tags) => Object.entries(tags))
       .map(([name, description]) => ({ name, description })),

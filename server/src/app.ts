@@ -15,18 +15,23 @@ import type { Context } from './context.ts';
 import { type ApiError, badRequest, forbidden, methodNotAllowed, notFound } from './errors.ts';
 import { Connections } from './http/connections.ts';
 import { docsRoutes } from './http/docs.ts';
-import { clientErrorHandler, errorHandler, hasOneHost } from './http/errors.ts';
+import { clientErrorHandler, errorHandler, repeatedHeader } from './http/errors.ts';
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
 import { pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
-import { collectMethods, foldMethod, methodOf, rejectUndocumentedQueries } from './http/routing.ts';
+import {
+  collectMethods,
+  foldMethod,
+  methodOf,
+  namedMethod,
+  rejectUndocumentedQueries,
+} from './http/routing.ts';
 import { addSending } from './http/sending.ts';
 import { traced, traceIdOf } from './http/trace.ts';
 import { validatorCompiler } from './http/validation.ts';
 import type { TlsOptions } from './tls/certificate.ts';
-import { addressInNetworks } from './values/address.ts';
 
 /** The audiences that an app serves. */
 export interface Parts {
@@ -83,7 +88,6 @@ export async function createApp(
     logger: false,
     bodyLimit,
     routerOptions: { maxParamLength: 512, caseSensitive: true },
-    trustProxy: (address: string) => addressInNetworks(address, ctx.config.trusted_proxies),
     exposeHeadRoutes: true,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => {
@@ -164,7 +168,7 @@ function cachedFirst(
   route: RequestListener,
 ): AsyncListener {
   return (request, response) => {
-    if (hasOneHost(request)) {
+    if (!repeatedHeader(request)) {
       return cache.serve(request, response, nextRequestId, () => route(request, response));
     }
     route(request, response);
@@ -226,12 +230,13 @@ function safetyHeaders(request: FastifyRequest): Record<string, string> {
 
 /** For every audience: the check of Host, the headers, metrics and the log. */
 function addSafetyHooks(app: FastifyInstance, ctx: Context): void {
-  if (ctx.config.trusted_proxies.length > 0) addAddressHook(app);
+  addAddressHook(app, ctx.config.trusted_proxies);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(safetyHeaders(request));
-    if (!hasOneHost(request.raw)) {
+    const repeated = repeatedHeader(request.raw);
+    if (repeated) {
       reply.header('connection', 'close');
-      throw badRequest('Host: expected exactly one Host header.');
+      throw badRequest(`${repeated}: expected exactly one ${repeated} header.`);
     }
   });
   app.addHook('onResponse', async (request, reply) => {
@@ -268,7 +273,7 @@ function addLastChecks(app: FastifyInstance, connections: Connections): void {
     if (request.node) connections.keepForNode(request.raw.socket);
     if (request.is404) throw nothingThere(request);
     const { allow } = request.routeOptions.config;
-    if (allow) throw methodNotAllowed(methodOf(request), allow);
+    if (allow) throw methodNotAllowed(namedMethod(request), allow);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (request.headers['sec-fetch-site'] === 'cross-site' && !isRead) {
       // Browsers send remembered Basic credentials along; another site must not profit from them.
@@ -278,5 +283,5 @@ function addLastChecks(app: FastifyInstance, connections: Connections): void {
 }
 
 function nothingThere(request: FastifyRequest): ApiError {
-  return notFound(`There is nothing at ${methodOf(request)} ${request.url.split('?')[0]}.`);
+  return notFound(`There is nothing at ${namedMethod(request)} ${request.url.split('?')[0]}.`);
 }

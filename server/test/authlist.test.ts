@@ -458,12 +458,18 @@ eachDatabase((database) => {
         ['198.51.100.99, 10.1.1.1', '198.51.100.99'],
         ['2001:DB8::99', '2001:db8::99'],
         ['::ffff:198.51.100.98', '198.51.100.98'],
+        // With the port, as Azure passes it on; IPv6 is then in brackets.
+        ['198.51.100.97:50231', '198.51.100.97'],
+        ['[2001:db8::97]:50231, 10.1.1.1:80', '2001:db8::97'],
+        ['[2001:db8::96]', '2001:db8::96'],
       ] as const) {
         const { status, body } = await listOwn(app, { 'x-forwarded-for': forwarded });
         expect([forwarded, status, body.ip]).toEqual([forwarded, 201, expected]);
       }
       // Text that is no address does not become one, nor does the proxy's own take its place.
-      for (const garbage of ['unknown', 'x', '198.51.100.99:80', '<script>', '0.0.0.0']) {
+      for (const garbage of [
+        ...['unknown', 'x', '198.51.100.99:', '[198.51.100.99]', '<script>', '0.0.0.0', '', ' , '],
+      ]) {
         expect([garbage, (await listOwn(app, { 'x-forwarded-for': garbage })).status]).toEqual([
           garbage,
           400,

@@ -211,13 +211,14 @@ eachDatabase((database) => {
         const path = made.headers.get('location') as string;
         const etag = made.headers.get('etag') as string;
         expect((await client.get(path)).headers.get('etag')).toBe(etag);
-        for (const tags of ['"other"', `W/${etag}`, etag.slice(1, -1)]) {
+        for (const tags of ['"other"', 'W/"other"', etag.slice(1, -1)]) {
           const refused = await client.patch(path, changes, { 'if-match': tags });
           expect([refused.status, refused.body]).toEqual([412, { message: expect.any(String) }]);
           expect((await client.delete(path, { 'if-match': tags })).status).toBe(412);
           expect((await client.get(path)).body).toEqual(made.body);
         }
-        const changed = await client.patch(path, changes, { 'if-match': `"other", ${etag}` });
+        // As a proxy that compresses passes the tag on.
+        const changed = await client.patch(path, changes, { 'if-match': `"other", W/${etag}` });
         expect(changed.status).toBe(200);
         const after = changed.headers.get('etag') as string;
         expect((await client.get(path)).headers.get('etag')).toBe(after);

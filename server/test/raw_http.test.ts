@@ -60,6 +60,19 @@ eachDatabase((database) => {
         /^HTTP\/1\.1 400 /,
       ],
       [
+        'two Authorization headers',
+        () =>
+          [
+            'GET /v0 HTTP/1.1',
+            'Host: a',
+            authorization,
+            'authorization: Bearer ewo_x',
+            '',
+            '',
+          ].join('\r\n'),
+        /^HTTP\/1\.1 400 /,
+      ],
+      [
         'no Host header',
         () => ['GET /v0 HTTP/1.1', authorization, '', ''].join('\r\n'),
         /^HTTP\/1\.1 400 /,

@@ -361,6 +361,33 @@ eachDatabase((database) => {
       }
     });
 
+    it('an error to HEAD has the length of the one to GET, and no body', async () => {
+      const token = ['Authorization', basic(acme.api_token)];
+      for (const [path, headers, status] of [
+        ['/v0/contract', [], 401],
+        ['/v0/nothing', token, 404],
+        ['/v0/contract/overrides/99', token, 404],
+        ['/v0/users/token', token, 405],
+        ['/v0/contract?x=1', token, 400],
+        ['/v0/contract', [...token, 'If-Match', '"x"'], 412],
+        ['/console/account', [], 401],
+        ['/node/changes', [], 401],
+        ['/nothing', [], 404],
+      ] as const) {
+        const [get, head] = await Promise.all(
+          ['GET', 'HEAD'].map((method) =>
+            sendRaw(t.base_url, { method, path, headers: [...headers] }),
+          ),
+        );
+        const facts = (answer = get) => {
+          const at = answer?.headerLines.findIndex((name) => /^content-length$/i.test(name)) ?? -1;
+          return [path, answer?.status, at < 0 ? 'none' : answer?.headerLines[at + 1]];
+        };
+        expect(facts(get)).toEqual([path, status, String(get?.bytes.length)]);
+        expect([facts(head), head?.text]).toEqual([facts(get), '']);
+      }
+    });
+
     it('HEAD works wherever GET does', () => {
       const of = (method: string) =>
         routes.filter((route) => route.method === method).map(({ url }) => url);

@@ -112,7 +112,8 @@ export class Session {
   }
 
   async #token(): Promise<Setting> {
-    const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
+    const { EXW_TOKEN_FILE } = this.#env;
+    const EXW_TOKEN = this.#env.EXW_TOKEN?.trim();
     if (EXW_TOKEN_FILE) return { value: await readToken(EXW_TOKEN_FILE), source: 'EXW_TOKEN_FILE' };
     if (EXW_TOKEN) return { value: EXW_TOKEN, source: 'EXW_TOKEN' };
     if (!this.#stored) {

@@ -3,6 +3,7 @@
 
 import type { Program } from '../../../kit/src/cli/command.ts';
 import { completionOf } from '../../../kit/src/cli/completion.ts';
+import { useHttpsProxy } from '../../../kit/src/cli/https_proxy.ts';
 import { runProgram } from '../../../kit/src/cli/program.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { SettingsFault } from '../../../kit/src/settings.ts';
@@ -93,6 +94,7 @@ export function exitward(env: Environment): Program<Environment> {
 }
 
 /** Runs one command line and returns the exit code: 0 done, 1 failed, 2 not understood. */
-export function main(words: readonly string[], env: Environment): Promise<number> {
+export async function main(words: readonly string[], env: Environment): Promise<number> {
+  await useHttpsProxy(env);
   return runProgram(exitward(env), words);
 }

@@ -143,12 +143,18 @@ export function clientErrorHandler(
   };
 }
 
-/** Two Host headers, or none in HTTP/1.1: two programs could read such a request differently. */
-export function hasOneHost(request: IncomingMessage): boolean {
+/**
+ * The header of which a proxy in front may have read another one than this server: several of Host
+ * or Authorization, or no Host.
+ */
+export function repeatedHeader({ rawHeaders, httpVersion }: IncomingMessage) {
   let hosts = 0;
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  let authorizations = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations += 1;
   }
-  return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
+  if (hosts > 1 || (hosts === 0 && httpVersion !== '1.0')) return 'Host';
+  return authorizations > 1 ? 'Authorization' : undefined;
 }

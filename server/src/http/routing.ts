@@ -28,6 +28,11 @@ export function methodOf({ raw }: FastifyRequest): string {
   return raw.sent_method ?? raw.method ?? '';
 }
 
+/** The method as errors name it: the response to HEAD has the length of the one to GET. */
+export function namedMethod(request: FastifyRequest): string {
+  return request.method === 'HEAD' ? 'GET' : methodOf(request);
+}
+
 /** Errors: 404 when the record is missing. The 403 of a principal comes after the 405. */
 export async function rejectIfAbsent(
   request: FastifyRequest,

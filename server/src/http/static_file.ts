@@ -28,7 +28,7 @@ export class StaticFile {
     const encoding = encoded && preferredEncoding(request.headers);
     reply.removeHeader('vary').headers(this.#headers).header('etag', etag);
     if (encoded) reply.header('vary', 'accept-encoding');
-    if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();
+    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send();
     if (!encoding) return reply.send(identity);
     reply.headers({ 'content-encoding': encoding, etag: encodedTag(etag, encoding) });
     return reply.send(encoded[encoding]);

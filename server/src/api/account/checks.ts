@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
 import { methodNotAllowed, notFound, tooManyRequests, unavailable } from '../../errors.ts';
-import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
+import { isUnder, namedMethod, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import { authenticate, rejectReadOnly } from './authentication.ts';
 import type { AccountContext } from './context.ts';
 import type { Variant } from './session.ts';
@@ -55,7 +55,7 @@ export function addV0Checks(app: FastifyInstance, ctx: AccountContext): void {
     rejectNul(request, 'path');
     if (allow) {
       await rejectIfAbsent(request, find);
-      throw methodNotAllowed(methodOf(request), allow);
+      throw methodNotAllowed(namedMethod(request), allow);
     }
     await find?.(request);
     if (!reads.has(request.method)) requireWriteAccess(ctx, request);

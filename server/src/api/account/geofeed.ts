@@ -11,7 +11,7 @@ export function geofeedRoutes(app: FastifyInstance, ctx: AccountContext): void {
     const { body, etag } = await geofeed.current();
     // The same for every client: providers come once a day, or through caches.
     reply.header('etag', etag).header('cache-control', 'public, max-age=300').removeHeader('vary');
-    if (etagMatches(request.headers['if-none-match'], etag, 'weak')) return reply.code(304).send();
+    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type(geofeedType).send(body);
   });
 }

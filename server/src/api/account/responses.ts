@@ -37,8 +37,8 @@ export function respond(
   const content = list?.body ?? Buffer.from(JSON.stringify(value));
   const etag = list?.etag ?? etagOf(content);
   const { 'if-none-match': ifNoneMatch, 'if-match': ifMatch } = request.headers;
-  const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag, 'strong');
-  const isUnchanged = etagMatches(ifNoneMatch, etag, 'weak');
+  const isOther = ifMatch !== undefined && !etagMatches(ifMatch, etag);
+  const isUnchanged = etagMatches(ifNoneMatch, etag);
   // A body that is not sent needs no room, and ends no other response.
   const isSent = request.method === 'GET' && !isOther && !isUnchanged;
   const isShared = isSent && content.length >= largeBytes;
@@ -155,7 +155,7 @@ function hasChanged() {
 /** `If-Match` on a change: `current` is the record as a GET would show it now. Errors: 412. */
 export function requireMatch(request: FastifyRequest, current: () => unknown): void {
   const header = request.headers['if-match'];
-  if (header !== undefined && !etagMatches(header, etagOf(JSON.stringify(current())), 'strong')) {
+  if (header !== undefined && !etagMatches(header, etagOf(JSON.stringify(current())))) {
     throw hasChanged();
   }
 }
@@ -168,5 +168,5 @@ export async function requireListMatch(
   const header = request.headers['if-match'];
   if (header === undefined) return;
   const { etag } = await jsonOf(current());
-  if (!etagMatches(header, etag, 'strong')) throw hasChanged();
+  if (!etagMatches(header, etag)) throw hasChanged();
 }

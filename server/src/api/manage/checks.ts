@@ -7,7 +7,7 @@ import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
 import { isSecure, readCookie } from '../../http/cookies.ts';
 import { knownAddress } from '../../http/own_address.ts';
-import { isUnder, methodOf, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
+import { isUnder, namedMethod, rejectIfAbsent, rejectNul } from '../../http/routing.ts';
 import {
   confirmPassword,
   findPerson,
@@ -73,7 +73,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     const may = access && 'may' in access ? access.may : [];
     if (allow) {
       if (hasFlags(request.person, may)) await rejectIfAbsent(request, find);
-      throw methodNotAllowed(methodOf(request), allow);
+      throw methodNotAllowed(namedMethod(request), allow);
     }
     requireFlags(request.person, may);
     await find?.(request);

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../../context.ts';
 import type { Actor } from '../../db/database.ts';
 import { methodNotAllowed } from '../../errors.ts';
-import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
+import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
 import { authenticateNode, type Node } from '../../nodes/nodes.ts';
 import type { Pace } from './pace.ts';
 
@@ -26,7 +26,7 @@ export function addNodeChecks(app: FastifyInstance, ctx: Context, pace: Pace): v
     request.node = await authenticateNode(ctx.db, ctx.secrets, token);
     const { allow } = request.routeOptions.config;
     rejectNul(request, 'path');
-    if (allow) throw methodNotAllowed(methodOf(request), allow);
+    if (allow) throw methodNotAllowed(namedMethod(request), allow);
     rejectNul(request, 'query');
     pace.admit(request, reply);
   });

@@ -5,7 +5,7 @@ import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
-import { isUnder, methodOf, rejectNul } from '../../http/routing.ts';
+import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
 import { tokenTextIsPlausible } from '../../keys/token_text.ts';
 import { networkMarks } from '../../nodes/nodes.ts';
 import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
@@ -54,7 +54,7 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     rejectNul(request, 'path');
     rejectNul(request, 'query');
     await find?.(request);
-    if (allow) throw methodNotAllowed(methodOf(request), allow);
+    if (allow) throw methodNotAllowed(namedMethod(request), allow);
   });
 }
 
