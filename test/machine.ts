@@ -18,7 +18,7 @@ export const bare = {
 
 export interface Started {
   /** Grows with what the program prints. */
-  told: { text: string };
+  output: { text: string };
   /** Resolves with its exit code. */
   stop(): Promise<number | null>;
 }
@@ -77,7 +77,7 @@ export class Machine {
       if (child.exitCode === null && child.kill()) await ended;
       return child.exitCode;
     };
-    return { told: output, stop };
+    return { output, stop };
   }
 
   remove(): void {

@@ -147,9 +147,9 @@ describe('installed', () => {
   test('the server serves as its own user, its command line finds it, and an agent joins and follows', async () => {
     const server = start('exitward serve', settings);
     await until(
-      () => server.told.text.includes('Exitward listens on'),
+      () => server.output.text.includes('Exitward listens on'),
       60,
-      () => server.told.text,
+      () => server.output.text,
     );
     try {
       const page = await fetch('http://127.0.0.1:18480/');
@@ -187,7 +187,7 @@ describe('installed', () => {
         await until(
           async () => /^state\tfollowing$/m.test(await inside('exitward-agent status')),
           60,
-          () => agent.told.text,
+          () => agent.output.text,
         );
         expect(await inside('exitward node list', settings)).toContain('fra1-a');
       } finally {

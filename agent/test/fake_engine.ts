@@ -46,7 +46,7 @@ export class FakeEngine implements Engine {
   gate: Promise<void> | undefined;
   /** The response of the next poll. */
   finished: Finished[] = [];
-  told: Fault[] = [];
+  currentFaults: Fault[] = [];
   open: Traffic[] = [];
   offer: VpnOffer | undefined;
   stopped: { leave_running: boolean } | undefined;
@@ -113,7 +113,7 @@ export class FakeEngine implements Engine {
   }
 
   faults(): Fault[] {
-    return this.told;
+    return this.currentFaults;
   }
 
   async stop(options: { leave_running: boolean }): Promise<void> {

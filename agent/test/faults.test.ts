@@ -50,20 +50,20 @@ describe('the control plane', () => {
       clock: { ...systemClock, steady: () => state.now },
       log: pino({ level: 'silent' }),
     });
-    return Object.assign(state, { told: reports, reporter });
+    return Object.assign(state, { reports, reporter });
   }
 
   test('gets the list at the start, when it changes, and after five minutes', async () => {
     const made = scene();
     await made.reporter.report();
-    expect(made.told).toEqual([[]]);
+    expect(made.reports).toEqual([[]]);
     made.faults = [{ ...portFault(1), since: 5 }];
     await made.reporter.report();
     await made.reporter.report();
-    expect(made.told).toEqual([[], made.faults]);
+    expect(made.reports).toEqual([[], made.faults]);
     made.now = 301;
     await made.reporter.report();
-    expect(made.told).toHaveLength(3);
+    expect(made.reports).toHaveLength(3);
   });
 
   test('that is away gets it when it is back', async () => {
@@ -73,7 +73,7 @@ describe('the control plane', () => {
     await made.reporter.report();
     made.isAway = false;
     await made.reporter.report();
-    expect(made.told).toEqual([[{ ...portFault(1, 'x'.repeat(1000)), since: 5 }]]);
+    expect(made.reports).toEqual([[{ ...portFault(1, 'x'.repeat(1000)), since: 5 }]]);
   });
 });
 

@@ -101,7 +101,7 @@ test('the policy, the link, traffic, faults and exits are reported', async () =>
       at: Math.floor(Date.now() / 1000),
     },
   ];
-  engine.told = [{ kind: 'port', subject: '10001', message: 'Port 10001 is taken.' }];
+  engine.currentFaults = [{ kind: 'port', subject: '10001', message: 'Port 10001 is taken.' }];
   await expect
     .poll(async () => samples(await read(running), 'exitward_agent_traffic_bytes_total'))
     .toEqual({ 'direction=up': 100, 'direction=down': 2000 });

@@ -191,7 +191,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
  */
 class Subject {
   readonly dir: string;
-  told: Told[] = [];
+  written: Told[] = [];
   store: Store;
   replica: Replica;
   revision = 0;
@@ -210,10 +210,10 @@ class Subject {
     const [heard_at, replaced] = [noon + this.revision, { epoch, revision: this.revision }];
     if (step.do === 'replace') {
       await this.store.replace(inPieces(snapshotText(replaced, step.records)), heard_at);
-      this.told.push({ replaced, heard_at, records: step.records });
+      this.written.push({ replaced, heard_at, records: step.records });
     } else if (step.do === 'append' && this.store.position) {
       this.store.append(this.revision, heard_at, step.records);
-      this.told.push({ revision: this.revision, heard_at, records: step.records });
+      this.written.push({ revision: this.revision, heard_at, records: step.records });
     } else if (step.do === 'compact' && this.store.position) {
       await this.store.compact();
     } else if (step.do === 'follow') {
@@ -224,12 +224,12 @@ class Subject {
       await this.store.close();
       if ('at' in step) this.spoil(step.do, step.at);
       this.store = await Store.open(this.dir);
-      const last = this.told.findLastIndex(
+      const last = this.written.findLastIndex(
         (_, at) =>
-          JSON.stringify(positionAfter(this.told.slice(0, at + 1))) ===
+          JSON.stringify(positionAfter(this.written.slice(0, at + 1))) ===
           JSON.stringify(this.store.position),
       );
-      this.told = this.told.slice(0, last + 1);
+      this.written = this.written.slice(0, last + 1);
     }
   }
   startReplica(): void {
@@ -239,7 +239,7 @@ class Subject {
   async follow(): Promise<void> {
     await this.replica.catchUp();
     expect(this.replica.position).toEqual(this.store.position);
-    expect(stateOf(this.replica.policy)).toEqual(stateAfter(this.told));
+    expect(stateOf(this.replica.policy)).toEqual(stateAfter(this.written));
   }
   spoil(how: 'tear' | 'damage' | 'lose', at: number): void {
     const changes = readdirSync(this.dir).filter((name) => name.endsWith('.changes'));
@@ -273,8 +273,8 @@ test('whatever it gets and whatever happens, it gives what a model in memory giv
           done.set(step.do, (done.get(step.do) ?? 0) + 1);
           const { position, state } = await readStored(dir);
           expect(position).toEqual(subject.store.position);
-          expect(position).toEqual(positionAfter(subject.told));
-          expect(state).toEqual(stateAfter(subject.told));
+          expect(position).toEqual(positionAfter(subject.written));
+          expect(state).toEqual(stateAfter(subject.written));
         }
         await subject.follow();
       } finally {

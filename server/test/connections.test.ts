@@ -21,7 +21,7 @@ async function guarded(
   limits: Partial<ConstructorParameters<typeof Connections>[0]> = {},
   begin?: (request: IncomingMessage, response: ServerResponse) => void,
 ) {
-  const usual = { most: 64, most_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
+  const usual = { max: 64, max_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
   const connections = new Connections({ ...usual, ...limits }, pino({ level: 'silent' }));
   const begun: ServerResponse[] = [];
   const server = createServer((request, response) => {
@@ -64,7 +64,7 @@ test('of the requests on a connection one is in work, and a client that sends ve
 });
 
 test('past the bound the oldest without a response gives way, and those with a request in work do not', async () => {
-  const { connections, begun, open, stop } = await guarded({ most: 16 });
+  const { connections, begun, open, stop } = await guarded({ max: 16 });
   // Of 16 places 2 are for operators and 4 for nodes.
   const busy = Array.from({ length: 5 }, () => open('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
   await expect.poll(() => begun.length).toBe(5);

@@ -242,7 +242,7 @@ eachDatabase((database) => {
         topic: 'test',
         read: async () => ({ revision: ++revision, text: 'x'.repeat(64 * 1024) }),
         pause_milliseconds: 0,
-        owners: [{ name: 'test', most: 1 }],
+        owners: [{ name: 'test', max: 1 }],
         holds: async () => true,
       });
       // First the kernel takes what is sent; then it stays with us.
@@ -269,7 +269,7 @@ eachDatabase((database) => {
         topic: 'test',
         read: async () => ({ revision: 1 }),
         pause_milliseconds: 0,
-        owners: [{ name: 'test', most: 1 }],
+        owners: [{ name: 'test', max: 1 }],
         holds: async () => holds,
       });
       await until(() => answer.text().includes('event: change'));

@@ -57,7 +57,7 @@ test.each(failures)(
 );
 
 test('what fails while a connection is taken ends that one, and the next is served', async () => {
-  const usual = { most: 64, most_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
+  const usual = { max: 64, max_per_address: undefined, unread_seconds: 30, trusted_proxies: [] };
   const connections = new Connections(usual, log);
   const server = createServer((_request, response) => response.end('served'));
   const error = new Error('unforeseen');

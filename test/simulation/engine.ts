@@ -29,7 +29,7 @@ export interface Exchange {
   up: number;
   down: number;
   /** The bytes that the meter got. */
-  told: { up: number; down: number };
+  reported: { up: number; down: number };
 }
 
 export interface EngineOptions {
@@ -62,7 +62,7 @@ export class SimulatedEngine {
    * Connections that are over, as a log on disk would list them; and the bytes that the meter got
    * before.
    */
-  readonly #log: Array<Finished & Pick<Exchange, 'told'>> = [];
+  readonly #log: Array<Finished & Pick<Exchange, 'reported'>> = [];
   /** Lines of the log that the meter got. */
   #reportedLines = 0;
   /** Bytes by account and user. */
@@ -108,7 +108,7 @@ export class SimulatedEngine {
     const unread = withLog ? this.#log.splice(this.#reportedLines) : [];
     const sessions = this.#vpn?.die({ withMachine: withLog }) ?? [];
     const untold = [...this.#exchanges.values(), ...unread, ...sessions];
-    for (const { account, user, up, down, told: reported } of untold) {
+    for (const { account, user, up, down, reported } of untold) {
       this.#add(this.lost, account, user, up + down - reported.up - reported.down);
     }
     this.#exchanges.clear();
@@ -157,7 +157,7 @@ export class SimulatedEngine {
     });
     if (!isHeard()) throw new Error('the agent has died');
     const proxy = this.#pollProxies(cursors.proxy);
-    this.#vpn.noteTold(vpn);
+    this.#vpn.noteReported(vpn);
     return {
       finished: [...proxy.finished, ...vpn.finished],
       open: [...proxy.open, ...vpn.open],
@@ -171,25 +171,25 @@ export class SimulatedEngine {
     this.#reportedLines = this.#log.length;
     const open = Array.from(this.#exchanges, ([connection, exchange]) => {
       const { account, user, up, down } = exchange;
-      exchange.told = { up, down };
+      exchange.reported = { up, down };
       return { connection, account, user, up, down };
     });
-    const finished = this.#log.slice(reportedLines).map(({ told: _, ...finished }) => finished);
+    const finished = this.#log.slice(reportedLines).map(({ reported: _, ...finished }) => finished);
     return { finished, open, cursor: this.#log.length };
   }
 
   /** The bytes that the meter got, to be put back when it forgot them. */
-  rememberTold(): () => void {
+  rememberReported(): () => void {
     const before = this.#reportedLines;
     const exchanges = Array.from(this.#exchanges.values(), (exchange) => ({
       one: exchange,
-      told: exchange.told,
+      reported: exchange.reported,
     }));
-    const forget = this.#vpn?.rememberTold();
+    const forget = this.#vpn?.rememberReported();
     return () => {
       forget?.();
       this.#reportedLines = before;
-      for (const { one: exchange, told: reported } of exchanges) exchange.told = reported;
+      for (const { one: exchange, reported } of exchanges) exchange.reported = reported;
     };
   }
 
@@ -227,7 +227,7 @@ export class SimulatedEngine {
       user,
       up: 0,
       down: 0,
-      told: { up: 0, down: 0 },
+      reported: { up: 0, down: 0 },
     });
   }
 
@@ -248,11 +248,11 @@ export class SimulatedEngine {
       this.#vpn?.leave(connection);
       return;
     }
-    const { account, user, up, down, told: reported } = exchange;
+    const { account, user, up, down, reported } = exchange;
     const at = this.#options.scheduler.now();
     this.#exchanges.delete(connection);
     this.#sessions.close(connection);
-    this.#log.push({ connection, account, user, up, down, at, told: reported });
+    this.#log.push({ connection, account, user, up, down, at, reported });
   }
 
   /** As every engine does each second: time ends what no event ends. */

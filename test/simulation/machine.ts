@@ -198,7 +198,7 @@ export class Machine implements Owner {
   async dieDuring(run: () => void): Promise<void> {
     const { random, trace } = this.#options;
     const files = [this.#journalPath, ...this.#changesPaths()].map((path) => measure(path));
-    const forgetTold = this.engine.rememberTold();
+    const forgetReported = this.engine.rememberReported();
     this.line.hold();
     run();
     await settled();
@@ -212,7 +212,7 @@ export class Machine implements Owner {
       const [first = ''] = readFileSync(before.path).subarray(before.size).toString().split('\n');
       truncateSync(before.path, size);
       if (before.path === this.#journalPath && size < before.size + Buffer.byteLength(first) + 1) {
-        forgetTold();
+        forgetReported();
       }
       if (size < after.size) isTorn = true;
     }

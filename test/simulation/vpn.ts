@@ -44,7 +44,7 @@ export class SimulatedVpn {
   /** All that clients were let in with since the machine was started, by connection. */
   readonly #all = new Map<string, Session>();
   /** Clients come once it has: a journal without a cursor does not hear of sessions before it. */
-  #hasTold = false;
+  #hasReported = false;
 
   constructor(options: VpnOptions) {
     this.#options = options;
@@ -123,24 +123,24 @@ export class SimulatedVpn {
     return this.#sessions.poll([], { cursor: [], counted: stored.counted });
   }
 
-  noteTold({ finished, open, cursor }: Poll): void {
-    this.#hasTold ||= cursor !== null;
+  noteReported({ finished, open, cursor }: Poll): void {
+    this.#hasReported ||= cursor !== null;
     for (const { connection, up, down } of [...finished, ...open]) {
       const session = this.#all.get(connection);
-      if (session) session.told = { up, down };
+      if (session) session.reported = { up, down };
     }
   }
 
   /** The bytes that the meter got, to be put back when it forgot them. */
-  rememberTold(): () => void {
-    const hadTold = this.#hasTold;
+  rememberReported(): () => void {
+    const hadReported = this.#hasReported;
     const before = Array.from(this.#all.values(), (session) => ({
       one: session,
-      told: session.told,
+      reported: session.reported,
     }));
     return () => {
-      this.#hasTold = hadTold;
-      for (const { one: session, told: reported } of before) session.told = reported;
+      this.#hasReported = hadReported;
+      for (const { one: session, reported } of before) session.reported = reported;
     };
   }
 
@@ -148,7 +148,7 @@ export class SimulatedVpn {
 
   /** One whose login was allowed builds a tunnel, when it has an address. */
   async login(request: Attempt, allowed: Allowed): Promise<void> {
-    if (!this.#hasTold) return;
+    if (!this.#hasReported) return;
     // An engine that dies answers nothing.
     const outcome = await this.#sessions?.open(allowed).catch(() => undefined);
     if (typeof outcome === 'string') this.#options.trace.note('login-overtaken', outcome);
@@ -156,7 +156,7 @@ export class SimulatedVpn {
     const { address, connection, authority } = outcome;
     const { account, user } = authority;
     const none = { up: 0, down: 0 };
-    this.#all.set(connection, { asked: request, address, account, user, ...none, told: none });
+    this.#all.set(connection, { asked: request, address, account, user, ...none, reported: none });
     this.#tunnels.set(address, { ike: connection });
   }
 

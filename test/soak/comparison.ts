@@ -64,12 +64,12 @@ async function bytesOf(scene: Scene, { customer, tally }: Player): Promise<strin
 export function billDifferences(
   name: string,
   billed: Sum,
-  { least, most: max }: { least: Sum; most: Sum },
+  { min, max }: { min: Sum; max: Sum },
 ): string[] {
   return (['up', 'down'] as const).flatMap((way) =>
-    least[way] <= billed[way] && billed[way] <= max[way]
+    min[way] <= billed[way] && billed[way] <= max[way]
       ? []
-      : [`${name} ${way}: billed ${billed[way]}, seen ${least[way]} to ${max[way]}`],
+      : [`${name} ${way}: billed ${billed[way]}, seen ${min[way]} to ${max[way]}`],
   );
 }
 

@@ -193,11 +193,11 @@ interface Outcome {
  * busy machine has its time.
  */
 async function finallyBilled({ world, customer, tally }: Outcome): Promise<Sum> {
-  const { least } = tally.bounds;
+  const { min } = tally.bounds;
   const latest = performance.now() + patienceSeconds * 1000;
   let billed = await world.control.billed(customer);
   const isAwaited = () =>
-    (billed.up < least.up || billed.down < least.down) && performance.now() < latest;
+    (billed.up < min.up || billed.down < min.down) && performance.now() < latest;
   for (let same = 0; same < 8 || isAwaited(); ) {
     await sleep(500);
     const before = billed;
@@ -219,24 +219,24 @@ export function killingTests(world: () => World, engine: EngineName): void {
   test('when the proxy itself is killed, nothing is billed twice, and no more is lost than was not yet counted', async () => {
     const outcome = await play(world(), harmful[engine]);
     const { tally } = outcome;
-    const { least, most: max } = tally.bounds;
+    const { min, max } = tally.bounds;
     const billed = await finallyBilled(outcome);
-    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', least, max);
+    console.log(`${engine}: clients counted`, tally.sum, 'billed', billed, 'between', min, max);
     expect(tally.exchanges).toBeGreaterThan(100);
     for (const way of ['up', 'down'] as const) {
-      expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
+      expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
       expect(billed[way]).toBeLessThanOrEqual(max[way]);
     }
   }, 600_000);
 
   test('when the agent gets the signal to end, all that went through until then is billed, once', async () => {
     const outcome = await play(world(), { terminateAgent });
-    const { least, most: max } = outcome.tally.bounds;
+    const { min, max } = outcome.tally.bounds;
     // Nothing is forgiven: the most is what clients of broken exchanges sent and heard.
-    expect(least).toEqual(outcome.tally.sum);
+    expect(min).toEqual(outcome.tally.sum);
     const billed = await finallyBilled(outcome);
     for (const way of ['up', 'down'] as const) {
-      expect(billed[way]).toBeGreaterThanOrEqual(least[way]);
+      expect(billed[way]).toBeGreaterThanOrEqual(min[way]);
       expect(billed[way]).toBeLessThanOrEqual(max[way]);
     }
   }, 600_000);

@@ -54,11 +54,11 @@ export class Tally {
   }
 
   /** The bounds of the bill: the same numbers twice, unless something was killed in the middle. */
-  get bounds(): { least: Sum; most: Sum } {
+  get bounds(): { min: Sum; max: Sum } {
     const { sum } = this;
     return {
-      least: { up: sum.up - this.#forgivable.up, down: sum.down - this.#forgivable.down },
-      most: plus(sum, this.#broken),
+      min: { up: sum.up - this.#forgivable.up, down: sum.down - this.#forgivable.down },
+      max: plus(sum, this.#broken),
     };
   }
 }

@@ -30,7 +30,7 @@ const longestSeconds = 1500;
  * Runs a script as root in a machine of its own; returns what it printed, and its exit code.
  * Errors: it does not end.
  */
-export async function runInMachine(script: string): Promise<{ code: number; told: string }> {
+export async function runInMachine(script: string): Promise<{ code: number; output: string }> {
   const kernel = unpackKernel();
   const dir = fs.mkdtempSync(join(tmpdir(), 'exitward-vm-'));
   try {
@@ -62,7 +62,7 @@ export async function runInMachine(script: string): Promise<{ code: number; told
     output = output.replaceAll('\r', '');
     const [, code] = /^vm: the script ended with (\d+)$/m.exec(output) ?? [];
     if (code === undefined) throw new Error(`the machine did not end:\n${output}`);
-    return { code: Number(code), told: output };
+    return { code: Number(code), output };
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
   }

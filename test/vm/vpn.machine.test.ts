@@ -16,7 +16,7 @@ beforeAll(async () => {
     export PATH=${dirname(process.execPath)}:$PATH EXITWARD_TEST_VPN_IPSEC=kernel NODE_COMPILE_CACHE=/run/compiled
     cd ${root} && exec node ${program}
   `);
-  output = machine.told;
+  output = machine.output;
 }, 1_600_000);
 
 test.each(Array.from(names, ([, name = '']) => name))('%s', (name) => {

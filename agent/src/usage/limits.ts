@@ -26,7 +26,7 @@ interface Limit {
   left_bytes: number;
   until: number;
   /** Steady seconds. */
-  told_at: number;
+  noted_at: number;
   /** How fast it shrank between the last two responses, by all nodes together: bytes per second. */
   network_rate: number;
 }
@@ -101,10 +101,10 @@ export class Limits {
       if ((this.#ended.get(account) ?? 0) <= this.#options.clock.now()) this.#ended.delete(account);
       const limit = named.get(account);
       const before = this.#limits.get(account);
-      this.#limits.set(account, limit && { ...limit, told_at: now, network_rate: 0 });
+      this.#limits.set(account, limit && { ...limit, noted_at: now, network_rate: 0 });
       const after = this.#limits.get(account);
-      if (!before || !after || now <= before.told_at) continue;
-      after.network_rate = (before.left_bytes - after.left_bytes) / (now - before.told_at);
+      if (!before || !after || now <= before.noted_at) continue;
+      after.network_rate = (before.left_bytes - after.left_bytes) / (now - before.noted_at);
     }
     const bytesLeft = this.#bytesLeft();
     for (const account of this.#ended.keys()) {
@@ -159,12 +159,12 @@ export class Limits {
    * nodes use them too.
    */
   #lasts(account: number, bytes: number): number {
-    const { network_rate = 0, told_at = 0 } = this.#limits.get(account) ?? {};
+    const { network_rate = 0, noted_at = 0 } = this.#limits.get(account) ?? {};
     const ownRate = this.#rates.get(account) ?? 0;
     // It has no traffic here that could be ended, whatever other nodes carry.
     if (ownRate === 0) return Number.POSITIVE_INFINITY;
     const others = Math.max(network_rate - ownRate, 0);
-    const remaining = bytes - others * (this.#options.clock.steady() - told_at);
+    const remaining = bytes - others * (this.#options.clock.steady() - noted_at);
     return Math.max(remaining, 0) / (ownRate + others);
   }
 

@@ -232,7 +232,7 @@ async function* throughOf(
   if (outcome.status === 200) return yield ok('proxy', `It connects to ${to}.`);
   yield fault(
     'proxy',
-    `It refuses ${to}: ${outcome.told}`,
+    `It refuses ${to}: ${outcome.answer}`,
     remedies[outcome.reason] ?? 'as it says',
   );
 }

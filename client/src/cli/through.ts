@@ -1,7 +1,7 @@
 // One connection through a proxy, to see how the proxy responds.
 
 /** The port is closed; or the proxy responded, when it refused with a reason and a line of text. */
-export type Outcome = { closed: string } | { status: number; reason: string; told: string };
+export type Outcome = { closed: string } | { status: number; reason: string; answer: string };
 
 const patienceMs = 10_000;
 const longestBody = 1000;
@@ -34,7 +34,7 @@ export async function requestThrough(proxy: URL, to: string): Promise<Outcome> {
       const end = () => {
         socket.destroy();
         const line = body.trim().split('\n')[0] ?? '';
-        resolve({ status, reason, told: line || `status ${status}` });
+        resolve({ status, reason, answer: line || `status ${status}` });
       };
       if (status === 200 || body.length >= Number(headers['content-length'] ?? 0)) return end();
       socket.on('data', (chunk: Buffer) => {

@@ -1,7 +1,7 @@
 // Bytes as a figure in a cell, next to a bar: its part of the largest value.
 import { bytes } from '../format.ts';
 
-export function Share({ value, most: max }: { value: number; most: number }) {
+export function Share({ value, max }: { value: number; max: number }) {
   const share = max > 0 ? Math.min(1, value / max) : 0;
   return (
     <span class="share-cell">

@@ -149,7 +149,7 @@ export function UsageMeter({ name, usage, limit }: { name: string; usage: number
   return (
     <span class="with-meter">
       <span>{`${text}${share}`}</span>
-      <Meter label={`Usage of ${name}`} value={usage} most={limit} text={text} />
+      <Meter label={`Usage of ${name}`} value={usage} max={limit} text={text} />
     </span>
   );
 }

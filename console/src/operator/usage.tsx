@@ -100,7 +100,7 @@ export function UsagePage() {
                   rows={ordered(all, settled, query)}
                   keyOf={({ account }) => account}
                   all={all.length}
-                  most={Number(maxRows)}
+                  maxRows={Number(maxRows)}
                   onMore={(rowCount) => setMaxRows(String(rowCount))}
                   one="account"
                   many="accounts"

@@ -9,11 +9,11 @@ interface LimitDialogProps {
   /** In bytes; null: no limit. Undefined: the server is not on the contract yet. */
   limit: number | null | undefined;
   /** The limit from before the server was removed from the contract. */
-  kept?: number | null;
+  formerLimit?: number | null;
   onClose: () => void;
 }
 
-export function LimitDialog({ server, limit, kept: formerLimit, onClose }: LimitDialogProps) {
+export function LimitDialog({ server, limit, formerLimit, onClose }: LimitDialogProps) {
   const scope = useScope();
   const isNew = limit === undefined;
   const save = async (fields: FormData) => {

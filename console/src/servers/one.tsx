@@ -90,7 +90,7 @@ function Own({ server }: { server: OwnServer }) {
                 <Meter
                   label="Used in this period"
                   value={usage.current}
-                  most={usage.limit}
+                  max={usage.limit}
                   text={`${bytes(usage.current)} of ${bytes(usage.limit)}`}
                 />
               </Stat>

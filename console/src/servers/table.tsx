@@ -125,7 +125,7 @@ function Actions({
       <LimitDialog
         server={server}
         limit={entry?.limit_bytes}
-        {...(entry ? {} : { kept: limit_bytes })}
+        {...(entry ? {} : { formerLimit: limit_bytes })}
         onClose={close}
       />
     ));

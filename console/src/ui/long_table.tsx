@@ -16,7 +16,7 @@ interface LongTableProps<T> extends TableProps<T> {
   /** The filter of the rows: when it changes, the table starts again. */
   filter?: string;
   /** The most rows to show, if the page stores that; 0: the default. */
-  most?: number;
+  maxRows?: number;
   onMore?: (maxRows: number) => void;
 }
 
@@ -27,16 +27,16 @@ export function LongTable<T>(props: LongTableProps<T>) {
     one: singular = 'entry',
     many = 'entries',
     filter = '',
-    most: maxRows,
+    maxRows,
     onMore,
     ...table
   } = props;
-  const [requested, setRequested] = useState({ filter, most: step });
+  const [requested, setRequested] = useState({ filter, rowCount: step });
   const shown = Math.min(
-    Math.max(0, maxRows ?? (requested.filter === filter ? requested.most : 0)) || step,
+    Math.max(0, maxRows ?? (requested.filter === filter ? requested.rowCount : 0)) || step,
     rows.length,
   );
-  const showMore = onMore ?? ((rowCount) => setRequested({ filter, most: rowCount }));
+  const showMore = onMore ?? ((rowCount) => setRequested({ filter, rowCount }));
   const whole = `${number(all)} ${all === 1 ? singular : many}`;
   const summary = rows.length < all ? `${number(rows.length)} found in ${whole}` : whole;
   return (

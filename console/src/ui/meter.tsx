@@ -3,12 +3,12 @@
 interface MeterProps {
   label: string;
   value: number;
-  most: number;
+  max: number;
   /** Screen readers read it instead of the bare share. */
   text: string;
 }
 
-export function Meter({ label, value, most: max, text }: MeterProps) {
+export function Meter({ label, value, max, text }: MeterProps) {
   const share = max > 0 ? Math.min(1, value / max) : 1;
   const tone = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good';
   return (

@@ -64,7 +64,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
               {
                 heading: 'Total',
                 numeric: true,
-                cell: ({ total }) => <Share value={total} most={maxTotal} />,
+                cell: ({ total }) => <Share value={total} max={maxTotal} />,
               },
               {
                 heading: 'Share',

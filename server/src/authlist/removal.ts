@@ -90,7 +90,7 @@ export async function restoreEntries(
   };
   return restore(tx, account_id, removal, {
     ...{ counted, back, makeRoom, putBack: store.putBack, restored: rules.restored },
-    ...{ most: rules.max_authlist_entries, expired: expired.length },
+    ...{ maxEntries: rules.max_authlist_entries, expired: expired.length },
   });
 }
 

@@ -12,9 +12,9 @@ import { Connection } from './connection.ts';
 
 export interface ConnectionLimits {
   /** In total, including reserved places. */
-  most: number;
+  max: number;
   /** For one IPv4 address or IPv6 /64. Undefined: no limit for loopback, else `usualPerAddress`. */
-  most_per_address: number | undefined;
+  max_per_address: number | undefined;
   /** How long a client may stop reading its response. */
   unread_seconds: number;
   /** Many clients connect from these addresses. */
@@ -52,8 +52,8 @@ export class Connections {
     this.#limits = limits;
     this.#log = log;
     this.#reserve = {
-      operators: Math.min(32, Math.ceil(limits.most / 8)),
-      nodes: Math.floor(limits.most / 4),
+      operators: Math.min(32, Math.ceil(limits.max / 8)),
+      nodes: Math.floor(limits.max / 4),
     };
     this.#look = setInterval(
       ownedByLog(log)(() => this.#cutUnread()),
@@ -66,8 +66,8 @@ export class Connections {
   static within(config: Config, log: Logger): Connections {
     const limits = {
       ...config,
-      most: Math.min(config.max_connections, connectionsWithin(descriptorLimit())),
-      most_per_address: config.max_connections_per_address,
+      max: Math.min(config.max_connections, connectionsWithin(descriptorLimit())),
+      max_per_address: config.max_connections_per_address,
     };
     return new Connections(limits, log);
   }
@@ -173,7 +173,7 @@ export class Connections {
     if (!hasPlace) {
       const limit = this.#limitOf(address, isLocal);
       if (others.size >= limit && !this.#giveWay(others)) return undefined;
-      const places = this.#limits.most - this.#reserve.operators - this.#reserve.nodes;
+      const places = this.#limits.max - this.#reserve.operators - this.#reserve.nodes;
       if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
     }
     (hasPlace ? this.#operators : this.#others).add(connection);
@@ -183,9 +183,9 @@ export class Connections {
   }
 
   #limitOf(address: string, isLocal: boolean): number {
-    const { most_per_address, trusted_proxies } = this.#limits;
+    const { max_per_address, trusted_proxies } = this.#limits;
     if (addressInNetworks(address, trusted_proxies)) return Number.POSITIVE_INFINITY;
-    return most_per_address ?? (isLocal ? Number.POSITIVE_INFINITY : usualPerAddress);
+    return max_per_address ?? (isLocal ? Number.POSITIVE_INFINITY : usualPerAddress);
   }
 
   /** Cuts one of these that is idle. Sets keep their order: the first is the oldest. */

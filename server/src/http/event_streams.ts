@@ -25,7 +25,7 @@ export interface Watch {
   /** The shortest time between two events. */
   pause_milliseconds: number;
   /** Owners (a user and the account, or an operator's token), and their limits of streams. */
-  owners: ReadonlyArray<{ name: string; most: number }>;
+  owners: ReadonlyArray<{ name: string; max: number }>;
   /** Whether its owner may still listen; checked before each event, and at each heartbeat. */
   holds: () => Promise<boolean>;
 }
@@ -132,7 +132,7 @@ export class EventStreams {
   /** Errors: 503 when one of the owners, or all together, have too many open streams. */
   rejectTooMany(owners: Watch['owners']): void {
     const all = this.#all();
-    const isFull = ({ name, most: max }: Watch['owners'][number]) =>
+    const isFull = ({ name, max }: Watch['owners'][number]) =>
       all.filter(({ watch }) => watch.owners.some((owner) => owner.name === name)).length >= max;
     if (all.length < maxStreamsInAll && !owners.some(isFull)) return;
     throw unavailable('There are too many streams of events open; close some, or try later.', 5, {

@@ -243,7 +243,7 @@ interface Undo<Row> {
   /** The kept entries that come back. */
   back: readonly Row[];
   /** How many entries the list may have, and how many of those counted on it have expired. */
-  most: number;
+  maxEntries: number;
   expired?: number;
   /** How many entries an account may bring back. */
   restored: HourlyCap | undefined;
@@ -262,7 +262,7 @@ export async function restore<Row extends { id: number; server_id?: number }>(
   tx: Transaction,
   account_id: number,
   { list, removal_id, entries, chosen }: KeptRemoval<Row>,
-  { counted, back, most: maxEntries, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
+  { counted, back, maxEntries, expired = 0, restored: cap, makeRoom, putBack }: Undo<Row>,
 ): Promise<Restored> {
   const restored = counted.shown + back.length;
   const held = (await heldCount(tx, account_id, list)) - expired;

@@ -65,7 +65,7 @@ export async function restoreOverrides(
   };
   return restore(tx, account_id, removal, {
     ...{ counted, back, makeRoom, putBack: store.putBack, restored: rules.restored },
-    most: rules.max_overrides,
+    maxEntries: rules.max_overrides,
   });
 }
 

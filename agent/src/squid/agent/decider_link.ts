@@ -43,7 +43,7 @@ interface Decider {
   /** The open connections on the last list sent to it. */
   listed: ReadonlySet<string>;
   /** The last change sent to it because it is on no disk. */
-  told: UnstoredChange | undefined;
+  lastSent: UnstoredChange | undefined;
   isLeaving: boolean;
   /** The messages of this second that are not responses. */
   messages: number;
@@ -206,7 +206,7 @@ export class DeciderLink {
       socket,
       pending: new Map(),
       listed: new Set(),
-      told: undefined,
+      lastSent: undefined,
       isLeaving: false,
       messages: 0,
       most_unread: limits.unread_bytes,
@@ -236,9 +236,9 @@ export class DeciderLink {
 
   /** Sends each change once, before the question that should find it applied. */
   #sendUnstored(decider: Decider): void {
-    const unstored = this.#events.unstored(decider.told);
+    const unstored = this.#events.unstored(decider.lastSent);
     if (unstored.length === 0) return;
-    decider.told = unstored.at(-1);
+    decider.lastSent = unstored.at(-1);
     decider.most_unread += this.#send(decider, { unstored });
   }
 

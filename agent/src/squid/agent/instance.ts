@@ -206,7 +206,7 @@ export class SquidInstance {
   async checkPorts(): Promise<void> {
     const pid = this.findProcess();
     if (pid === undefined) return;
-    const { missing, taken: occupied } = await this.#lookAtPorts(pid);
+    const { missing, occupied } = await this.#lookAtPorts(pid);
     if (missing.length > 0 && occupied.size < missing.length) await this.reconfigure();
     else await this.#awaitPorts(pid, 0);
   }
@@ -307,10 +307,10 @@ export class SquidInstance {
   /** Waits until it listens everywhere, by other sockets than `before`; notes failed ports. */
   async #awaitPorts(pid: number, milliseconds: number, before?: Set<string>): Promise<void> {
     let looked = await this.#lookAtPorts(pid, before);
-    // Squid opens all ports at once: when one is open, the ports that are taken will not follow.
+    // Squid opens all ports at once: when one is open, the ports that are occupied will not follow.
     const isDecided = () =>
       looked.missing.length === 0 ||
-      (looked.missing.length < this.ports.length && looked.missing.length === looked.taken.size);
+      (looked.missing.length < this.ports.length && looked.missing.length === looked.occupied.size);
     const end = performance.now() + milliseconds;
     while (!isDecided() && performance.now() < end && isAlive(pid)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -319,7 +319,7 @@ export class SquidInstance {
     if (before && !isDecided()) looked = await this.#lookAtPorts(pid);
     this.#notListening = looked.missing.flatMap((port): Fault[] => {
       const of = { kind: 'port', subject: String(port) } as const;
-      if (looked.taken.has(port)) {
+      if (looked.occupied.has(port)) {
         return [{ ...of, message: `Port ${port} is taken by another program.` }];
       }
       if (!isAlive(pid)) return [];
@@ -334,7 +334,7 @@ export class SquidInstance {
   async #lookAtPorts(
     pid: number,
     before: Set<string> = new Set(),
-  ): Promise<{ missing: number[]; taken: Set<number> }> {
+  ): Promise<{ missing: number[]; occupied: Set<number> }> {
     const listening = await listListening();
     const sockets = socketsOf(pid);
     const isOwn = (inode: string) => sockets?.has(inode) ?? true;
@@ -344,7 +344,7 @@ export class SquidInstance {
     // A socket that it is about to close does not block it.
     const isTaken = (port: number) =>
       listening.get(port)?.some((inode) => !(before.has(inode) && isOwn(inode))) ?? false;
-    return { missing, taken: new Set(missing.filter(isTaken)) };
+    return { missing, occupied: new Set(missing.filter(isTaken)) };
   }
 
   /** The fault that it does not run, with its last words. */

@@ -229,7 +229,11 @@ export class MeterLog {
       for (const file of files.slice(Math.max(place, 0))) {
         const { inode } = file;
         const offset = place >= 0 && inode === from?.inode ? from.offset : 0;
-        const next = file.read(offset, { newer_than: read, most: budget, key: this.#key }, entries);
+        const next = file.read(
+          offset,
+          { newer_than: read, maxBytes: budget, key: this.#key },
+          entries,
+        );
         budget -= next.offset - offset;
         this.#isForged ||= next.isForged;
         // Times in the log have fractions.
@@ -251,7 +255,7 @@ export class MeterLog {
     return this.#withFiles(async (files) => {
       const file = files.at(-1);
       if (!file) return undefined;
-      const all = { newer_than: -1, most: Number.POSITIVE_INFINITY, key: this.#key };
+      const all = { newer_than: -1, maxBytes: Number.POSITIVE_INFINITY, key: this.#key };
       const { offset, newest } = file.read(Math.max(0, file.size - endBytes), all, []);
       await this.#datasync(file.fd);
       const before = file.hash(offset);
@@ -340,7 +344,7 @@ class LogFile {
    */
   read(
     from: number,
-    { newer_than, most: maxBytes, key }: { newer_than: number; most: number; key: string },
+    { newer_than, maxBytes, key }: { newer_than: number; maxBytes: number; key: string },
     entries: LogPart['entries'],
   ): { offset: number; newest: number; isForged: boolean } {
     let offset = from;

@@ -61,7 +61,7 @@ export function TopServers({ linksToServers }: { linksToServers: boolean }) {
                 {
                   heading: 'Usage',
                   numeric: true,
-                  cell: ({ bytes }) => <Share value={bytes} most={maxBytes} />,
+                  cell: ({ bytes }) => <Share value={bytes} max={maxBytes} />,
                 },
               ]}
             />

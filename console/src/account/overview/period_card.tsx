@@ -38,7 +38,7 @@ export function PeriodCard({ contract, forecast, month, linksToUsage }: PeriodCa
         <Meter
           label="Usage of the limit in this period"
           value={usage}
-          most={limit}
+          max={limit}
           text={`${bytes(usage)} of ${bytes(limit)}, ${percent(share)}`}
         />
       </div>

@@ -36,8 +36,8 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
         },
         pause_milliseconds: 100,
         owners: [
-          { name: `user ${account_id} ${user_id}`, most: maxPerOwner },
-          { name: `account ${account_id}`, most: maxPerAccount },
+          { name: `user ${account_id} ${user_id}`, max: maxPerOwner },
+          { name: `account ${account_id}`, max: maxPerAccount },
         ],
         holds: () => sessionStillHolds(ctx.db, { account_id, session_id }, ctx.clock.now()),
       });

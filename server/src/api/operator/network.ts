@@ -183,7 +183,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
           return { network, ...(await networkMarks(ctx.db)), ...parts };
         },
         pause_milliseconds: 500,
-        owners: [{ name: `operator ${id}`, most: maxPerOwner }],
+        owners: [{ name: `operator ${id}`, max: maxPerOwner }],
         holds: async () => (await findToken(ctx.db, id)) !== undefined,
       });
     },
