@@ -1,13 +1,29 @@
 // The interface of every proxy engine: it decides by the store's policy, and reports the traffic.
 
+import type { Logger } from 'pino';
 import type { VpnService } from '../../kit/src/vpn_password.ts';
 import type { CertificateEnd } from './certificate.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
-import type { Decision, Question } from './policy/decide.ts';
+import type { Decision, Question, Rules } from './policy/decide.ts';
 import type { DecisionCounts } from './policy/decision_tally.ts';
 import type { LastUsed } from './policy/last_used.ts';
 import type { Listener, PolicySize } from './policy/policy.ts';
 import type { Position } from './policy/records.ts';
+import type { Unstored } from './store/unstored.ts';
+
+/** The parts that every engine is started with. */
+export interface EngineOptions {
+  config: Config;
+  rules: Rules;
+  /** Where the store keeps the policy. */
+  dir: string;
+  /** The changes that the store could not write. */
+  unstored?: Unstored;
+  clock: Clock;
+  log: Logger;
+}
 
 export type IkeVersion = '1' | '2';
 

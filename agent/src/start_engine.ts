@@ -1,21 +1,7 @@
 // Starts the engine that the settings name, with the rules that they define.
-import type { Logger } from 'pino';
-import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, EngineOptions } from './engine.ts';
 import type { Rules } from './policy/decide.ts';
-import type { Unstored } from './store/unstored.ts';
-
-export interface EngineOptions {
-  config: Config;
-  rules: Rules;
-  /** Where the store keeps the policy. */
-  dir: string;
-  /** The changes that the store could not write. */
-  unstored?: Unstored;
-  clock: Clock;
-  log: Logger;
-}
 
 /** `probe`: the node's own checks, and their destination. `node`: the id of this node. */
 export function rulesOf(config: Config, probe: Rules['probe'], node: number): Rules {

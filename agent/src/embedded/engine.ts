@@ -1,24 +1,21 @@
 // The embedded engine: proxies in the agent's own process. It needs no root and no other program.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Logger } from 'pino';
 import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { SerialQueue } from '../../../kit/src/serial_queue.ts';
 import { ownAddresses } from '../address.ts';
-import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
-import type { Engine, EngineCounts, Explanation, Poll } from '../engine.ts';
+import type { Engine, EngineCounts, EngineOptions, Explanation, Poll } from '../engine.ts';
 import type { Fault } from '../faults.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
-import { decideWithin, isDrained, type Question, type Rules } from '../policy/decide.ts';
+import { decideWithin, isDrained, type Question } from '../policy/decide.ts';
 import { DecisionTally } from '../policy/decision_tally.ts';
 import { type LastUsed, LastUsedTimes } from '../policy/last_used.ts';
 import type { Listener } from '../policy/policy.ts';
 import type { Position } from '../policy/records.ts';
 import { Sessions } from '../policy/sessions.ts';
 import { Replica } from '../store/replica.ts';
-import type { Unstored } from '../store/unstored.ts';
 import { Accepted } from './accepted.ts';
 import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
@@ -28,15 +25,7 @@ import { type Failure, rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
 
-export interface EmbeddedOptions {
-  config: Config;
-  rules: Rules;
-  /** Where the store keeps the policy. */
-  dir: string;
-  /** The changes that the store could not write. */
-  unstored?: Unstored;
-  clock: Clock;
-  log: Logger;
+export interface EmbeddedOptions extends EngineOptions {
   /**
    * How long a client may take for TLS, for its first request, and for the next; shorter in tests.
    */

@@ -1,14 +1,10 @@
 // One Squid with everything that belongs to it: its process, the link to its deciders, its log.
 
-import type { Logger } from 'pino';
-import type { Clock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
 import { connectionCaps, descriptorLimit } from '../../connection_caps.ts';
+import type { EngineOptions } from '../../engine.ts';
 import type { Fault } from '../../faults.ts';
-import type { Rules } from '../../policy/decide.ts';
 import type { Listener } from '../../policy/policy.ts';
 import type { Revoked } from '../../policy/sessions.ts';
-import type { Unstored } from '../../store/unstored.ts';
 import type { RulesFile } from '../protocol.ts';
 import type { Connections } from './connections.ts';
 import { DeciderLink, type LinkEvents } from './decider_link.ts';
@@ -17,15 +13,7 @@ import { MeterLog } from './meter_log.ts';
 import type { UnixUser } from './unix_user.ts';
 import { WaitingConnections } from './waiting.ts';
 
-export interface WorkerOptions {
-  config: Config;
-  rules: Rules;
-  /** Where the store keeps the policy. */
-  dir: string;
-  /** The changes that the store could not write. */
-  unstored?: Unstored;
-  clock: Clock;
-  log: Logger;
+export interface WorkerOptions extends EngineOptions {
   user: UnixUser | undefined;
   connections: Connections;
   onRevoked: (revoked: Revoked[]) => void;
