@@ -145,3 +145,43 @@ describe('the VPN of a machine that has not joined', () => {
     expect(root?.sentence).toContain('does not run as root');
   });
 });
+
+describe('the way of the packets of a VPN', () => {
+  const program = `
+    import { parseNetwork } from ${JSON.stringify(import.meta.resolve('../../kit/src/address.ts'))};
+    import { vpnPathChecks } from ${JSON.stringify(import.meta.resolve('../src/doctor/vpn_path.ts'))};
+    const vpn = { mode: 'on', pool: parseNetwork('100.80.0.0/12') };
+    const listeners = new Map([[1, { exit_ip: '203.0.113.1' }]]);
+    const subject = { config: { vpn }, server: { services: ['vpn-ikev2'] }, listeners };
+    console.log(JSON.stringify(await vpnPathChecks[0].run(subject)));
+  `;
+  /** The states, in a network namespace with this set there ahead. */
+  const look = (script: string) => {
+    const args = ['--net', 'sh', '-ec', `${script}\nexec "$@"`, 'sh', process.execPath];
+    const text = execFileSync('unshare', [...args, '--input-type=module', '-e', program]);
+    return JSON.parse(text.toString()) as Array<{ state: string; sentence: string }>;
+  };
+  const chain = (hook: string, rule = '') => `nft 'add table ip filter
+    add chain ip filter ${hook} { type filter hook ${hook} priority 0; policy drop; }
+    ${rule && `add rule ip filter ${hook} ${rule}`}'`;
+
+  test.each([
+    ['open', 'ip link set lo up', [expect.stringMatching(/^Nothing is in the way/)]],
+    ['forward', chain('forward'), [expect.stringMatching(/forwards nothing .*ip filter forward/)]],
+    ['input', chain('input'), [expect.stringMatching(/no rule names UDP port 4500/)]],
+    [
+      'input that names the ports',
+      chain('input', 'udp dport { 500, 4500 } accept'),
+      [expect.stringMatching(/^Nothing is in the way/)],
+    ],
+    [
+      'another way back, checked strictly',
+      `ip link add in0 type veth peer name out0; ip link set in0 up; ip link set out0 up
+      ip address add 203.0.113.1/32 dev in0; ip route add default dev out0
+      echo 1 > /proc/sys/net/ipv4/conf/in0/rp_filter`,
+      [expect.stringMatching(/on in0, and its answers leave by out0/)],
+    ],
+  ])('%s', (_, script, sentences) => {
+    expect(look(script).map(({ sentence }) => sentence)).toEqual(sentences);
+  });
+});

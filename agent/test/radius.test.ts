@@ -8,7 +8,7 @@ import { readEap } from '../src/vpn/eap.ts';
 import { md4 } from '../src/vpn/md4.ts';
 import { proveChap } from '../src/vpn/mschap.ts';
 import { readRequest, writeResponse } from '../src/vpn/radius_packet.ts';
-import { RadiusServer } from '../src/vpn/radius_server.ts';
+import { RadiusServer, radiusAddress } from '../src/vpn/radius_server.ts';
 import { decode, encode } from '../src/vpn/vici.ts';
 import { type Attribute, requestOf } from './radius_client.ts';
 
@@ -57,7 +57,7 @@ describe('a server', () => {
       answers += 1;
     });
     const send = (bytes: Uint8Array) =>
-      new Promise((resolve) => socket.send(bytes, port, '127.0.0.1', resolve));
+      new Promise((resolve) => socket.send(bytes, port, radiusAddress, resolve));
     const whole = fc.uint8Array({ maxLength: 200 });
     const likely = fc
       .tuple(fc.constantFrom(1, 2, 4, 12), fc.nat(255), fc.uint8Array({ maxLength: 120 }))
@@ -86,7 +86,7 @@ describe('a server', () => {
     socket.on('message', (bytes) => answers.push(bytes));
     // Earlier packets fill its buffer for a moment.
     while (answers.length === 0) {
-      socket.send(signed([[79, Buffer.from([2, 1, 0, 6, 1, 97])]]), port, '127.0.0.1');
+      socket.send(signed([[79, Buffer.from([2, 1, 0, 6, 1, 97])]]), port, radiusAddress);
       await systemClock.sleep(0.1);
     }
     socket.close();
@@ -101,7 +101,7 @@ describe('a server', () => {
     socket.on('message', (bytes) => answers.push(bytes.toString('hex')));
     const packet = signed([[79, Buffer.from([2, 1, 0, 6, 1, 97])]]);
     for (let count = 0; count < 3; count += 1) {
-      await new Promise((resolve) => socket.send(packet, port, '127.0.0.1', resolve));
+      await new Promise((resolve) => socket.send(packet, port, radiusAddress, resolve));
     }
     while (answers.length < 3) await systemClock.sleep(0.01);
     expect(new Set(answers).size).toBe(1);

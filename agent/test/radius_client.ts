@@ -3,6 +3,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { md4 } from '../src/vpn/md4.ts';
 import { desResponse } from '../src/vpn/mschap.ts';
+import { radiusAddress } from '../src/vpn/radius_server.ts';
 
 export type Attribute = [type: number, value: Buffer];
 
@@ -58,7 +59,7 @@ export class RadiusClient {
     ];
     if (password !== undefined) attributes.push([2, hidden(password, secret, authenticator)]);
     const request = requestOf(attributes, secret, this.#identifier, authenticator);
-    this.#socket.send(request, port, '127.0.0.1');
+    this.#socket.send(request, port, radiusAddress);
     const bytes = await answered;
     const values = new Map<number, Buffer>();
     for (let at = 20; at < bytes.length; at += bytes[at + 1] as number) {

@@ -65,6 +65,8 @@ const agentLog = () =>
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
+const radiusRequests = () =>
+  readFileSync(join(world.dir, 'node', 'vpn', 'charon.log'), 'utf8').split('sending RADIUS').length;
 const reasonOfLast = () =>
   agentLog().findLast(({ msg }) => msg === 'a VPN login was denied')?.reason;
 
@@ -367,6 +369,34 @@ test('a charon that hangs holds up neither the end of a session, nor the rules',
     process.kill(pid, 'SIGCONT');
   }
   await until(async () => (await world.client(1).tunnels()).length === 0);
+});
+
+test('a login while no agent runs waits for the next one', async () => {
+  await world.node.kill();
+  const before = radiusRequests();
+  const login = world.client(1).connect();
+  await until(() => radiusRequests() > before);
+  await world.startNode();
+  await login;
+  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+});
+
+test('packets that another firewall drops on their way out are a fault, until they pass', async () => {
+  await world.client(1).connect();
+  world.run('node', 'nft', 'add table ip docker');
+  const chain = 'ip docker FORWARD { type filter hook forward priority 0; policy drop; }';
+  world.run('node', 'nft', `add chain ${chain}`);
+  const isBlocked = async () => {
+    const faults = await world.node.ask<Fault[]>({ do: 'faults' });
+    return faults.some(({ subject }) => subject === 'forwarding');
+  };
+  await until(() => {
+    expect(() => world.client(1).fetch({ down: 1, seconds: 3 })).toThrow();
+    return isBlocked();
+  });
+  world.run('node', 'nft', 'delete table ip docker');
+  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+  await until(async () => !(await isBlocked()));
 });
 
 test('with the agent stopped for good charon ends, and the kernel lets nothing through', async () => {

@@ -27,6 +27,7 @@ import { findAgent, portChecks } from './ports.ts';
 import { programChecks } from './programs.ts';
 import type { NodeCheck } from './subject.ts';
 import { vpnChecks } from './vpn.ts';
+import { vpnPathChecks } from './vpn_path.ts';
 
 /** In the order of the report: from the machine outwards. */
 const checks: readonly NodeCheck[] = [
@@ -34,6 +35,7 @@ const checks: readonly NodeCheck[] = [
   ...programChecks,
   ...certificateChecks,
   ...vpnChecks,
+  ...vpnPathChecks,
   ...kernelChecks,
   ...diskChecks,
   ...portChecks,

@@ -8,6 +8,7 @@ import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
 import type { Clock } from '../clock.ts';
 import { Daemon, readIfThere } from './daemon.ts';
 import { findKernelLack, findTakenPort } from './machine.ts';
+import { radiusAddress } from './radius_server.ts';
 import { Vici, type ViciMessage } from './vici.ts';
 
 /** Where its files are. */
@@ -173,7 +174,7 @@ charon-systemd {
       nas_identifier = exitward
       servers {
         exitward {
-          address = 127.0.0.1
+          address = ${radiusAddress}
           auth_port = ${port}
           secret = ${secret}
           sockets = 16

@@ -70,6 +70,11 @@ interface Exchange {
   since: number;
 }
 
+/**
+ * A loopback address of its own, so that the firewall knows errors about it from those of other
+ * programs.
+ */
+export const radiusAddress = '127.18.12.1';
 /** How long a client may take for an exchange, and how long responses are repeated. */
 const rememberedSeconds = 30;
 const mostExchanges = 10_000;
@@ -91,7 +96,7 @@ export class RadiusServer {
     const own = ownedByLog(this.#options.log);
     for (const port of [wanted, 0]) {
       const socket = createSocket('udp4');
-      socket.bind(port, '127.0.0.1');
+      socket.bind(port, radiusAddress);
       try {
         await once(socket, 'listening');
       } catch {

@@ -22,11 +22,12 @@ import { Charon } from './charon.ts';
 import { ikeVersionOf, servedServices, serviceOf } from './connections.ts';
 import { L2tp } from './l2tp.ts';
 import { findLack } from './machine.ts';
+import { findFullConntrack, Passage } from './passage.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
 import { type Offer, offerOf, Serving } from './serving.ts';
 import { VpnSessions } from './sessions.ts';
-import { nftSessions } from './vpn_firewall.ts';
+import { flowBytes, nftSessions } from './vpn_firewall.ts';
 
 export interface VpnOptions {
   config: Config;
@@ -41,8 +42,13 @@ export interface VpnOptions {
 
 /** How long a PPP login waits until the bytes of its address's previous client are reported. */
 const addressSeconds = 10;
+/** How often the way out is checked. */
+const passageSeconds = 10;
 /** How often tunnels and expiries are checked, and failures tried again. */
 const lookSeconds = 1;
+
+const droppedByOthers =
+  'Clients of the VPN are connected and reach nothing: another firewall of this machine drops what the VPN lets pass (a forward policy of drop, by Docker, ufw or firewalld); exitward-agent doctor says which';
 
 export class Vpn {
   readonly #options: VpnOptions;
@@ -58,6 +64,7 @@ export class Vpn {
   readonly #stopping = new AbortController();
   #loops: Array<Promise<void>> = [];
   readonly #enforcing = new SerialQueue();
+  readonly #passage = new Passage();
   /** Aborted to look at the tunnels at once. */
   #pause = new AbortController();
   /** The rules that the kernel was given. */
@@ -73,19 +80,24 @@ export class Vpn {
   }
 
   /**
-   * Looks after its tunnels until it is stopped. The three loops never wait for each other, so a
+   * Looks after its tunnels until it is stopped. The four loops never wait for each other, so a
    * charon that hangs keeps no session open.
    */
   run(): void {
     const { clock } = this.#options;
     const { signal } = this.#stopping;
-    const repeat = async (look: () => Promise<void>) => {
+    const repeat = async (look: () => Promise<void>, pauseSeconds = lookSeconds) => {
       while (!signal.aborted) {
         await look();
-        await clock.sleep(lookSeconds, signal);
+        await clock.sleep(pauseSeconds, signal);
       }
     };
-    this.#loops = [repeat(() => this.#guard()), repeat(() => this.#serve()), this.#followTunnels()];
+    this.#loops = [
+      repeat(() => this.#guard()),
+      repeat(() => this.#serve()),
+      repeat(() => this.#watchPassage(), passageSeconds),
+      this.#followTunnels(),
+    ];
   }
 
   /** Decides by everything that the store holds, and ends sessions that are no longer allowed. */
@@ -249,6 +261,18 @@ export class Vpn {
       this.#rules = offer.rules;
       return offer;
     });
+  }
+
+  /** Whether the rest of the machine lets clients out. */
+  async #watchPassage(): Promise<void> {
+    if (!this.#sessions) return;
+    const full = findFullConntrack();
+    this.#note('conntrack', full && `${full.sentence}: ${full.remedy}.`);
+    const flows = await flowBytes().catch(() => undefined);
+    // `guard` reports that there are no rules.
+    if (!flows) return;
+    const isBlocked = this.#passage.isBlocked(flows);
+    this.#note('forwarding', isBlocked ? `${droppedByOthers}.` : undefined);
   }
 
   #offer(): Offer {

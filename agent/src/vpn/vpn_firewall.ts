@@ -14,13 +14,16 @@
 // - input: no door leads to the machine itself. L2TP comes only through IPsec, and that IPsec leads
 //   only to L2TP.
 // - output: the machine itself sends only errors into the tunnels, and L2TP only through IPsec.
+// - departure: does it leave the machine? Other firewalls have seen it by then.
 // - postrouting: the exit of a client.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Network } from '../../../kit/src/address.ts';
 import { refusedIpv4 } from '../address.ts';
 import { networkText, nft } from '../firewall.ts';
+import type { FlowBytes } from './passage.ts';
 import { halvesOf } from './pool.ts';
+import { radiusAddress } from './radius_server.ts';
 import type { KernelSessions } from './sessions.ts';
 
 const run = promisify(execFile);
@@ -30,7 +33,9 @@ const drop = 'counter drop';
 /** Fits the tunnels of all clients: ESP in UDP over PPPoE takes less than 140 of 1500 bytes. */
 const segment = 1320;
 /** Includes chains that may not exist: each one is created before it is deleted. */
-const chains = 'prerouting forward input output postrouting from_client to_client'.split(' ');
+const chains = 'prerouting forward input output departure postrouting from_client to_client'.split(
+  ' ',
+);
 /** Errors that report a path as too narrow, too long, or refused. */
 const errors = 'destination-unreachable, time-exceeded, parameter-problem';
 
@@ -94,6 +99,10 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  set up { type ipv4_addr; flags dynamic; counter; }',
     '  set down { type ipv4_addr; flags dynamic; counter; }',
     '  set open { type ipv4_addr; }',
+    // Bytes of the packets that begin flows: one element, as all of them are IPv4.
+    ...['begun', 'departed'].map(
+      (name) => `  set ${name} { type nf_proto; flags dynamic; counter; }`,
+    ),
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
@@ -111,6 +120,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     ...refused_ports.map((port) => `    meta l4proto { tcp, udp } th dport ${port} ${reject}`),
     `    tcp flags syn tcp option maxseg size set ${segment}`,
     '    update @up { ip saddr }',
+    '    ct state new update @begun { meta nfproto }',
     '  }',
     '  chain to_client {',
     // The client would pay for what any host sends.
@@ -140,7 +150,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     ...['ip6 saddr', 'ip6 daddr'].map((side) => `    ${outside} ${side} ${pool6} ${drop}`),
     '  }',
     '  chain forward {',
-    '    type filter hook forward priority filter; policy accept;',
+    // Ahead of other firewalls: the packets that they drop are counted as begun.
+    '    type filter hook forward priority filter - 1; policy accept;',
     ...doors.map(({ from, addresses }) => `    ${from} ip saddr ${addresses} goto from_client`),
     // IPv6 too. PPP links other than those of clients may be the machine's own.
     `    ${ike.from} ${drop}`,
@@ -162,12 +173,18 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '  }',
     '  chain output {',
     '    type filter hook output priority filter; policy accept;',
+    // By this error charon would give up a login at once while no agent listens.
+    `    ip saddr ${radiusAddress} icmp type destination-unreachable drop`,
     ...(l2tp ? [`    rt ipsec missing ip saddr ${l2tp} udp sport 1701 ${drop}`] : []),
     '    oifname "lo" accept',
     `    ip daddr ${pool4} icmp type { ${errors} } accept`,
     `    ip daddr ${pool4} ${drop}`,
     `    ip6 daddr ${pool6} icmpv6 type { packet-too-big, ${errors} } accept`,
     `    ip6 daddr ${pool6} ${drop}`,
+    '  }',
+    '  chain departure {',
+    '    type filter hook postrouting priority filter; policy accept;',
+    `    ip saddr ${pool4} ct state new update @departed { meta nfproto }`,
     '  }',
     '  chain postrouting {',
     '    type nat hook postrouting priority srcnat; policy accept;',
@@ -176,6 +193,12 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     '}',
     '',
   ].join('\n');
+}
+
+/** The bytes of new flows of all clients. Errors: nft's. */
+export async function flowBytes(): Promise<FlowBytes> {
+  const [begun = [], departed = []] = await Promise.all(['begun', 'departed'].map(elementsOf));
+  return { begun: begun[0]?.bytes ?? 0, departed: departed[0]?.bytes ?? 0 };
 }
 
 /** The sessions in the table. */
