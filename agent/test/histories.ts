@@ -132,7 +132,7 @@ export const world: World = {
 
 // ---- Records ------------------------------------------------------------------------------
 
-const server: ServerValue = {
+export const server: ServerValue = {
   name: 'fra1',
   hostname: 'fra1.example.net',
   services: ['proxy', 'proxy-https', 'vpn-ikev2'],

@@ -2,12 +2,13 @@
 // passwords are those of every server.
 
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readLogin, vpnPassword } from '../../kit/src/vpn_password.ts';
 import { tries } from '../../test/effort.ts';
-import { revocationOf } from '../src/policy/decide.ts';
+import { type Allowed, revocationOf } from '../src/policy/decide.ts';
 import { decideLogin } from '../src/policy/logins.ts';
-import { hear, history, moment, rules, seed, tell } from './histories.ts';
+import { Policy } from '../src/policy/policy.ts';
+import { hear, history, moment, rules, seed, server, tell } from './histories.ts';
 import type { Attempt } from './oracle.ts';
 
 const noon = 43_200;
@@ -93,6 +94,54 @@ test('a login is decided as the records say, whatever came in whatever order, an
   ];
   expect([...seen.keys()].toSorted()).toEqual(kinds);
   expect(kinds.filter((kind) => (seen.get(kind) ?? 0) < 3)).toEqual([]);
+});
+
+describe('one user of one account', () => {
+  const account = 1;
+  const contract = { ...{ name: 'Acme', expiry: 90_000, suspended: false, blocked: false } };
+  const userOf = (id: number, name: string) => {
+    const value = { name, active: true, proxy: true, token_version: 1 };
+    return { kind: 'user' as const, account, id, value };
+  };
+  const policyOf = (...names: string[]) => {
+    const policy = new Policy();
+    policy.apply({ kind: 'server', value: server });
+    policy.apply({ kind: 'contract', account, value: { ...contract, port_scheme: 'default' } });
+    for (const [at, name] of names.entries()) policy.apply(userOf(at + 1, name));
+    return policy;
+  };
+  const decide = (policy: Policy, login: string, user: number, key = vpnKey) => {
+    const password = vpnPassword(key, { account, user, token_version: 1, expiry: null });
+    const proves = (expected: string) => expected === password;
+    const question = { service: 'vpn-ikev2' as const, exit_ip: '198.51.100.1', login, proves };
+    return decideLogin(policy, rules, { kind: 'login', ...question }, noon);
+  };
+
+  test('logs in in any case of its names, as phones write them', () => {
+    const policy = policyOf('alice', 'bob');
+    for (const login of ['alice@Acme', 'Alice@acme', 'ALICE@ACME']) {
+      expect(decide(policy, login, 1)).toMatchObject({ verdict: 'allow', user: 'alice' });
+    }
+    expect(decide(policy, 'bob@acme', 1)).toMatchObject({ reason: 'bad_token' });
+  });
+
+  test('is the one of the password where names differ in their case alone', () => {
+    const policy = policyOf('alice', 'Alice');
+    expect(decide(policy, 'alice@Acme', 1)).toMatchObject({ authority: { user: 1 } });
+    expect(decide(policy, 'alice@Acme', 2)).toMatchObject({ authority: { user: 2 } });
+  });
+
+  test('loses its tunnel and its password when the server gets another key', () => {
+    const policy = policyOf('alice');
+    const { authority } = decide(policy, 'alice@Acme', 1) as Allowed;
+    expect(revocationOf(policy, rules, authority, noon)).toBeUndefined();
+    const vpn_key = Buffer.alloc(32, 8).toString('base64url');
+    policy.apply({ kind: 'server', value: { ...server, vpn_key, vpn_generation: 1 } });
+    expect(revocationOf(policy, rules, authority, noon)).toBe('bad_token');
+    expect(decide(policy, 'alice@Acme', 1)).toMatchObject({ reason: 'bad_token' });
+    const next = decide(policy, 'alice@Acme', 1, vpn_key) as Allowed;
+    expect(revocationOf(policy, rules, next.authority, noon)).toBeUndefined();
+  });
 });
 
 test('a login is read in every way that it can mean, and in no other', () => {

@@ -10,7 +10,14 @@ import { contractRecord, userRecord } from './node_records.ts';
 import { exits, vpnServer } from './vpn_scene.ts';
 
 const [exit_ip, other_exit] = exits;
-const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
+const authority = {
+  by: 'vpn',
+  account: 1,
+  user: 1,
+  token_version: 1,
+  expiry: null,
+  generation: 0,
+} as const;
 const client: TunnelClient = {
   ...{ connection: `vpn-ikev1 ${exit_ip}`, login: 'alice@contract1' },
   ...{ source: '198.18.1.2', source_port: '4500' },

@@ -415,8 +415,8 @@ function usual() {
 const claims = { account: 1, user: 1, token_version: 1 };
 
 test.each<VpnAuthority>([
-  { by: 'vpn', ...claims, expiry: null },
-  { by: 'vpn', ...claims, expiry: noon + 60 },
+  { by: 'vpn', ...claims, expiry: null, generation: 0 },
+  { by: 'vpn', ...claims, expiry: noon + 60, generation: 0 },
   { by: 'token', ...claims, expiry: noon + 60, kid: 'k1' },
 ])('the next agent takes over a session with all that it was let in by: %j', async (authority) => {
   const options = usual();
@@ -432,7 +432,14 @@ test.each<VpnAuthority>([
 
 test('an address of PPP that is given out again is free once its bytes are reported, though no look saw the tunnel before', async () => {
   const sessions = new VpnSessions(usual());
-  const authority = { by: 'vpn', account: 1, user: 1, token_version: 1, expiry: null } as const;
+  const authority = {
+    by: 'vpn',
+    account: 1,
+    user: 1,
+    token_version: 1,
+    expiry: null,
+    generation: 0,
+  } as const;
   const [given = ''] = ppp;
   const login = () =>
     sessions.open({ verdict: 'allow', authority, exit_ip: exitIp } as Allowed, given);

@@ -2354,6 +2354,7 @@ export const operations = {
   admin_remove_server_exit: { method: 'DELETE', path: '/admin/servers/{server}/exits/{ip}' },
   admin_explain: { method: 'POST', path: '/admin/servers/{server}/explain' },
   admin_explain_login: { method: 'POST', path: '/admin/servers/{server}/explain-login' },
+  admin_create_server_vpn_key: { method: 'POST', path: '/admin/servers/{server}/vpn_key' },
   admin_get_status: { method: 'GET', path: '/admin/status' },
   admin_list_tokens: { method: 'GET', path: '/admin/tokens' },
   admin_create_token: { method: 'POST', path: '/admin/tokens' },
@@ -3305,6 +3306,10 @@ export interface Operations {
   admin_explain_login: {
     given: { path: { server: string }; body: VpnLogin };
     response: Verdict;
+  };
+  admin_create_server_vpn_key: {
+    given: { path: { server: string } };
+    response: ServerDetail;
   };
   admin_get_status: {
     given: object;

@@ -199,9 +199,8 @@ eachDatabase((database) => {
               { ip: `198.18.${names - 1}.2`, port_base: 2 },
             ],
             drained_nodes: [],
-            vpn_key: t.running.ctx.secrets.vpnKey(
-              (await requireServer(t.running.ctx.db, server)).id,
-            ),
+            vpn_key: t.running.ctx.secrets.vpnKey(await requireServer(t.running.ctx.db, server)),
+            vpn_generation: 0,
           },
         },
         { kind: 'keys', value: [{ kid: expect.any(String), public_key: expect.any(String) }] },

@@ -5,6 +5,10 @@ import { sharedKey, vpnPassword } from '../../kit/src/vpn_password.ts';
 import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 
+interface ServerKey {
+  vpn_key?: string;
+  vpn_generation?: number;
+}
 type ProfileFile = Record<'format' | 'name' | 'encoding' | 'content', string>;
 
 eachDatabase((database) => {
@@ -89,6 +93,36 @@ eachDatabase((database) => {
       await t.operator.send('POST', '/accounts/acme/users/bob/token_version');
       const [after] = (await make('bob', { server: 'fra1' })).body.servers;
       expect(after.password).not.toBe(values.servers[0].password);
+    });
+
+    test('has another password and shared key once the key of the server is renewed, or one of its nodes is revoked', async () => {
+      const node = await t.node('fra1');
+      const read = async () => {
+        const records = await node.snapshot();
+        const record = records.find(({ kind }) => kind === 'server');
+        const { vpn_key = '', vpn_generation } = (record as { value: ServerKey }).value;
+        const [profile] = (await make('bob', { server: 'fra1' })).body.servers;
+        const { id: user, token_version } = await userOf('bob');
+        const claims = { account, user, token_version, expiry: null };
+        expect(profile).toMatchObject({
+          password: vpnPassword(vpn_key, claims),
+          shared_key: sharedKey(vpn_key),
+        });
+        return { vpn_key, vpn_generation };
+      };
+      const first = await read();
+      expect((await t.operator.post('/servers/fra1/vpn_key', {})).status).toBe(200);
+      const second = await read();
+      const stolen = await t.node('fra1');
+      expect((await t.operator.delete(`/nodes/${stolen.id}`)).status).toBe(204);
+      const third = await read();
+      keys.fra1 = third.vpn_key;
+      expect(new Set([first, second, third].map(({ vpn_key }) => vpn_key)).size).toBe(3);
+      expect([second, third].map(({ vpn_generation }) => vpn_generation)).toEqual(
+        [1, 2].map((more) => (first.vpn_generation ?? 0) + more),
+      );
+      const { items = [] } = (await t.operator.get('/audit?action=server.renew_vpn_key')).body;
+      expect(JSON.stringify(items)).not.toContain(third.vpn_key);
     });
 
     test('without a server is for all that are on the contract and have a VPN, with a password for each', async () => {

@@ -33,6 +33,8 @@ export function drawLogin(
     exit_ip: mostly(random, exit, `198.51.101.${joined.server_id}`),
   };
   const ending = expiry === null ? '' : `~${minutes.toString(36)}`;
-  const password = vpnPassword(secrets.vpnKey(joined.server_id), made);
+  const { vpn_generation = 0 } = engine.policy?.server ?? {};
+  const key = secrets.vpnKey({ id: joined.server_id, vpn_generation });
+  const password = vpnPassword(key, made);
   return { attempt, login: `${attempt.user}@${attempt.account}${ending}`, password };
 }

@@ -6,7 +6,13 @@ import type { Secrets } from '../../server/src/keys/secrets.ts';
 
 type Numbers<K extends string> = Record<K, number>;
 interface Rows {
-  servers: Array<{ id: number; name: string; hostname: string; services: string }>;
+  servers: Array<{
+    id: number;
+    name: string;
+    hostname: string;
+    services: string;
+    vpn_generation: number;
+  }>;
   schemes: Array<{ server_id: number; id: number; name: string; bases: string }>;
   exits: Array<{ server_id: number; ip: string; port_base: number }>;
   drained: Array<Numbers<'server_id' | 'id'>>;
@@ -115,7 +121,7 @@ export class Tables {
 }
 
 function serverOf(
-  { id, name, hostname, services }: Rows['servers'][number],
+  { id, name, hostname, services, vpn_generation }: Rows['servers'][number],
   rows: Rows,
   secrets: Secrets,
 ): ServerValue {
@@ -131,7 +137,7 @@ function serverOf(
       .filter(({ server_id }) => server_id === id)
       .map(({ ip, port_base }) => ({ ip, port_base })),
     drained_nodes: rows.drained.filter(({ server_id }) => server_id === id).map((node) => node.id),
-    ...(hasVpn ? { vpn_key: secrets.vpnKey(id) } : {}),
+    ...(hasVpn ? { vpn_key: secrets.vpnKey({ id, vpn_generation }), vpn_generation } : {}),
   };
 }
 

@@ -73,8 +73,18 @@ export interface Rules {
 export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
-  /** `expiry` is that of the password, in epoch seconds; null: it never expires. */
-  | { by: 'vpn'; account: number; user: number; token_version: number; expiry: number | null }
+  /**
+   * `expiry` is that of the password, in epoch seconds; null: it never expires. `generation` is that
+   * of the key from which the password was derived.
+   */
+  | {
+      by: 'vpn';
+      account: number;
+      user: number;
+      token_version: number;
+      expiry: number | null;
+      generation: number;
+    }
   | { by: 'probe' };
 
 export interface Allowed {
@@ -212,6 +222,8 @@ export function revocationOf(
   const contract = policy.accounts.get(authority.account)?.contract;
   if (!contract) return 'server_not_on_contract';
   if (authority.by === 'token' && !policy.tokens.knows(authority.kid)) return 'bad_token';
+  const { vpn_generation = 0 } = policy.server;
+  if (authority.by === 'vpn' && authority.generation !== vpn_generation) return 'bad_token';
   const principal =
     authority.by === 'authlist'
       ? identifyByAddress(policy, rules, contract.port_scheme, authority.ip, now)

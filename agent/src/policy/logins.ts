@@ -12,7 +12,7 @@ import {
   type VpnLogin,
 } from './decide.ts';
 import type { Reason } from './denials.ts';
-import type { Policy } from './policy.ts';
+import { folded, type Policy } from './policy.ts';
 
 /**
  * Decides on one login, for the same reasons as `decide`. The firewall checks destinations later:
@@ -41,22 +41,25 @@ export function decideLogin(policy: Policy, rules: Rules, login: VpnLogin, now: 
 }
 
 function identifyByLogin(policy: Policy, login: VpnLogin, now: number): Principal | Reason {
-  const { vpn_key } = policy.server ?? {};
+  const { vpn_key, vpn_generation: generation = 0 } = policy.server ?? {};
   let isOld = false;
   for (const { user: name, account: contract, expiry } of readLogin(login.login)) {
+    // A password proves which one is meant, where names differ in their case alone.
+    const candidates = [...policy.accountsNamed(contract)].flatMap((account) =>
+      account.usersNamed(name).map((user) => ({ account, user })),
+    );
     if (login.password?.startsWith('ewt_')) {
-      const credentials = { user: name, password: login.password };
-      const principal = identifyByToken(policy, credentials, now);
-      if (typeof principal === 'string' && principal !== 'bad_token') return principal;
-      if (typeof principal === 'object' && principal.account.contract?.name === contract) {
-        return principal;
+      for (const user of new Set([name, ...candidates.map((candidate) => candidate.user.name)])) {
+        const credentials = { user, password: login.password };
+        const principal = identifyByToken(policy, credentials, now);
+        if (typeof principal === 'string' && principal !== 'bad_token') return principal;
+        const owner = typeof principal === 'object' ? principal.account.contract?.name : undefined;
+        if (owner !== undefined && folded(owner) === folded(contract)) return principal;
       }
       continue;
     }
-    for (const account of vpn_key === undefined ? [] : policy.accountsNamed(contract)) {
-      const user = account.findUser(name);
-      if (!user) continue;
-      const claims = { by: 'vpn' as const, account: account.id, user: user.id, expiry };
+    for (const { account, user } of vpn_key === undefined ? [] : candidates) {
+      const claims = { by: 'vpn' as const, account: account.id, user: user.id, expiry, generation };
       const { token_version } = user;
       const proves = (version: number) =>
         login.proves(vpnPassword(vpn_key ?? '', { ...claims, token_version: version }));

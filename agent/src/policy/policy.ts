@@ -72,11 +72,14 @@ export class Account {
     this.id = id;
   }
 
-  findUser(name: string): User | undefined {
-    for (const user of this.users.values()) if (user.name === name) return user;
-    return undefined;
+  /** The users of this name, in any case. */
+  usersNamed(name: string): User[] {
+    return [...this.users.values()].filter((user) => folded(user.name) === folded(name));
   }
 }
+
+/** Phones begin a login with a capital letter. */
+export const folded = (name: string) => name.toLowerCase();
 
 export class Policy {
   server: ServerValue | null = null;
@@ -143,9 +146,9 @@ export class Policy {
     }
   }
 
-  /** The accounts whose contract has this name; two while a name moves to another account. */
+  /** The accounts whose contract has this name, in any case. */
   accountsNamed(name: string): Iterable<Account> {
-    return this.#accountsByName.get(name) ?? [];
+    return this.#accountsByName.get(folded(name)) ?? [];
   }
 
   /** The entry that claims an address on a port scheme; it may have expired. */
@@ -211,14 +214,14 @@ export class Policy {
   }
 
   #claimName(account: Account, name: string | undefined): void {
-    const before = account.contract?.name ?? '';
+    const before = folded(account.contract?.name ?? '');
     const others = this.#accountsByName.get(before);
     others?.delete(account);
     if (others?.size === 0) this.#accountsByName.delete(before);
     if (name === undefined) return;
-    const named = this.#accountsByName.get(name);
+    const named = this.#accountsByName.get(folded(name));
     if (named) named.add(account);
-    else this.#accountsByName.set(name, new Set([account]));
+    else this.#accountsByName.set(folded(name), new Set([account]));
   }
 
   #setUser(account: Account, id: number, value: UserValue | null): void {

@@ -22,6 +22,8 @@ export interface ServerValue {
    * has no VPN service.
    */
   vpn_key?: string;
+  /** Which one of the server's VPN keys that is; missing: the first. */
+  vpn_generation?: number;
 }
 
 export interface PublicKey {
@@ -242,6 +244,7 @@ const shapes = new Map<unknown, Shape>([
         exit_ips: listOf(exit),
         drained_nodes: optional(listOf(whole), undefined),
         vpn_key: optional(text, undefined),
+        vpn_generation: optional(whole, undefined),
       }),
     },
   ],

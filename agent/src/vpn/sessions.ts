@@ -341,20 +341,22 @@ function namesOf(cursor: unknown): ReadonlySet<string> {
 /** Everything that another agent needs to know of it, in at most 120 characters. */
 function noteOf({ connection, since, authority }: VpnSession): string {
   const { by, account, user, token_version, expiry } = authority;
-  const kid = by === 'token' ? authority.kid : '-';
-  return [connection, since, account, user, token_version, expiry ?? '-', kid].join(' ');
+  const key = by === 'token' ? authority.kid : `-${authority.generation}`;
+  return [connection, since, account, user, token_version, expiry ?? '-', key].join(' ');
 }
 
 function readNote({ address, note }: KernelCount): VpnSession | undefined {
-  const [connection = '', since, account, user, token_version, expiry = '-', kid = '-'] =
+  const [connection = '', since, account, user, token_version, expiry = '-', key = ''] =
     note.split(' ');
   const numbers = [since, account, user, token_version].map(Number);
   if (!connection.startsWith(prefix) || !numbers.every(Number.isSafeInteger)) return undefined;
   const [at = 0, account_id = 0, user_id = 0, version = 0] = numbers;
   const claims = { account: account_id, user: user_id, token_version: version };
-  const authority: VpnAuthority =
-    kid === '-'
-      ? { by: 'vpn', ...claims, expiry: expiry === '-' ? null : Number(expiry) }
-      : { by: 'token', ...claims, expiry: Number(expiry), kid };
+  const authority: VpnAuthority = key.startsWith('-')
+    ? {
+        ...{ by: 'vpn', ...claims, expiry: expiry === '-' ? null : Number(expiry) },
+        generation: Number(key.slice(1)),
+      }
+    : { by: 'token', ...claims, expiry: Number(expiry), kid: key };
   return { connection, address, authority, since: at, is_open: false };
 }

@@ -155,6 +155,8 @@ export const deeds: Record<string, (deed: Deed) => string> = {
   'port_scheme.remove': ({ target }) => `removed the port scheme ${target}`,
   'server.create': ({ target }) => `added the server ${target} to the network`,
   'server.change': ({ target }) => `changed the server ${target}`,
+  'server.renew_vpn_key': ({ target }) =>
+    `renewed the VPN key of ${target}, which ended its VPN passwords`,
   'server.remove': ({ target }) => `removed the server ${target} from the network`,
   'inventory.import': ({ is }) =>
     `imported the inventory: ${number(is.added)} servers added, ${number(is.changed)} changed, ${number(is.removed)} removed`,

@@ -198,8 +198,10 @@ function RevokeNode({ node: { id, name, server }, others, onClose }: NodeDialogP
           : `${server} has ${further(live)} that ${live === 1 ? 'is' : 'are'} live.`}
       </p>
       <p class="note">
-        It cannot be brought back; the machine can join again with a new code. What the machine
-        holds is beyond reach: take its keys and addresses away, too.
+        It cannot be brought back; the machine can join again with a new code. If {server} has a
+        VPN, all its VPN passwords and shared keys end, and users need new profiles: the machine has
+        the key that they are made from. The certificate and addresses on the machine are beyond
+        reach; replace them, too.
       </p>
     </FormDialog>
   );

@@ -117,7 +117,8 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
   {
     usage: 'revoke <id>',
     summary: 'revoke a node',
-    question: 'This revokes node <id>: it gets no changes any more and must join again.',
+    question:
+      'This revokes node <id>: it gets no changes any more and must join again. VPN passwords of its server end: users need new profiles.',
     run: removeAt('/nodes/<id>', 'Node <id> is revoked.', { revoked: '<id>' }),
   },
 ]);

@@ -94,6 +94,16 @@ export const serverNoun = nounOf('server', 'servers of the network', [
     },
   },
   {
+    usage: 'renew-vpn-key <server>',
+    summary: 'end all VPN passwords and shared keys of a server',
+    question:
+      'This ends all VPN passwords and shared keys of <server>, and its tunnels. Users need new profiles.',
+    run: async (given, api) => {
+      const value = await api.post(given.path(`${server}/vpn_key`));
+      return showServer(value, 'The VPN key was renewed; create new profiles.');
+    },
+  },
+  {
     usage: 'remove <server>',
     summary: 'take a server out of the network',
     question: 'This takes <server> out of the network, with its exit IPs and nodes.',

@@ -132,10 +132,11 @@ export class Secrets {
 
   /**
    * The key from which the VPN passwords of one server are derived, in base64url. Only the server's
-   * nodes get it.
+   * nodes get it. A higher generation is another key, which does not follow from the earlier ones.
    */
-  vpnKey(server_id: number): string {
-    return createHmac('sha256', this.#vpn).update(`server ${server_id}`).digest('base64url');
+  vpnKey({ id, vpn_generation }: { id: number; vpn_generation: number }): string {
+    const name = vpn_generation === 0 ? `server ${id}` : `server ${id} ${vpn_generation}`;
+    return createHmac('sha256', this.#vpn).update(name).digest('base64url');
   }
 
   /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */

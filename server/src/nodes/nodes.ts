@@ -7,7 +7,12 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { conflict, notFound, unauthorized } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
-import { findServer, type Server, setAppliedRevision } from '../servers/servers.ts';
+import {
+  findServer,
+  raiseVpnGeneration,
+  type Server,
+  setAppliedRevision,
+} from '../servers/servers.ts';
 import { setDrained } from './drain.ts';
 import { type NodeFault, replaceFaults } from './faults.ts';
 import { refreshHealth } from './health.ts';
@@ -207,7 +212,8 @@ export async function requireAnyNode(db: Reader, id: number): Promise<Node> {
 
 /**
  * Revokes a node: its token stops working, its stream closes, its server no longer waits for it.
- * Its reports of health, faults and rejections are removed, since they rest on its word alone.
+ * Its reports of health, faults and rejections are removed, since they rest on its word alone. The
+ * server gets another VPN key, so VPN profiles have to be created again.
  * `stale_seconds`: the greatest age of a valid report on an exit IP. Errors: 404.
  */
 export async function revokeNode(
@@ -225,6 +231,8 @@ export async function revokeNode(
   await refreshHealth(tx, node.server_id, stale_seconds);
   await nodesChanged(tx);
   await refreshApplied(tx, node.server_id);
+  // Its machine has the server's VPN key, from which it could make any user's password.
+  await raiseVpnGeneration(tx, node.server_id);
   // Wakes the streams of the server: each checks whether its node may continue.
   await recordChange(tx, { kind: 'server', account_id: null, server_id: node.server_id });
   await audit(tx, {

@@ -50,7 +50,7 @@ export async function serverRecord(
       port_schemes: schemes.map(({ name, bases }) => ({ name, bases: storedJson(bases) })),
       exit_ips: exits.map(({ ip, port_base }) => ({ ip, port_base })),
       drained_nodes: drained.map(({ id }) => id),
-      ...(hasVpn ? { vpn_key: secrets.vpnKey(server_id) } : {}),
+      ...(hasVpn ? { vpn_key: secrets.vpnKey(server), vpn_generation: server.vpn_generation } : {}),
     },
   };
 }

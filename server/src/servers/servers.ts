@@ -49,6 +49,7 @@ export {
   listServerPortSchemes,
   listServers,
   portSchemesOf,
+  raiseVpnGeneration,
   releaseHostname,
   schemesInUse,
   schemeUses,
@@ -138,6 +139,7 @@ export async function newServerRow(
     services: JSON.stringify(offered),
     applied_revision: 0,
     created_at: tx.now,
+    vpn_generation: 0,
   };
 }
 
@@ -181,6 +183,17 @@ export async function changeServer(
   }
   if (schemes) await setSchemes(tx, server.id, schemes);
   await recordServerChange(tx, server, 'server.change', { before: server, after });
+  return after;
+}
+
+/**
+ * Gives the server another VPN key: its VPN passwords and shared keys become invalid, and tunnels
+ * that were opened with them end. Profiles have to be created again.
+ */
+export async function renewVpnKey(tx: Transaction, server: Server): Promise<Server> {
+  await store.raiseVpnGeneration(tx, server.id);
+  const after = { ...server, vpn_generation: server.vpn_generation + 1 };
+  await recordServerChange(tx, server, 'server.renew_vpn_key', { before: server, after });
   return after;
 }
 

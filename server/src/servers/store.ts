@@ -23,6 +23,8 @@ export interface ServerRow {
   /** Every node of the server has applied every change up to this revision; 0 without nodes. */
   applied_revision: number;
   created_at: number;
+  /** Raised to invalidate the VPN key that its nodes had. */
+  vpn_generation: number;
 }
 
 export interface ExitIpRow {
@@ -73,6 +75,10 @@ export async function updateServer(tx: Transaction, row: ServerRow): Promise<boo
 /** Frees a hostname for another server in the same transaction; `updateServer` sets a new one. */
 export function releaseHostname(tx: Transaction, id: number): Promise<number> {
   return tx.run("update servers set hostname = '~' || id where id = $1", [id]);
+}
+
+export function raiseVpnGeneration(tx: Transaction, id: number): Promise<number> {
+  return tx.run('update servers set vpn_generation = vpn_generation + 1 where id = $1', [id]);
 }
 
 export function setAppliedRevision(tx: Transaction, id: number, revision: number): Promise<number> {

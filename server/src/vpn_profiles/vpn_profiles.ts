@@ -55,8 +55,8 @@ export async function createVpnProfile(
       : Math.ceil((tx.now + wanted.lifetime_seconds) / 60);
   const expiry = minutes === null ? null : minutes * 60;
   const claims = { account: account.id, user: user.id, token_version: user.token_version, expiry };
-  const servers = (await vpnsOf(tx, account, wanted)).map(({ id, ...values }) => {
-    const key = secrets.vpnKey(id);
+  const servers = (await vpnsOf(tx, account, wanted)).map(({ id, vpn_generation, ...values }) => {
+    const key = secrets.vpnKey({ id, vpn_generation });
     const isShared = values.services.some((service) => service !== 'vpn-ikev2');
     return {
       ...values,
@@ -78,7 +78,10 @@ export async function createVpnProfile(
   };
 }
 
-type Vpn = Omit<ServerProfile, 'password' | 'shared_key'> & { id: number };
+type Vpn = Omit<ServerProfile, 'password' | 'shared_key'> & {
+  id: number;
+  vpn_generation: number;
+};
 
 const noDetail = { location: false, usage: false, geostatus: false };
 
@@ -95,9 +98,9 @@ async function vpnsOf(tx: Transaction, account: Account, wanted: Wanted): Promis
     const ips = exit_ips.map(({ ip }): string => ip).filter((ip) => !ip.includes(':'));
     const [first] = ips;
     if (services.length === 0 || first === undefined) return [];
-    const { id, name: short, hostname } = server;
+    const { id, name: short, hostname, vpn_generation } = server;
     const exit = { exit_ip: exit_ip ?? first, exit_ips: ips };
-    return [{ id, server: short, services, hostname, ...exit }];
+    return [{ id, vpn_generation, server: short, services, hostname, ...exit }];
   });
   if (vpns.length === 0) {
     const subject = name === undefined ? 'No server of the contract' : JSON.stringify(name);

@@ -16,6 +16,7 @@ import {
   portSchemesOfServer,
   removeExitIp,
   removeServer,
+  renewVpnKey,
   requireServer,
   type Server,
   setExitIp,
@@ -131,6 +132,20 @@ export function serverRoutes(app: FastifyInstance, ctx: Context): void {
         return presentWhole(ctx, tx, await changeServer(tx, before, request.body), tx.now);
       });
     },
+  });
+
+  route('POST /admin/servers/:server/vpn_key', {
+    find,
+    summary: 'Renew the VPN key of a server',
+    description:
+      'Its VPN passwords and shared keys become invalid, and tunnels that were opened with them end. Profiles have to be created again. Revoking a node does this, too.',
+    params: ServerPath,
+    answer: OneServer,
+    handle: (request) =>
+      operatorWrite(ctx, request, async (tx) => {
+        const before = await requireServer(tx, request.params.server);
+        return presentWhole(ctx, tx, await renewVpnKey(tx, before), tx.now);
+      }),
   });
 
   route('DELETE /admin/servers/:server', {
