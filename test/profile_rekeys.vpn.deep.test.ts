@@ -30,13 +30,10 @@ test.each(speakers.filter(isOld))(
  */
 async function setLifetimes(seconds?: Record<KeyPart, number>): Promise<void> {
   const { value } = vpnServer() as { value: ServerValue };
-  const connections = connectionsOf(
-    value,
-    services,
-    exits,
-    certificatesOf(world.certificate),
-    false,
-  );
+  const connections = connectionsOf(value, services, exits, {
+    certificates: certificatesOf(world.certificate),
+    ...{ hasIpv6: false, isOnlyAddress: () => false },
+  });
   for (const [name, connection] of connections) {
     if (seconds && connection.rekey_time !== '0') {
       const { net } = connection.children as { net: ViciMessage };

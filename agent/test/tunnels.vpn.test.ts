@@ -162,7 +162,7 @@ test('private destinations, mail, other clients and the node itself are refused 
   expect(world.client(1).fetch({ down: 10 }).from).toBe(exits[0]);
 });
 
-test('a TCP connection keeps to segments of 1320 bytes in both directions', async () => {
+test('a TCP connection keeps to segments of 1316 bytes in both directions', async () => {
   const places = ['client1', 'beyond'];
   const table = `table ip segments {
     set sizes { typeof tcp option maxseg size; flags dynamic; }
@@ -176,7 +176,7 @@ test('a TCP connection keeps to segments of 1320 bytes in both directions', asyn
   world.client(1).fetch({ down: 10 });
   for (const place of places) {
     const sizes = world.run(place, 'nft', 'list', 'set', 'ip', 'segments', 'sizes');
-    expect(sizes, place).toContain('elements = { 1320 }');
+    expect(sizes, place).toContain('elements = { 1316 }');
     world.run(place, 'nft', 'delete table ip segments');
   }
 });
@@ -369,6 +369,12 @@ test('a charon that hangs holds up neither the end of a session, nor the rules',
     process.kill(pid, 'SIGCONT');
   }
   await until(async () => (await world.client(1).tunnels()).length === 0);
+});
+
+test('a client hears of no other address of the node', async () => {
+  for (const exit of exits) await world.client(1).connect({ exit });
+  expect(world.client(1).log()).toContain('parsed IKE_AUTH response');
+  expect(world.client(1).log()).not.toContain('ADD_4_ADDR');
 });
 
 test('a login while no agent runs waits for the next one', async () => {

@@ -101,6 +101,11 @@ export class VpnClient {
     await this.vici.command('load-cert', cert);
   }
 
+  /** The log of its charon. */
+  log(): string {
+    return readFileSync(join(this.#dir, 'charon.log'), 'utf8');
+  }
+
   stop(): void {
     this.vici.close();
     this.#child?.kill('SIGKILL');

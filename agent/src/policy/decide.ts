@@ -74,8 +74,8 @@ export type Authority =
   | { by: 'authlist'; account: number; user: number; entry: number; ip: string }
   | ({ by: 'token' } & TokenClaims)
   /**
-   * `expiry` is that of the password, in epoch seconds; null: it never expires. `generation` is that
-   * of the key from which the password was derived.
+   * `expiry` is that of the password, in epoch seconds; null: it never expires. `generation` is
+   * that of the key from which the password was derived.
    */
   | {
       by: 'vpn';

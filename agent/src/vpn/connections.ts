@@ -21,27 +21,30 @@ export function serviceOf(connection: string): VpnService | undefined {
   return vpnServices.find((service) => connection.startsWith(`${service} `));
 }
 
+/** The machine, as far as connections depend on it. */
+export interface Machine {
+  /** The node's own in PEM, followed by its chain. */
+  certificates: readonly string[];
+  /** Tunnels may carry IPv6. */
+  hasIpv6: boolean;
+  /** Whether an exit is the only address that other machines reach. */
+  isOnlyAddress: (exit: string) => boolean;
+}
+
 /** The pool of charon's IPv6 addresses, which are not routed; RADIUS assigns the rest. */
 export const ipv6Pool = 'exitward';
 
-/**
- * The connections that charon should offer, by name. `certificates`: the node's own in PEM,
- * followed by its chain. `hasIpv6`: tunnels may carry IPv6.
- */
+/** The connections that charon should offer, by name. */
 export function connectionsOf(
   server: ServerValue,
   services: readonly VpnService[],
   exits: readonly string[],
-  certificates: readonly string[],
-  hasIpv6: boolean,
+  machine: Machine,
 ): Map<string, ViciMessage> {
   const connections = new Map<string, ViciMessage>();
   for (const service of services) {
     for (const exit of exits) {
-      connections.set(
-        `${service} ${exit}`,
-        connectionOf(service, exit, server, certificates, hasIpv6),
-      );
+      connections.set(`${service} ${exit}`, connectionOf(service, exit, server, machine));
     }
   }
   return connections;
@@ -51,8 +54,7 @@ function connectionOf(
   service: VpnService,
   exit: string,
   server: ServerValue,
-  certificates: readonly string[],
-  hasIpv6: boolean,
+  { certificates, hasIpv6, isOnlyAddress }: Machine,
 ): ViciMessage {
   const isL2tp = service === 'vpn-l2tp';
   const isOld = version[service] === '1';
@@ -65,7 +67,8 @@ function connectionOf(
     send_cert: 'always',
     // A user may have several devices.
     unique: 'never',
-    mobike: service === 'vpn-ikev2' ? 'yes' : 'no',
+    // With it, charon sends clients all other addresses of the machine.
+    mobike: service === 'vpn-ikev2' && isOnlyAddress(exit) ? 'yes' : 'no',
     dpd_delay: '30s',
     rekey_time: isOld ? '0' : `${lifetimes.ike}m`,
     ...authenticationOf(service, server, certificates),

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
 import type { VpnSettings } from '../config.ts';
 
@@ -70,6 +71,14 @@ export function findLackOfL2tp({ xl2tpd, ipsec }: VpnSettings): Lack | undefined
 /** Whether there may be L2TP links, served or not. */
 export function mayCarryPpp({ ipsec }: Pick<VpnSettings, 'ipsec'>): boolean {
   return ipsec === 'kernel' && existsSync(pppInL2tp);
+}
+
+/** Whether other machines reach this one by no other address. */
+export function isOnlyAddress(exit: string): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  return addresses.every(
+    ({ internal, scopeid, address }) => internal || scopeid || address === exit,
+  );
 }
 
 /**

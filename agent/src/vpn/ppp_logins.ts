@@ -30,18 +30,25 @@ export interface PppLoginsOptions {
 }
 
 const longest = 16 * 1024;
+/** Connections that have not shown the secret: any program of the machine can open one. */
+const maxStrangers = 64;
 /** The helper sends everything at once. */
-const patienceMs = 5_000;
+const defaultPatienceMs = 5_000;
 /** How long the helper waits for a starting agent, in tenths of a second. */
 const helperTries = 100;
 
 export class PppLogins {
   readonly #options: PppLoginsOptions;
   readonly #secret = randomBytes(16).toString('hex');
+  /** In the order in which they connected. */
+  readonly #strangers = new Set<Socket>();
   #server: Server | undefined;
 
-  constructor(options: PppLoginsOptions) {
+  readonly #patience_ms: number;
+
+  constructor(options: PppLoginsOptions, patience_ms = defaultPatienceMs) {
     this.#options = options;
+    this.#patience_ms = patience_ms;
   }
 
   /** The command that pppd runs for each login. */
@@ -60,9 +67,16 @@ export class PppLogins {
         own(() => socket.destroy()),
       );
       socket.setTimeout(
-        patienceMs,
+        this.#patience_ms,
         own(() => socket.destroy()),
       );
+      socket.on(
+        'close',
+        own(() => this.#strangers.delete(socket)),
+      );
+      const [oldest] = this.#strangers;
+      if (this.#strangers.size >= maxStrangers) oldest?.destroy();
+      this.#strangers.add(socket);
       own(() => this.#serve(socket))();
     });
     server.listen(0, '127.0.0.1');
@@ -85,15 +99,17 @@ export class PppLogins {
       text += (bytes as Buffer).toString('latin1');
       if (text.length > longest) return;
       if (!text.endsWith('\n.\n')) continue;
+      const fields = fieldsOf(text);
+      if (fields.get('secret') !== this.#secret) return;
+      this.#strangers.delete(socket);
       socket.setTimeout(0);
-      socket.end(`${(await this.#respond(fieldsOf(text))).join('\n')}\n.\n`);
+      socket.end(`${(await this.#respond(fields)).join('\n')}\n.\n`);
       return;
     }
   }
 
   async #respond(fields: ReadonlyMap<string, string>): Promise<string[]> {
     const no = ['Authenticated: No'];
-    if (fields.get('secret') !== this.#secret) return no;
     const link = this.#options.findLink(Number(fields.get('pid')));
     const login = fields.get('username') ?? fields.get('full-username');
     if (!link || login === undefined) return no;

@@ -10,7 +10,7 @@ import type { ServerValue } from '../policy/records.ts';
 import type { Charon } from './charon.ts';
 import { connectionsOf, ipv6Pool, servedServices, sharedSecret } from './connections.ts';
 import type { L2tp } from './l2tp.ts';
-import { canCarryIpv6, findLackOfL2tp, type Lack, mayCarryPpp } from './machine.ts';
+import { canCarryIpv6, findLackOfL2tp, isOnlyAddress, type Lack, mayCarryPpp } from './machine.ts';
 import type { Tunnel, TunnelClient } from './sessions.ts';
 import { Refused, type ViciMessage } from './vici.ts';
 import { vpnFirewallRules } from './vpn_firewall.ts';
@@ -138,7 +138,10 @@ export class Serving {
     const certificates = certificatesOf(current?.cert ?? '');
     const wanted: Map<string, ViciMessage> =
       server && current
-        ? connectionsOf(server, services, exits, certificates, canCarryIpv6(vpn))
+        ? connectionsOf(server, services, exits, {
+            ...{ certificates, isOnlyAddress },
+            hasIpv6: canCarryIpv6(vpn),
+          })
         : new Map();
     const given = JSON.stringify([server?.vpn_key, server?.hostname, current?.cert]);
     if (current && server && given !== this.#given) {
