@@ -206,6 +206,57 @@ describe('the forms of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
+  // The record's time has seconds, which its field does not show.
+  test.each([
+    ['/operator/accounts/acme?dialog=change', ''],
+    ['/authlist?dialog=change:1', 'Expires'],
+    ['/dns?dialog=change:1', 'Expires'],
+  ])('at %s keep the seconds of a date that is shown and not touched', async (path, choice) => {
+    t.setFields({ expiry: 1_893_456_037 });
+    await t.open(path);
+    if (choice) await t.visit.field(choice).selectOption('exact');
+    await t.visit.button(/^Save/).click();
+    await t.visit.dialog(/./).waitFor({ state: 'detached' });
+    expect(t.fake.requests.filter(isWrite)).toEqual([]);
+  });
+
+  test('of many accounts keep the seconds of the latest end, if nobody touches it', async () => {
+    t.setFields({ expiry: 1_893_456_037 });
+    await t.open(paths.operator.accounts);
+    await t.press([chooseAll, 'Change expiry …']);
+    await t.visit.button(/^Change 1 account/).click();
+    await t.visit.toast('nothing was changed').waitFor();
+    expect(t.fake.requests.filter(isWrite)).toEqual([]);
+  });
+
+  describe('that would cut a customer off', () => {
+    const save = () => t.visit.button('Save');
+    const isRed = async () => (await save().getAttribute('class'))?.includes('danger');
+
+    test('say so, and their button is red: a contract', async () => {
+      t.setFields({ usage: 7e9, limit_bytes: 9e9, expiry: 1_893_456_037 });
+      await t.open('/operator/accounts/acme?dialog=change');
+      expect(await isRed()).toBe(false);
+      await t.visit.field('Limit in a billing period').fill('7');
+      await t.visit.dialog(/./).getByText('7 GB of this limit are used already.').waitFor();
+      expect(await isRed()).toBe(true);
+      await t.visit.field('Over the limit').selectOption('allow');
+      await expect.poll(isRed).toBe(false);
+      await t.visit.field('Contract ends').fill('2020-01-01 10:00');
+      await t.visit.dialog(/./).getByText('This end has passed.').waitFor();
+      expect(await isRed()).toBe(true);
+    });
+
+    test('say so, and their button is red: the own limit of a server', async () => {
+      t.setFields({ current: 7e9, limit_bytes: 9e9, detailed_billing: true, on_limit: 'refuse' });
+      await t.open('/operator/accounts/acme/servers');
+      await t.press(['Own limit of fra1']);
+      await t.visit.field('Own limit').fill('6');
+      await t.visit.dialog(/./).getByText('7 GB of this limit are used already.').waitFor();
+      expect(await isRed()).toBe(true);
+    });
+  });
+
   test('are taken back in each way that the console has', () => {
     expect([...undone].sort()).toEqual(Object.keys(undoes).sort());
   });

@@ -35,7 +35,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       string,
       string,
     ];
-    const expiry = expiryOf(fields);
+    const expiry = expiryOf(fields, entry?.expiry);
     try {
       if (entry) await changeEntry(scope, entry, { ip, user, note, expiry });
       else await addEntry(scope, { ip, user, note, expiry: expiry as number });

@@ -55,11 +55,15 @@ export function LimitField({ label, value, none }: LimitFieldProps) {
   );
 }
 
-/** The bytes in a form's `LimitField`; null when empty. Errors: ApiError 400. */
-export function limitOf(fields: FormData): number | null {
+/** The bytes in a form's `LimitField`; null when empty, undefined for an invalid text. */
+export function limitIn(fields: FormData): number | null | undefined {
   const amount = textOf(fields, 'limit_bytes');
-  if (amount === '') return null;
-  const bytes = bytesOf(amount, textOf(fields, 'limit_unit'));
+  return amount === '' ? null : bytesOf(amount, textOf(fields, 'limit_unit'));
+}
+
+/** The same. Errors: ApiError 400 for an invalid text. */
+export function limitOf(fields: FormData): number | null {
+  const bytes = limitIn(fields);
   if (bytes === undefined) {
     throw invalidField(
       'limit_bytes',

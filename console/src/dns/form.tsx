@@ -36,7 +36,7 @@ export function DnsForm({ entry, onClose, changeOther }: DnsFormProps) {
       ip: textOf(fields, 'ip'),
       note: textOf(fields, 'note'),
     };
-    const expiry = expiryOf(fields);
+    const expiry = expiryOf(fields, entry?.expiry);
     setHolder(undefined);
     try {
       if (entry) await changeEntry(scope, entry, { ...given, expiry });

@@ -80,6 +80,8 @@ interface FormDialogProps extends DialogProps {
   onSubmit: (fields: FormData) => Promise<unknown>;
   /** Explains an error, where the default does not fit. */
   explain?: (error: unknown) => Fault;
+  /** A warning about what the fields would do; with one, the button is red. */
+  warningOf?: (fields: FormData) => string | undefined;
   wide?: boolean;
 }
 
@@ -90,10 +92,19 @@ export function FormDialog({
   kind = 'danger',
   onSubmit,
   explain,
+  warningOf,
   onClose,
   wide = false,
   children,
 }: FormDialogProps) {
+  const warned = useRef<HTMLDivElement>(null);
+  const [inputs, setInputs] = useState(0);
+  const [warning, setWarning] = useState<string>();
+  // After the fields are rendered: a calendar sets the text of another field.
+  useEffect(() => {
+    const form = warned.current?.closest('form');
+    if (form) setWarning(warningOf?.(new FormData(form)));
+  }, [inputs]);
   const submit = async (fields: FormData) => {
     const done = await onSubmit(fields);
     onClose();
@@ -101,8 +112,21 @@ export function FormDialog({
   };
   return (
     <Dialog title={title} onClose={onClose} look={wide ? 'wide' : 'usual'}>
-      <Form verb={verb} kind={kind} explain={explain} onSubmit={submit} onCancel={onClose}>
-        {children}
+      <Form
+        verb={verb}
+        kind={warning ? 'danger' : kind}
+        explain={explain}
+        onSubmit={submit}
+        onCancel={onClose}
+      >
+        {warningOf ? (
+          <div class="stack" ref={warned} onInput={() => setInputs((before) => before + 1)}>
+            {children}
+            <div role="status">{warning && <p class="banner">{warning}</p>}</div>
+          </div>
+        ) : (
+          children
+        )}
       </Form>
     </Dialog>
   );

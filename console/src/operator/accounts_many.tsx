@@ -101,7 +101,7 @@ function ExtendContracts({ onClose, ...many }: ChosenInDialog<Account>) {
       kind="primary"
       onClose={onClose}
       onSubmit={(fields) => {
-        const expiry = expiryOf(fields) ?? latest;
+        const expiry = expiryOf(fields, latest) ?? latest;
         return changeMany(
           many,
           { expiry },

@@ -122,12 +122,7 @@ function Actions({
   const { isOperator, readOnlyReason } = useScope();
   const limit = () =>
     open((close) => (
-      <LimitDialog
-        server={server}
-        limit={entry?.limit_bytes}
-        {...(entry ? {} : { formerLimit: limit_bytes })}
-        onClose={close}
-      />
+      <LimitDialog server={server} own={entry} formerLimit={limit_bytes} onClose={close} />
     ));
   if (entry) {
     const removed = { server, limit_bytes: entry.limit_bytes, ip_count };

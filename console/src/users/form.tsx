@@ -3,10 +3,11 @@ import { useContext, useId, useState } from 'preact/hooks';
 import { type AccountResponse, changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { readSessionAgain } from '../api/session.ts';
+import { differing } from '../forms/differing.ts';
 import { FormDialog } from '../forms/form_dialog.tsx';
 import { NameField } from '../forms/name_field.tsx';
 import { ConfirmPassword, confirmationOf } from '../forms/password.tsx';
-import { CheckField, Dialog, FieldFault, Form, notify, TextField, textOf } from '../ui/ui.ts';
+import { CheckField, Dialog, FieldFault, Form, TextField, textOf } from '../ui/ui.ts';
 
 export type User = AccountResponse<'list_users'>[number];
 
@@ -61,19 +62,20 @@ export function ChangeUserDialog({ user, onClose }: { user: User; onClose: () =>
     setMakesAdmin(!isAdmin && fields.has('active') && fields.has('admin'));
   };
   const save = async (fields: FormData) => {
-    const display_name = textOf(fields, 'display_name');
+    const display_name = textOf(fields, 'display_name') || undefined;
+    const flags = differing(user.flags, flagsOf(fields));
+    const changes = {
+      ...differing<Partial<User>>(user, { display_name, active: fields.has('active') }),
+      ...(Object.keys(flags).length > 0 && { flags }),
+    };
+    if (Object.keys(changes).length === 0) return 'Nothing was changed.';
     await changeIn(scope, 'change_user', {
       path: { user: user.name },
-      body: {
-        ...(display_name ? { display_name } : {}),
-        active: fields.has('active'),
-        flags: flagsOf(fields),
-        ...confirmationOf(fields),
-      },
+      body: { ...changes, ...confirmationOf(fields) },
     });
-    notify(`Saved ${user.name}.`);
     // The user's own permissions decide what this page shows.
     if (isSelf) readSessionAgain();
+    return `Saved ${user.name}.`;
   };
   return (
     <FormDialog

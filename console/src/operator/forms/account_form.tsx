@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import type { Given, ResponseOf } from '../../api/api.ts';
 import { change, useRead } from '../../api/reading.ts';
 import { daySeconds } from '../../charts/days.ts';
-import { LimitField, limitOf } from '../../contract/limit_field.tsx';
+import { cutOffBy, type Terms } from '../../contract/cut_off.ts';
+import { LimitField, limitIn, limitOf } from '../../contract/limit_field.tsx';
 import { differing } from '../../forms/differing.ts';
 import { ExactExpiryField, expiryOf } from '../../forms/expiry_field.tsx';
 import { FormDialog } from '../../forms/form_dialog.tsx';
@@ -72,6 +73,8 @@ export function NewAccountDialog({ onClose, onDone }: NewAccountDialogProps) {
 }
 
 export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: () => void }) {
+  const warningOf = (fields: FormData) =>
+    cutOffBy(of, termsIn(fields, of), { usage: of.period.usage, now: now.value });
   const save = async (fields: FormData) => {
     const body = differing<Contract>(of, contractOf(fields, of.expiry));
     if (Object.keys(body).length === 0) return 'Nothing was changed.';
@@ -83,6 +86,7 @@ export function ChangeContractDialog({ of, onClose }: { of: Account; onClose: ()
       title={`Contract of ${of.name}`}
       verb="Save"
       kind="primary"
+      warningOf={warningOf}
       onSubmit={save}
       onClose={onClose}
     >
@@ -143,11 +147,21 @@ function ContractFields({ of }: { of?: Account }) {
 
 type Contract = Omit<Given<'admin_create_account'>['body'], 'name'>;
 
+const onLimitIn = (fields: FormData): Terms['on_limit'] =>
+  textOf(fields, 'on_limit') === 'allow' ? 'allow' : 'refuse';
+
+/** The terms in a form that may be half typed: an invalid text stands for the present value. */
+const termsIn = (fields: FormData, of: Account): Terms => ({
+  on_limit: onLimitIn(fields),
+  limit_bytes: limitIn(fields) ?? of.limit_bytes,
+  expiry: expiryOf(fields, of.expiry) ?? of.expiry,
+});
+
 function contractOf(fields: FormData, expiry?: number): Contract {
   return {
     plan: textOf(fields, 'plan'),
     limit_bytes: limitOf(fields) ?? 0,
-    on_limit: textOf(fields, 'on_limit') === 'allow' ? 'allow' : 'refuse',
+    on_limit: onLimitIn(fields),
     expiry: expiryOf(fields, expiry) ?? 0,
     port_scheme: textOf(fields, 'port_scheme'),
     token_lifetime_seconds: Math.round(

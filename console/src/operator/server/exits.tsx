@@ -134,9 +134,11 @@ function PortBaseField({ value }: { value: number }) {
 async function setExit(server: string, ip: string, fields: FormData): Promise<void> {
   await change('admin_set_server_exit', {
     path: { server, ip },
-    body: { port_base: Number(textOf(fields, 'port_base')) },
+    body: { port_base: portBaseOf(fields) },
   });
 }
+
+const portBaseOf = (fields: FormData) => Number(textOf(fields, 'port_base'));
 
 function AddExit({ server, onClose }: { server: Server; onClose: () => void }) {
   const usedPortBases = new Set(server.exit_ips.map(({ port_base }) => port_base));
@@ -180,6 +182,7 @@ function ChangeExit({ server, exit: { ip, port_base }, onClose }: OfExit) {
       kind="primary"
       onClose={onClose}
       onSubmit={async (fields) => {
+        if (portBaseOf(fields) === port_base) return 'Nothing was changed.';
         await setExit(server, ip, fields);
         return `Saved the port base of ${ip}.`;
       }}
