@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Account, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { presentUser } from '../server/src/api/account/users.ts';
 import { listApiTokens, viewApiToken } from '../server/src/api_tokens/api_tokens.ts';
+import { type Config, readOperatorAccess } from '../server/src/config.ts';
 import { serversOfContract } from '../server/src/contract_servers/contract_servers.ts';
 import type { Running } from '../server/src/main.ts';
 import { runUntilStopped } from '../server/src/process.ts';
@@ -43,7 +44,7 @@ await runUntilStopped(settingsOfServer(process.env, settings.port_base), async (
   writeFileSync(`${file}.new`, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
   chmodSync(`${file}.new`, 0o600);
   renameSync(`${file}.new`, file);
-  console.log(introduction(facts, file, seeded));
+  console.log(introduction(facts, ctx.config, file, seeded));
   const faults = 'error' in run ? [run.error] : run.faults;
   if (faults.length > 0)
     console.error(
@@ -147,6 +148,7 @@ async function signInLink(
 
 function introduction(
   { base_url, admin_url, admin_token, accounts, proxy, console: entry }: DemoFacts,
+  { admin_token_file }: Config,
   file: string,
   seeded: boolean,
 ): string {
@@ -154,9 +156,10 @@ function introduction(
   if (!account) return `Exitward runs at ${base_url}; there is no account yet.`;
   const { api_token } = account;
   const server = proxy?.server ?? account.servers[0];
+  const exitward = commandOf(admin_url, admin_token_file);
   return `
 Exitward runs at ${base_url} ${seeded ? 'with a new demo network' : 'with the network that it had'}. Documentation: ${base_url}/docs
-${entry ? consoleIntroduction(entry) : ''}
+${entry ? consoleIntroduction(entry, exitward) : ''}
 As an account holder (account ${account.name}; the token is the password, the username is empty):
 
   curl -u :${api_token} ${base_url}/v0/contract
@@ -169,20 +172,35 @@ The earlier interface takes the token as the username:
 As the operator (the console at ${admin_url}/ takes the same token):
 
   curl -H 'Authorization: Bearer ${admin_token}' ${admin_url}/admin/status
-  npx exitward account list
-  npx exitward explain --server ${server} --from 127.0.0.1 --port ${proxy?.port ?? 10001} --host www.example.com
+  ${exitward} account list
+  ${exitward} explain --server ${server} --from 127.0.0.1 --port ${proxy?.port ?? 10001} --host www.example.com
 
 These facts are in ${file}. Stop with Ctrl-C; everything is kept.
 `;
 }
 
-function consoleIntroduction({ account, user, link }: NonNullable<DemoFacts['console']>): string {
+/** The command line with the settings that it needs in another terminal. */
+function commandOf(admin_url: string, admin_token_file: string): string {
+  const usual = readOperatorAccess({});
+  const settings = [
+    ...(admin_url === usual.admin_url ? [] : [`EXITWARD_ADMIN_URL=${admin_url}`]),
+    ...(admin_token_file === usual.admin_token_file
+      ? []
+      : [`EXITWARD_ADMIN_TOKEN_FILE=${admin_token_file}`]),
+  ];
+  return [...settings, 'npx exitward'].join(' ');
+}
+
+function consoleIntroduction(
+  { account, user, link }: NonNullable<DemoFacts['console']>,
+  exitward: string,
+): string {
   return `
 The console, in your browser. This link signs you in as ${user} of ${account}; it works once, within a day:
 
   ${link}
 
-  npx exitward user sign-in-link ${account} ${user}     makes another
+  ${exitward} user sign-in-link ${account} ${user}     makes another
 `;
 }
 

@@ -1,11 +1,14 @@
 // `npm start` as a newcomer sees it: the demo's server and node in one process, used as its own
 // introduction says.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bareEnvironment } from './bare_environment.ts';
 import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'exitward-demo-'));
@@ -107,6 +110,19 @@ describe('npm start', () => {
     expect(entered.status).toBe(201);
     expect(await entered.json()).toMatchObject({ account: 'acme', user: { name: entry.user } });
     expect((await enter()).status).toBe(401);
+  });
+
+  test('the commands that it prints work as they stand', async () => {
+    const [line = ''] = /\S*.*npx exitward account list/.exec(demo?.out ?? '') ?? [];
+    const settings = [...line.matchAll(/(EXITWARD_\w+)=(\S+)/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const bin = join(import.meta.dirname, '../server/bin/exitward.js');
+    const run = promisify(execFile);
+    const env = { ...bareEnvironment, ...Object.fromEntries(settings) };
+    const { stdout } = await run(process.execPath, [bin, 'account', 'list'], { env });
+    expect(stdout).toContain('acme');
   });
 
   test('what was listed holds after a restart, without joining again', async () => {

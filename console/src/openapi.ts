@@ -1139,6 +1139,18 @@ export interface NetworkStatus {
     /** Whether there was no good one for longer than twice the interval. */
     late: boolean;
   } | null;
+  /** What machines need to join. */
+  joining: {
+    /** Where nodes connect. */
+    url: string;
+    /** Why the line of an invitation fails on another machine; empty: it works. */
+    obstacles: {
+      /** What is in the way, in a sentence. */
+      message: string;
+      /** The setting or file that is missing. */
+      remedy: string;
+    }[];
+  };
 }
 
 export interface NewAccount {

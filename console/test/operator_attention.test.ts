@@ -32,6 +32,7 @@ function network(changes: Partial<Network> = {}): Network {
       geofeed: null,
       tls: null,
       backups: null,
+      joining: { url: 'https://exitward.example', obstacles: [] },
     },
     accounts: sentences([]),
     servers: servers(),

@@ -569,7 +569,8 @@ describe('serve', () => {
   test('says what a new network waits for, and ends with 0 on SIGTERM; a fault of the settings is reported in one sentence with 1', async () => {
     const cli = new CommandLine();
     await cli.serve();
-    const next = /\nNext: add a server, by "exitward server add" .* at http:\S+\.\n$/;
+    const next =
+      /\nSign in at http:\S+ with the operator token in \S+\/admin-token\.\n.*EXITWARD_ADMIN_URL=http:\S+\.\nNext: add a server, by "exitward server add" .* at http:\S+\.\n$/;
     expect(await cli.stop()).toMatchObject({ code: 0, stderr: expect.stringMatching(next) });
     await cli.clean();
     const faulty = new CommandLine({ EXITWARD_LISTEN: 'everywhere' });

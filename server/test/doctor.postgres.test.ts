@@ -106,6 +106,7 @@ eachDatabase((database) => {
       const backed = database.name === 'SQLite' ? { EXITWARD_BACKUP_DIR: folder } : {};
       t = await startTestApp(await database.url(), backed);
       await t.server('fra1');
+      putPackage(version);
       await t.running.ctx.backups?.look();
     });
     const cleaners: Array<() => void> = [];
@@ -113,6 +114,11 @@ eachDatabase((database) => {
       await t.stop();
       for (const clean of cleaners) clean();
     });
+    const putPackage = (of: string) => {
+      const { packages_dir } = t.running.ctx.config;
+      mkdirSync(packages_dir, { recursive: true });
+      writeFileSync(join(packages_dir, `exitward-agent_${of}_amd64.deb`), '');
+    };
     const runDoctor = async () => {
       const { status, body } = await t.operator.get('/doctor');
       expect([status, body.version]).toEqual([200, version]);
@@ -148,14 +154,12 @@ eachDatabase((database) => {
       expect(named(await runDoctor(), 'keys_in_use')).toMatchObject([{ state: 'ok' }]);
     });
 
-    test('a package of another version than the server, handed out to new nodes, is a warning', async () => {
-      const { packages_dir } = t.running.ctx.config;
-      mkdirSync(packages_dir);
-      const put = (of: string) =>
-        writeFileSync(join(packages_dir, `exitward-agent_${of}_amd64.deb`), '');
-      put('0.0.1');
+    test('a package of another version than the server for new nodes, or none, is a warning', async () => {
+      rmSync(t.running.ctx.config.packages_dir, { recursive: true });
       expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
-      put(version);
+      putPackage('0.0.1');
+      expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'warning' }]);
+      putPackage(version);
       expect(named(await runDoctor(), 'node_packages')).toMatchObject([{ state: 'ok' }]);
     });
 

@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { nodeUrlObstacle } from '../src/install/install.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -50,6 +51,25 @@ eachDatabase((database) => {
         `curl -fsSLo ${name} ${t.base_url}/node/install.sh && echo '${sha256(await script())}  ${name}' | sha256sum -c --quiet && echo ${code} | sh ${name} ${t.base_url}`,
       );
     }
+  });
+
+  test('the status says why the line fails on another machine, until the settings and a package are there', async () => {
+    const obstacles = async () => (await t.operator.get('/status')).body.joining.obstacles;
+    expect(await obstacles()).toEqual([
+      {
+        message: `Nodes are to connect to ${t.base_url}, which only this machine reaches.`,
+        remedy: 'EXITWARD_PUBLIC_URL=https://NAME in /etc/exitward/exitward.env',
+      },
+      {
+        message: `The server has no package of the agent to hand out: there is none in ${folder}.`,
+        remedy: expect.stringMatching(/^copy exitward-agent_.*EXITWARD_PACKAGES_DIR/),
+      },
+    ]);
+    put('exitward-agent_0.9.0_amd64.deb', 'any');
+    expect(await obstacles()).toHaveLength(1);
+    const urls = { public_url: 'https://exitward.example', node_url: 'https://[::1]:8443' };
+    expect(nodeUrlObstacle(urls)?.remedy).toMatch(/^EXITWARD_NODE_URL=/);
+    expect(nodeUrlObstacle({ ...urls, node_url: urls.public_url })).toBeUndefined();
   });
 
   test('the script names the newest package of each architecture with its checksum, and holds no code', async () => {

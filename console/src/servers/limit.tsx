@@ -10,7 +10,7 @@ import { addServer, putServer } from './change.tsx';
 
 interface LimitDialogProps {
   server: string;
-  /** Bytes of the running billing period, and the limit, null: none. Undefined: not on the contract. */
+  /** Bytes; a limit of null: none. Undefined: the server is not on the contract. */
   own: { current: number; limit_bytes: number | null } | undefined;
   /** The limit from before the server was removed from the contract. */
   formerLimit: number | null;

@@ -41,14 +41,18 @@ function showNode(value: Row): Shown {
   return { ...shown, parts: [...shown.parts, faults] };
 }
 
-function showInvite(value: Row): Shown {
+interface Joining {
+  joining: { obstacles: Array<{ message: string; remedy: string }> };
+}
+
+function showInvite(value: Row, { joining }: Joining): Shown {
   const { line, architectures } = value as { line: string; architectures: string[] };
-  const sentence =
-    architectures.length > 0
-      ? `Paste the line on the machine, as root or who may sudo; there is a package for ${architectures.join(' and ')}.`
-      : 'Paste the line on the machine, as root or who may sudo. Install exitward-agent there first: the server has no package of it to hand out (EXITWARD_PACKAGES_DIR).';
+  const packages =
+    architectures.length > 0 ? `; there is a package for ${architectures.join(' and ')}` : '';
+  const sentence = `Paste the line on the machine, as root or who may sudo${packages}.`;
   const shown = record(value, ['code', expiry], sentence);
-  return { ...shown, parts: [...shown.parts, { text: `${line}\n` }] };
+  const obstacles = joining.obstacles.map(({ message, remedy }) => `${message}\n  ${remedy}\n`);
+  return { ...shown, parts: [...shown.parts, { text: `${line}\n${obstacles.join('')}` }] };
 }
 
 export const nodeNoun = nounOf('node', 'machines that serve', [
@@ -99,7 +103,8 @@ export const nodeNoun = nounOf('node', 'machines that serve', [
     options: [codeLifetime],
     run: async (given, api) => {
       const body = { server: given.word('server'), ...given.fields };
-      return showInvite(await api.post('/invites', body));
+      const status = await api.get<Joining>('/status');
+      return showInvite(await api.post('/invites', body), status);
     },
   },
   {

@@ -3,6 +3,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Environment } from '../../../kit/src/settings.ts';
+import { readOperatorAccess } from '../config.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 
@@ -16,8 +17,8 @@ const steps = {
 };
 
 /**
- * Runs the server until it is stopped. Prints on standard error where it listens, and the next step
- * for a new network.
+ * Runs the server until it is stopped. Prints on standard error where it listens, where the
+ * operator token is, and the next step for a new network.
  */
 export async function runServer(env: Environment): Promise<void> {
   if (!env.EXITWARD_DATA_DIR && existsSync('data/demo.json')) {
@@ -29,8 +30,18 @@ export async function runServer(env: Environment): Promise<void> {
   }
   await runUntilStopped(env, async ({ ctx, base_url, admin_url, node_url }) => {
     const next = nextStep(await networkStatus(ctx.db, ctx.clock.now()));
-    const listens = `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.\n`;
-    const waits = next ? `Next: ${steps[next]}; or in the console, at ${admin_url}.\n` : '';
-    process.stderr.write(listens + waits);
+    const { admin_token_file } = ctx.config;
+    const lines = [
+      `Exitward listens on ${base_url}, for operators on ${admin_url}, for nodes on ${node_url}.`,
+      // Nothing else: an operator may have removed the file after the first start.
+      ...(existsSync(admin_token_file)
+        ? [`Sign in at ${admin_url} with the operator token in ${admin_token_file}.`]
+        : []),
+      ...(readOperatorAccess(env).admin_url === admin_url
+        ? []
+        : [`The command line reaches it with EXITWARD_ADMIN_URL=${admin_url}.`]),
+      ...(next ? [`Next: ${steps[next]}; or in the console, at ${admin_url}.`] : []),
+    ];
+    process.stderr.write(lines.map((line) => `${line}\n`).join(''));
   });
 }

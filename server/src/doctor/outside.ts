@@ -10,6 +10,7 @@ import { Trust } from '../../../kit/src/certificate.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
+import { nodeUrlObstacle } from '../install/install.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
 
 const run = promisify(execFile);
@@ -25,6 +26,7 @@ export function outsideChecks(config: Config, clock: Clock, isRunning: boolean):
   return [
     { name: 'certificate', run: () => certificateFiles(config, clock) },
     { name: 'public_url', run: () => publicUrl(config, clock, isRunning) },
+    { name: 'node_url', run: () => nodeUrl(config) },
     { name: 'clock', run: systemClock },
   ];
 }
@@ -112,6 +114,12 @@ async function publicUrl(config: Config, clock: Clock, isRunning: boolean): Prom
   }
   const shown = await shownCertificate(host, address, port, clock);
   return shown.state === 'fault' ? [shown] : [shown, await answer(url)];
+}
+
+function nodeUrl(config: Config): Outcome {
+  const obstacle = nodeUrlObstacle(config);
+  if (obstacle) return warning(obstacle.message, obstacle.remedy);
+  return ok(`Nodes are to connect to ${config.node_url}.`);
 }
 
 function canConnect(host: string, port: number): Promise<string | undefined> {

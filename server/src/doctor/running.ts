@@ -200,10 +200,9 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
 async function nodePackages(install: Install): Promise<Outcome> {
   const open = install.fault();
   if (open) return fault(`No package is handed out. ${open.message}`, 'as the sentence says');
+  const obstacle = await install.packageObstacle();
+  if (obstacle) return warning(obstacle.message, obstacle.remedy);
   const packages = await install.packages();
-  if (packages.length === 0) {
-    return ok(`No package of the agent is handed out: there is none in ${install.folder}.`);
-  }
   const files = listed(packages.map(({ file }) => file));
   const others = packages.filter((item) => compareVersions(item.version, version) !== 0);
   if (others.length === 0) return ok(`Machines that become nodes are handed ${files}.`);

@@ -6,8 +6,8 @@ import { createReadStream, existsSync, lstatSync, readdirSync, readFileSync } fr
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { OpenToOthers, requireUnwritable } from '../../../kit/src/private_files.ts';
-import type { Config } from '../config.ts';
-import { packageFolder } from '../version.ts';
+import { type Config, isLoopback } from '../config.ts';
+import { packageFolder, version } from '../version.ts';
 
 /** A Debian package of the agent, in the folder of packages. */
 export interface Package {
@@ -26,17 +26,36 @@ export interface Script {
   sha256: string;
 }
 
+/** Keeps the line from working on another machine. */
+export interface Obstacle {
+  message: string;
+  /** The setting or file that is missing. */
+  remedy: string;
+}
+
+type Urls = Pick<Config, 'node_url' | 'public_url'>;
+
+/** Undefined where other machines reach the address that nodes are given. */
+export function nodeUrlObstacle({ node_url, public_url }: Urls): Obstacle | undefined {
+  if (!isLoopback(new URL(node_url).hostname.replace(/[[\]]/g, ''))) return undefined;
+  const setting = node_url === public_url ? 'EXITWARD_PUBLIC_URL' : 'EXITWARD_NODE_URL';
+  return {
+    message: `Nodes are to connect to ${node_url}, which only this machine reaches.`,
+    remedy: `${setting}=https://NAME in /etc/exitward/exitward.env`,
+  };
+}
+
 const template = join(packageFolder, 'install/install.sh');
 const marker = '@PACKAGES@';
 /** Nothing in such a name has a meaning in a shell or a URL. */
 const packageName = /^exitward-agent_(\d[\w.+~-]*)_([a-z0-9]+)\.deb$/;
 
 export class Install {
-  readonly #config: Pick<Config, 'packages_dir' | 'node_url'>;
+  readonly #config: Pick<Config, 'packages_dir'> & Urls;
   /** By path, inode, size and times: they change when the file is replaced or written to. */
   readonly #sums = new Map<string, Promise<string>>();
 
-  constructor(config: Pick<Config, 'packages_dir' | 'node_url'>) {
+  constructor(config: Pick<Config, 'packages_dir'> & Urls) {
     this.#config = config;
   }
 
@@ -62,6 +81,21 @@ export class Install {
     return Array.from(newest, (ofArchitecture) =>
       ofArchitecture.reduce((a, b) => (isNewer(b.version, a.version) ? b : a)),
     ).sort((a, b) => (a.architecture < b.architecture ? -1 : 1));
+  }
+
+  /** Undefined where a machine is handed the agent's package. */
+  async packageObstacle(): Promise<Obstacle | undefined> {
+    if ((await this.packages()).length > 0) return undefined;
+    return {
+      message: `The server has no package of the agent to hand out: there is none in ${this.folder}.`,
+      remedy: `copy exitward-agent_${version}_….deb there (EXITWARD_PACKAGES_DIR), or install exitward-agent on the machine first`,
+    };
+  }
+
+  /** Each obstacle to the line on another machine. */
+  async obstacles(): Promise<Obstacle[]> {
+    const obstacles = [nodeUrlObstacle(this.#config), await this.packageObstacle()];
+    return obstacles.filter((obstacle) => obstacle !== undefined);
   }
 
   /** The script, which names the packages that exist now, with their checksums. */

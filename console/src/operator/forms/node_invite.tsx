@@ -1,12 +1,12 @@
 // Inviting a node: the code is shown once, with the command that sets up the machine.
 import { useState } from 'preact/hooks';
 import type { ResponseOf } from '../../api/api.ts';
-import { change } from '../../api/reading.ts';
+import { change, useRead } from '../../api/reading.ts';
 import { dateTime } from '../../format.ts';
 import { MakerDialog } from '../../forms/form_dialog.tsx';
 import { lifetimeOptions, lifetimes } from '../../forms/lifetimes.ts';
 import { SuggestField } from '../../forms/suggest_field.tsx';
-import { Copy, optionsOf, SelectField, ShownOnce, textOf } from '../../ui/ui.ts';
+import { Copy, optionsOf, SelectField, ShownOnce, textOf, Unread } from '../../ui/ui.ts';
 import { useServerChoices } from '../server_choices.ts';
 
 /** `server`: selected already. */
@@ -31,6 +31,7 @@ export function InviteNodeDialog({ server, onClose }: { server?: string; onClose
         A node is a machine that carries the traffic of one server. Its agent joins with a code,
         once.
       </p>
+      <Obstacles />
       {server ? (
         <SelectField label="Server" name="server" options={optionsOf([server])} />
       ) : (
@@ -60,7 +61,7 @@ interface NewCodeProps {
   onDone: () => void;
 }
 
-function NewCode({ invite: { code, expiry, line, architectures }, onDone }: NewCodeProps) {
+function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
   return (
     <ShownOnce
       what="the code"
@@ -75,13 +76,23 @@ function NewCode({ invite: { code, expiry, line, architectures }, onDone }: NewC
           Paste it as root, or as a user who may sudo.
         </p>
         <Copy text={line} what="the line" />
-        {architectures.length === 0 && (
-          <p>
-            This server has no package of the agent to hand out: install exitward-agent there first,
-            or copy its package to the folder of EXITWARD_PACKAGES_DIR and invite again.
-          </p>
-        )}
       </div>
+      <Obstacles />
     </ShownOnce>
+  );
+}
+
+/** The settings and files without which the line works on no other machine. */
+function Obstacles() {
+  const status = useRead('admin_get_status', {});
+  return (
+    <>
+      {status.data?.joining.obstacles.map(({ message, remedy }) => (
+        <p key={message} class="banner">
+          {message} <strong>To fix it:</strong> {remedy}
+        </p>
+      ))}
+      <Unread of={status} what="what machines need to join" />
+    </>
   );
 }

@@ -114,6 +114,19 @@ const Status = Named('NetworkStatus', {
     description: 'The certificate of this server; null when it speaks no TLS.',
   }),
   backups: orNull(Backups, 'The backups that this server makes by itself; null: it makes none.'),
+  joining: Strict(
+    {
+      url: Type.String({ description: 'Where nodes connect.' }),
+      obstacles: Type.Array(
+        Strict({
+          message: Type.String({ description: 'What is in the way, in a sentence.' }),
+          remedy: Type.String({ description: 'The setting or file that is missing.' }),
+        }),
+        { description: 'Why the line of an invitation fails on another machine; empty: it works.' },
+      ),
+    },
+    'What machines need to join.',
+  ),
 });
 
 const Maintenance = Named('Maintenance', {
@@ -128,7 +141,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Status,
     handle: async (request) => {
       const now = ctx.clock.now();
-      const { geofeed, public_url, health_stale_seconds } = ctx.config;
+      const { geofeed, public_url, node_url, health_stale_seconds } = ctx.config;
       const [status, exits] = await Promise.all([
         networkStatus(ctx.db, now),
         allExitCounts(ctx.db, now - health_stale_seconds),
@@ -141,6 +154,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
         geofeed: geofeed === 'public' ? `${public_url}/geofeed.csv` : null,
         tls: ctx.certificate(),
         backups: ctx.backups?.status() ?? null,
+        joining: { url: node_url, obstacles: await ctx.install.obstacles() },
       };
     },
   });
