@@ -65,6 +65,18 @@ export function isoTime(time: number): string {
   return isTime(time) ? new Date(time * 1000).toISOString() : '';
 }
 
+const utcDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** "21 Nov 2026", in UTC. */
+export function utcDate(time: number): string {
+  return utcDay.format(time * 1000);
+}
+
+/** "21 Nov 2026 to 21 Dec 2026": a billing period, which begins and ends by UTC. */
+export function periodText({ start, end }: { start: number; end: number }): string {
+  return `${utcDate(start)} to ${utcDate(end)}`;
+}
+
 /** "1 entry", "2 entries". */
 export function count(number: number, singular: string, plural = `${singular}s`): string {
   return `${number.toLocaleString('en')} ${number === 1 ? singular : plural}`;

@@ -1,6 +1,7 @@
 // The things that need attention on the overview, and those that do not.
 import { describe, expect, test } from 'vitest';
 import { attention } from '../src/account/overview/attention.ts';
+import { contractState } from '../src/account/overview/contract_state.ts';
 import type { Known } from '../src/account/overview/known.ts';
 import { named } from '../src/attention/items.ts';
 import type { DnsState } from '../src/dns/entries.ts';
@@ -52,6 +53,24 @@ describe('the contract', () => {
     expect(keys({ contract: { ...contract, expiry: now + 30 * day + 1 } })).toEqual([]);
     expect(keys({ contract: { ...contract, expiry: now } })).toEqual(['expired']);
     expect(keys({ contract: { ...contract, suspended: true } })).toEqual(['suspended']);
+  });
+
+  test('of a user who may not see usage has no figures and no link to them', () => {
+    const over = { ...contract, over_limit: true };
+    const of = (seesUsage: boolean) => attention({ now, contract: over, seesUsage })[0];
+    expect(of(true)).toMatchObject({ link: { path: '/usage' } });
+    expect(of(true)?.sentence).toMatch(/^The limit of 100 B is used up/);
+    expect(of(false)).not.toHaveProperty('link');
+    expect(of(false)?.sentence).toMatch(/^The limit of the contract is used up: connections are/);
+  });
+
+  test('is not called active while nodes refuse everything', () => {
+    const stateOf = (terms: object) => contractState({ ...contract, ...terms }, now);
+    expect(stateOf({})).toEqual({ tone: 'good', text: 'active' });
+    expect(stateOf({ over_limit: true })).toEqual({ tone: 'bad', text: 'over the limit' });
+    expect(stateOf({ over_limit: true, on_limit: 'allow' }).tone).toBe('warn');
+    expect(stateOf({ expiry: now }).text).toBe('ended');
+    expect(stateOf({ suspended: true }).text).toBe('suspended');
   });
 
   test('is shown when its limit is used up, or will be before the period ends', () => {

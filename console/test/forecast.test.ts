@@ -6,15 +6,17 @@ const day = 86_400;
 const start = 20_000 * day;
 const GB = 1_000_000_000;
 
+const serving = { on_limit: 'allow' as const, suspended: false, expiry: start + 90 * day };
+
 /**
  * A period of 30 days, `elapsed` days after its start, with these daily totals from its first day
  * on.
  */
-function at(elapsed: number, totals: number[], limit = 1000 * GB) {
+function at(elapsed: number, totals: number[], limit = 1000 * GB, terms: object = {}) {
   const days = totals.map((total, index) => ({ day: start + index * day, total }));
   const usage = totals.reduce((sum, total) => sum + total, 0);
   return forecast({
-    period: { start, end: start + 30 * day, usage, limit },
+    contract: { ...serving, period: { start, end: start + 30 * day, usage, limit }, ...terms },
     days,
     now: start + elapsed * day,
   });
@@ -38,7 +40,10 @@ describe('forecast', () => {
 
   test('a period that began within a day counts from its first full day', () => {
     const result = forecast({
-      period: { start: start + day / 2, end: start + 30.5 * day, usage: 4 * GB, limit: 100 * GB },
+      contract: {
+        ...serving,
+        period: { start: start + day / 2, end: start + 30.5 * day, usage: 4 * GB, limit: 100 * GB },
+      },
       days: [0, 1, 2].map((index) => ({ day: start + index * day, total: GB })),
       now: start + 3.5 * day,
     });
@@ -54,7 +59,7 @@ describe('forecast', () => {
 
   test('a day without traffic counts as nothing used', () => {
     const result = forecast({
-      period: { start, end: start + 30 * day, usage: 0, limit: GB },
+      contract: { ...serving, period: { start, end: start + 30 * day, usage: 0, limit: GB } },
       days: [],
       now: start + 5 * day,
     });
@@ -75,6 +80,23 @@ describe('forecast', () => {
 
   test('a limit that is used up already is not still to come', () => {
     expect(at(10, Array(10).fill(10 * GB), 100 * GB)?.limit_reached_at).toBeUndefined();
+  });
+
+  test('it ends at the limit where nodes refuse what is over it', () => {
+    const refuse = { on_limit: 'refuse' };
+    expect(at(10, Array(10).fill(10 * GB), 200 * GB, refuse)).toMatchObject({
+      usage: 200 * GB,
+      limit_reached_at: start + 20 * day,
+    });
+  });
+
+  test.each([
+    ['the limit is used up', { on_limit: 'refuse' }],
+    ['the contract is suspended', { suspended: true }],
+    ['the contract has ended', { expiry: start + 10 * day }],
+  ])('nothing is said while nodes refuse everything: %s', (_reason, terms) => {
+    expect(at(10, Array(10).fill(10 * GB), 100 * GB)).toBeDefined();
+    expect(at(10, Array(10).fill(10 * GB), 100 * GB, terms)).toBeUndefined();
   });
 
   test('nothing is said of a period that is over', () => {

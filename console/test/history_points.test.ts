@@ -15,16 +15,17 @@ const history = {
   points: [point(300, { up: 3000, down: 30_000, connections: 4 }), point(900, { down: 1500 })],
 };
 
-test('steps in which nothing was are there, from the first that is known to the running one', () => {
+test('every step of the span is there, to the running one; nothing is known before the first', () => {
   const points = filled(history, 1260);
-  expect(points.map(({ at }) => at)).toEqual([300, 600, 900, 1200]);
+  expect(points.map(({ at }) => at)).toEqual([0, 300, 600, 900, 1200]);
   expect(points.map(({ up_rate, down_rate }) => [up_rate, down_rate])).toEqual([
+    [null, null],
     [80, 800],
     [0, 0],
     [0, 40],
     [0, 0],
   ]);
-  expect(points.map(({ connections }) => connections)).toEqual([4, null, null, null]);
+  expect(points.map(({ connections }) => connections)).toEqual([null, 4, null, null, null]);
 });
 
 test('the running step is as long as it has gone on, and is left out in its first minute', () => {

@@ -1,4 +1,4 @@
-// The words about an address that is listed already, for a person who cannot remove that entry.
+// The words about an address that is listed already, by what their reader may see and do.
 import { describe, expect, test, vi } from 'vitest';
 
 // Only browsers have one.
@@ -16,23 +16,39 @@ const conflict = new ApiError(409, {
 });
 const wayOn = 'Ask an admin, or use a token.';
 
+const person = { isOperator: false, flags: { admin: false } };
+const admin = { isOperator: false, flags: { admin: true } };
+const operator = { ...admin, isOperator: true };
+
 describe('an address that is listed already', () => {
-  test('by somebody else: a user without admin sees whom to ask, next to the same field', () => {
-    expect(explainListed(conflict, false)).toEqual({
+  test('by somebody else: a user without admin is told whom to ask, beside the same field', () => {
+    expect(explainListed(conflict, false, person)).toEqual({
       sentence: `198.51.100.7 is already on the authlist. ${wayOn}`,
       field: 'ip',
     });
   });
 
-  test('by themselves, or seen by an admin: nobody need be asked', () => {
-    const plain = { sentence: said, field: 'ip' };
-    expect(explainListed(conflict, true)).toEqual(plain);
+  test('on the list that the reader sees: nothing is added', () => {
+    for (const reader of [person, admin, operator])
+      expect(explainListed(conflict, true, reader)).toEqual({ sentence: said, field: 'ip' });
+  });
+
+  test('by another account: an admin is told so, and how to verify it', () => {
+    const { sentence, field } = explainListed(conflict, false, admin);
+    expect(sentence).toMatch(/^Another account lists this address\. If it is yours, verify it: /);
+    expect(field).toBe('ip');
+  });
+
+  test('by another account: an operator is shown where to see whose', () => {
+    expect(explainListed(conflict, false, operator).sentence).toBe(
+      'Another account lists this address. See: Who lists an address.',
+    );
   });
 
   test('any other error stays as it is', () => {
     const body = { message: 'ip: "x" is no address.', code: 'invalid_field' as const, field: 'ip' };
     const other = new ApiError(400, body);
-    expect(explainListed(other, false)).toEqual({
+    expect(explainListed(other, false, admin)).toEqual({
       sentence: '"x" is no address.',
       field: 'ip',
     });

@@ -19,7 +19,7 @@ import { clientErrorHandler, errorHandler, repeatedHeader } from './http/errors.
 import { healthRoutes } from './http/health.ts';
 import { parseJson } from './http/json.ts';
 import { addAddressHook } from './http/own_address.ts';
-import { pageRoutes } from './http/pages.ts';
+import { pageMeant, pageRoutes } from './http/pages.ts';
 import { logRequest } from './http/request_log.ts';
 import {
   collectMethods,
@@ -136,7 +136,7 @@ export async function createApp(
     consoleFactsRoute(app, { account: parts.customers, operator: parts.operators });
   }
   if (parts.nodes) nodeRoutes(app, ctx);
-  addLastChecks(app, connections);
+  addLastChecks(app, connections, parts);
   add405Routes();
   return app;
 }
@@ -268,10 +268,15 @@ function loggedPrincipal({ session, person }: FastifyRequest) {
 }
 
 /** The last checks before the body is read, for every audience: 404, 405, 403. */
-function addLastChecks(app: FastifyInstance, connections: Connections): void {
-  app.addHook('onRequest', async (request) => {
+function addLastChecks(app: FastifyInstance, connections: Connections, parts: Parts): void {
+  const hasPages = parts.customers || parts.operators;
+  app.addHook('onRequest', async (request, reply) => {
     if (request.node) connections.keepForNode(request.raw.socket);
-    if (request.is404) throw nothingThere(request);
+    if (request.is404) {
+      const page = hasPages ? pageMeant(request) : undefined;
+      if (page !== undefined) return reply.redirect(page);
+      throw nothingThere(request);
+    }
     const { allow } = request.routeOptions.config;
     if (allow) throw methodNotAllowed(namedMethod(request), allow);
     const isRead = request.method === 'GET' || request.method === 'HEAD';

@@ -45,6 +45,26 @@ test('a page makes no script of text, loads nothing from elsewhere, and is in no
   expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
 });
 
+test('a browser that asks for a page without # is led to it; programs and paths of an API are not', async () => {
+  const t = await startTestApp(`sqlite:${join(folder, `${++servers}.db`)}`);
+  const answerOf = async (path: string, accept: string, method = 'GET') => {
+    const headers = { accept };
+    const answer = await fetch(t.base_url + path, { method, headers, redirect: 'manual' });
+    return [answer.status, answer.headers.get('location')];
+  };
+  const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  try {
+    expect(await answerOf('/servers?days=7', html)).toEqual([302, '/#/servers?days=7']);
+    expect(await answerOf('//other.example/x', html)).toEqual([302, '/#//other.example/x']);
+    expect(await answerOf('/servers', '*/*')).toEqual([404, null]);
+    expect(await answerOf('/servers', html, 'POST')).toEqual([404, null]);
+    expect(await answerOf('/docs/none', html)).toEqual([404, null]);
+    expect(await answerOf('/v0/servers', html)).toEqual([401, null]);
+  } finally {
+    await t.stop();
+  }
+});
+
 test('a server with a certificate keeps browsers to TLS for a year; one without leaves that to its proxy', async () => {
   const { cert, key } = newCertificate('console');
   const files = { EXITWARD_TLS_CERT: join(folder, 'cert'), EXITWARD_TLS_KEY: join(folder, 'key') };

@@ -61,7 +61,7 @@ const keys: Record<string, (row: Row) => string | number> = {
   name: ({ server }) => server,
   place: ({ server, location: { city, country } }) => `${city}, ${country}, ${server}`,
   ip_count: ({ ip_count }) => ip_count,
-  state: ({ is }) => (is ? states.indexOf(stateOf(is)) : -1),
+  state: ({ is, server }) => `${is ? states.indexOf(stateOf(is)) : ' '}${server}`,
   current: ({ is }) => is?.usage.current ?? -1,
   last_30_days: ({ is }) => is?.usage.last_30_days ?? -1,
   limit_bytes: ({ is }) => (is ? (is.limit_bytes ?? 0) : -1),

@@ -1,7 +1,6 @@
 // The dialog that adds an entry to the IP authlist, or changes one.
 import { useRef, useState } from 'preact/hooks';
-import { ApiError, call } from '../api/api.ts';
-import { readPage } from '../api/paging.ts';
+import { call } from '../api/api.ts';
 import { type AccountResponse, changeIn, useReadIn } from '../api/reading.ts';
 import { type Scope, useScope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
@@ -13,7 +12,7 @@ import { NoteField } from '../forms/note.tsx';
 import { SuggestUser, useProxyUser } from '../forms/suggest_user.tsx';
 import { undoBy } from '../forms/undo.ts';
 import { Button, Field, notify, TextField, textOf, Unread } from '../ui/ui.ts';
-import { explainListed } from './listed_elsewhere.ts';
+import { explainListed, isOnOwnList } from './listed_elsewhere.ts';
 
 export type AuthlistEntry = AccountResponse<'list_authlist'>[number];
 
@@ -40,11 +39,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       if (entry) await changeEntry(scope, entry, { ip, user, note, expiry });
       else await addEntry(scope, { ip, user, note, expiry: expiry as number });
     } catch (error) {
-      if (error instanceof ApiError && error.code === 'address_taken' && !scope.flags.admin) {
-        const query = { limit: 100, search: ip };
-        const { rows } = await readPage('console_list_authlist', query, {}, scope.base);
-        isSeen.current = rows.some((entry) => entry.ip === ip);
-      }
+      isSeen.current = await isOnOwnList(scope, error, ip);
       throw error;
     }
   };
@@ -54,7 +49,7 @@ export function AuthlistForm({ entry, ip = '', onClose }: AuthlistFormProps) {
       verb={entry ? 'Save the change' : 'Add the address'}
       kind="primary"
       onSubmit={submit}
-      explain={(error) => explainListed(error, isSeen.current)}
+      explain={(error) => explainListed(error, isSeen.current, scope)}
       onClose={onClose}
     >
       <AddressField ip={entry?.ip ?? ip} />

@@ -1,15 +1,35 @@
-// Explains an address that another account or user has listed: what its reader can do.
+// Explains an address that is listed already: by which account, and the way on.
 import { ApiError } from '../api/api.ts';
+import { readPage } from '../api/paging.ts';
+import type { Scope } from '../api/scope.ts';
 import { explain } from '../api/sentences.ts';
 import type { Fault } from '../ui/ui.ts';
 
+/** Whether an address that is taken is on the list that the client sees. */
+export async function isOnOwnList(scope: Scope, error: unknown, ip: string): Promise<boolean> {
+  if (!isTaken(error)) return false;
+  const query = { limit: 100, search: ip };
+  const { rows } = await readPage('console_list_authlist', query, {}, scope.base);
+  return rows.some((entry) => entry.ip === ip);
+}
+
+export const isTaken = (error: unknown) =>
+  error instanceof ApiError && error.code === 'address_taken';
+
+type Reader = Pick<Scope, 'isOperator'> & { flags: { admin: boolean } };
+
 /**
- * Adds the next step for readers who cannot remove the other entry. Admins can, and other users can
- * remove the entries that they see (`isSeen`).
+ * `isSeen`: the reader sees the other entry, and can remove it. Operators and admins see the whole
+ * list of their account: what they do not see is another account's.
  */
-export function explainListed(error: unknown, isSeen: boolean): Fault {
+export function explainListed(error: unknown, isSeen: boolean, reader: Reader): Fault {
   const explained = explain(error);
-  const isTaken = error instanceof ApiError && error.code === 'address_taken';
-  if (!isTaken || isSeen) return explained;
-  return { ...explained, sentence: `${explained.sentence} Ask an admin, or use a token.` };
+  if (!isTaken(error) || isSeen) return explained;
+  return { ...explained, sentence: wayOn(explained.sentence, reader) };
+}
+
+function wayOn(sentence: string, { isOperator, flags }: Reader): string {
+  if (isOperator) return 'Another account lists this address. See: Who lists an address.';
+  if (!flags.admin) return `${sentence} Ask an admin, or use a token.`;
+  return 'Another account lists this address. If it is yours, verify it: open this page from there and press “Use my address”, or run “exw authlist add” there. It then moves to you, unless the other account has verified it, too.';
 }

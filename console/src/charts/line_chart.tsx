@@ -2,7 +2,7 @@
 import uPlot from 'uplot';
 import { daySeconds } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
-import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
+import { axisOptions, plotOptions, type SetAt, usePlot, valueAxis } from './plot.ts';
 
 export interface Line {
   name: string;
@@ -26,17 +26,15 @@ interface LineChartProps {
   /** Formats a value, and a time. */
   value: (value: number) => string;
   time: (time: number) => string;
-  /** Only whole values. */
-  isCount?: boolean;
 }
 
 const heightPixels = 200;
 
-export function LineChart({ label, of, value, time, isCount = false }: LineChartProps) {
+export function LineChart({ label, of, value, time }: LineChartProps) {
   const draw = (parent: HTMLElement, setAt: SetAt) => {
     const { times, lines } = of;
     const data: uPlot.AlignedData = [[...times], ...lines.map(({ values }) => [...values])];
-    return new uPlot(options(parent, of, value, isCount, setAt), data, parent);
+    return new uPlot(options(parent, of, value, setAt), data, parent);
   };
   const { box, at } = usePlot(draw, [of]);
   const shown = at === undefined ? undefined : of.times[at];
@@ -62,27 +60,24 @@ export function LineChart({ label, of, value, time, isCount = false }: LineChart
 /** The steps between two times on the axis. */
 const hours = [1, 2, 3, 6, 12].map((hours) => hours * 3600);
 const days = [1, 2, 3, 4, 7, 14, 28, 56].map((days) => days * daySeconds);
-/** The steps between two whole values. */
-const counts = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power));
-
 const mostOf = (lines: readonly Line[]) =>
-  Math.max(1, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
 
 function options(
   box: HTMLElement,
   { times, lines }: Lines,
   value: (value: number) => string,
-  isCount: boolean,
   setAt: SetAt,
 ): uPlot.Options {
   const axis = axisOptions(box);
   const [first = 0, last = 1] = [times[0], times.at(-1)];
+  const ofValues = valueAxis(mostOf(lines), value);
   return {
     ...plotOptions(box, heightPixels, setAt),
     scales: {
       // A single point is in the middle.
       x: { time: false, range: first === last ? [first - 1, last + 1] : [first, last] },
-      y: { range: [0, mostOf(lines) * 1.06] },
+      y: ofValues.scale,
     },
     axes: [
       {
@@ -93,13 +88,7 @@ function options(
         incrs: last - first > 3 * daySeconds ? days : [...hours, ...days],
         values: (_plot, splits) => splits.map(axisTime),
       },
-      {
-        ...axis,
-        size: 84,
-        space: 45,
-        ...(isCount && { incrs: counts.flat() }),
-        values: (_plot, splits) => splits.map(value),
-      },
+      { ...axis, size: 84, ...ofValues.axis },
     ],
     series: [
       {},

@@ -42,6 +42,22 @@ export const plotOptions = (box: HTMLElement, height_pixels: number, setAt: SetA
     hooks: { setCursor: [(plot) => setAt(plot.cursor.idx ?? undefined)] },
   }) satisfies Partial<uPlot.Options>;
 
+/** The steps between two values: whole numbers. */
+const steps = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power));
+
+/** The axis of values and its range; `max` 0: there is nothing but 0 to show. */
+export function valueAxis(max: number, value: (value: number) => string) {
+  return {
+    scale: { range: [0, max > 0 ? max * 1.06 : 1] as [number, number] },
+    axis: {
+      space: 45,
+      incrs: steps.flat(),
+      values: (_plot: uPlot, splits: number[]) =>
+        splits.map((split) => (max > 0 || split === 0 ? value(split) : '')),
+    },
+  };
+}
+
 export function axisOptions(box: HTMLElement): uPlot.Axis {
   const { fontSize, fontFamily } = getComputedStyle(box);
   return {

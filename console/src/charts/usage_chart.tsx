@@ -4,7 +4,7 @@ import uPlot from 'uplot';
 import { bytes } from '../format.ts';
 import { daySeconds, type Part, partSeconds, writtenPart } from './days.ts';
 import { axisTime, drawnColor } from './drawn.ts';
-import { axisOptions, plotOptions, type SetAt, usePlot } from './plot.ts';
+import { axisOptions, plotOptions, type SetAt, usePlot, valueAxis } from './plot.ts';
 
 export interface Series {
   name: string;
@@ -128,6 +128,10 @@ function options(
   const part = partSeconds[by];
   const paths = uPlot.paths.bars?.({ size: [0.72, 48] });
   const axis = axisOptions(box);
+  const totals = starts.map((_, at) =>
+    series.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
+  );
+  const ofValues = valueAxis(Math.max(0, ...totals), bytes);
   const fills = series.map(({ color }, at) => drawnColor(box, colorOf(color ?? at))).reverse();
   return {
     ...plotOptions(box, heightPixels, setAt),
@@ -137,7 +141,7 @@ function options(
         // Half a bar more on each side, since a bar is centred on its start.
         range: [(starts[0] ?? 0) - part * 0.6, (starts.at(-1) ?? part) + part * 0.6],
       },
-      y: { range: (_plot, _least, max) => [0, max > 0 ? max * 1.06 : 1] },
+      y: ofValues.scale,
     },
     axes: [
       {
@@ -150,12 +154,7 @@ function options(
         ),
         values: (_plot, splits) => splits.map(axisTime),
       },
-      {
-        ...axis,
-        size: 72,
-        space: 45,
-        values: (_plot, splits) => splits.map((value) => bytes(value)),
-      },
+      { ...axis, size: 72, ...ofValues.axis },
     ],
     series: [
       {},

@@ -1,7 +1,7 @@
 // An account's contract: its terms, its status, and whether it is suspended.
 
 import { change } from '../api/reading.ts';
-import { bytes, count, dateTime } from '../format.ts';
+import { bytes, count, dateTime, periodText } from '../format.ts';
 import { FormDialog, useDialog } from '../forms/form_dialog.tsx';
 import { duration } from '../forms/lifetimes.ts';
 import { Until } from '../relative_time.tsx';
@@ -38,9 +38,7 @@ export function ContractPart({ account }: { account: Account }) {
         </p>
       )}
       <div class="stack-tight">
-        <h3>
-          Billing period from {dateTime(period.start)} to {dateTime(period.end)}
-        </h3>
+        <h3>Billing period, UTC: {periodText(period)}</h3>
         <UsageMeter name={name} usage={period.usage} limit={account.limit_bytes} />
       </div>
       <div class="columns">

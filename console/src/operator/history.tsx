@@ -24,7 +24,15 @@ const { year: _, ...ofOne } = spanNames;
 /** The shortest step: the card reads again when one begins. */
 const stepSeconds = 300;
 
-export function HistoryCard({ server, node }: { server?: string; node?: number }) {
+interface HistoryCardProps {
+  /** Of this server or node alone. */
+  server?: string;
+  node?: number;
+  /** Whether any node reports now. */
+  isOnline: boolean;
+}
+
+export function HistoryCard({ server, node, isOnline }: HistoryCardProps) {
   const isOfAll = server === undefined && node === undefined;
   const names = isOfAll ? spanNames : ofOne;
   const spanField = useAddressField('span', 'day');
@@ -65,7 +73,7 @@ export function HistoryCard({ server, node }: { server?: string; node?: number }
               Live nodes are looked at each minute, and tell their traffic every few seconds.
             </Empty>
           ) : (
-            <Charts history={historyData} />
+            <Charts history={historyData} isOnline={isOnline} />
           )
         }
       </Loaded>
@@ -80,7 +88,7 @@ const inUtc = new Intl.DateTimeFormat('en-GB', {
 const time = (seconds: number) => inUtc.format(seconds * 1000);
 const whole = (value: number) => Math.round(value).toLocaleString('en');
 
-function Charts({ history }: { history: History }) {
+function Charts({ history, isOnline }: { history: History; isOnline: boolean }) {
   const points = useMemo(() => filled(history, now.peek()), [history]);
   const charts = useMemo(() => chartsOf(points), [points]);
   const { last, peak } = throughputOf(points);
@@ -90,8 +98,11 @@ function Charts({ history }: { history: History }) {
   return (
     <>
       <dl class="stats">
-        <Stat name="Throughput now" note={`at most ${bitRate(peak)}`}>
-          {bitRate(last)}
+        <Stat
+          name="Throughput now"
+          note={isOnline ? `at most ${bitRate(peak)}` : 'No node is online.'}
+        >
+          {isOnline ? bitRate(last) : 'unknown'}
         </Stat>
         <Stat name="Traffic">{bytes(traffic)}</Stat>
         <Stat
@@ -105,7 +116,7 @@ function Charts({ history }: { history: History }) {
         </Stat>
       </dl>
       <div class="charts">
-        {charts.map(({ title, value, isCount, ...lines }) => (
+        {charts.map(({ title, value, ...lines }) => (
           <section key={title} class="stack-tight">
             <h3>{title}</h3>
             <LineChart
@@ -113,7 +124,6 @@ function Charts({ history }: { history: History }) {
               of={lines}
               value={value}
               time={time}
-              isCount={isCount}
             />
           </section>
         ))}
@@ -136,7 +146,7 @@ function inSentence(title: string, { lines }: Lines, value: (value: number) => s
 }
 
 function throughputOf(points: readonly Filled[]) {
-  const rates = points.map(({ up_rate, down_rate }) => up_rate + down_rate);
+  const rates = points.map(({ up_rate, down_rate }) => (up_rate ?? 0) + (down_rate ?? 0));
   return { last: rates.at(-1) ?? 0, peak: Math.max(0, ...rates) };
 }
 
@@ -163,13 +173,12 @@ function chartsOf(points: readonly Filled[]) {
         ]
       : []),
   ];
-  const ofCounts = { times, value: whole, isCount: true };
+  const ofCounts = { times, value: whole };
   return [
     {
       title: 'Throughput',
       times,
       value: bitRate,
-      isCount: false,
       lines: [
         line('Down', 0, ({ down_rate }) => down_rate),
         line('Up', 1, ({ up_rate }) => up_rate),

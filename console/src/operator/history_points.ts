@@ -5,24 +5,25 @@ type History = ResponseOf<'admin_get_history'>;
 type Point = History['points'][number];
 
 export interface Filled extends Point {
-  /** Bits a second, from clients and to them. */
-  up_rate: number;
-  down_rate: number;
+  /** Bits a second, from clients and to them; null before anything was measured. */
+  up_rate: number | null;
+  down_rate: number | null;
 }
 
 /** A step that has only begun is left out: a new batch would look like a flood. */
 const minSeconds = 60;
 
-/** Each step from the first with data to the one of `now`. */
-export function filled({ step, to, points }: History, now: number): Filled[] {
+/** Each step of the span, to the one of `now`; none if nothing was measured in it. */
+export function filled({ from, step, to, points }: History, now: number): Filled[] {
   const pointsByTime = new Map(points.map((point) => [point.at, point]));
   const first = points[0]?.at;
   if (first === undefined) return [];
   const all: Filled[] = [];
-  for (let at = first; at < to && at + minSeconds <= now; at += step) {
+  const start = first - Math.floor((first - from) / step) * step;
+  for (let at = start; at < to && at + minSeconds <= now; at += step) {
     const point = pointsByTime.get(at) ?? nothing;
     const seconds = Math.min(step, now - at);
-    const rate = (bytes: number) => (bytes * 8) / seconds;
+    const rate = (bytes: number) => (at < first ? null : (bytes * 8) / seconds);
     all.push({ ...point, at, up_rate: rate(point.up), down_rate: rate(point.down) });
   }
   return all;

@@ -101,7 +101,7 @@ function Known({ node }: { node: Node }) {
           ]}
         />
       </Card>
-      <HistoryCard node={node.id} />
+      <HistoryCard node={node.id} isOnline={node.live} />
       <Card title="Faults" note="What it last said is wrong with it.">
         {faults.length === 0 ? (
           <p class="note">There is none.</p>

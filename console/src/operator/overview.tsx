@@ -77,7 +77,7 @@ export function OverviewPage() {
               faults={[]}
               nothingYet={nothingYet(network)}
             />
-            {network.nodes.length > 0 && <HistoryCard />}
+            {network.nodes.length > 0 && <HistoryCard isOnline={network.status.nodes.live > 0} />}
             {network.status.servers > 0 && (
               <NetworkMap
                 onChoose={(places) => navigate(addressOf(paths.operator.servers, { places }))}

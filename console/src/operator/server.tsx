@@ -36,7 +36,9 @@ export function ServerPage({ name }: { name: string }) {
             <Loaded of={{ ...nodes, data: serverNodes }} what="the nodes">
               {(all) => <Nodes server={name} nodes={all} />}
             </Loaded>
-            {serverNodes !== undefined && serverNodes.length > 0 && <HistoryCard server={name} />}
+            {serverNodes !== undefined && serverNodes.length > 0 && (
+              <HistoryCard server={name} isOnline={serverRecord.nodes.live > 0} />
+            )}
             <HeldUsage server={name} />
             <Explain server={name} hasNode={(serverNodes ?? []).some(({ live }) => live)} />
           </>

@@ -8,7 +8,7 @@ import { useRead } from '../api/reading.ts';
 import { daySeconds, everyPart, isoDay, startOfDay } from '../charts/days.ts';
 import { UsageChart } from '../charts/usage_chart.tsx';
 import { csv, download } from '../csv.ts';
-import { bytes, date } from '../format.ts';
+import { bytes, periodText } from '../format.ts';
 import { useSorting, useTypedState } from '../forms/list_state.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
@@ -192,6 +192,6 @@ const columns: Column<AccountUsage>[] = [
   {
     heading: 'Period',
     sort: 'period',
-    cell: ({ period }) => `${date(period.start)} to ${date(period.end)}`,
+    cell: ({ period }) => periodText(period),
   },
 ];

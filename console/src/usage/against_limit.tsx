@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import type { AccountResponse } from '../api/reading.ts';
 import { LineChart, type Lines } from '../charts/line_chart.tsx';
-import { bytes, date, percent } from '../format.ts';
+import { bytes, percent, utcDate } from '../format.ts';
 import { now } from '../now.ts';
 import { Card } from '../ui/ui.ts';
 import { forecast } from './forecast.ts';
@@ -15,38 +15,38 @@ interface AgainstLimitProps {
   report: Report;
 }
 
-export function AgainstLimit({ contract: { period }, report }: AgainstLimitProps) {
+export function AgainstLimit({ contract, report }: AgainstLimitProps) {
+  const { period } = contract;
   // Whole minutes: a line shows no more, and is not drawn again for less.
   const minute = Math.floor(now.value / 60) * 60;
   const { ahead, lines } = useMemo(() => {
     const days = report.rows.map(({ day = 0, total }) => ({ day, total }));
-    const ahead = forecast({ period, days, now: minute });
-    const points = periodPoints({ period, days, now: minute, forecast: ahead?.usage });
-    return { ahead, lines: linesOf(points) };
-  }, [period, report, minute]);
+    const ahead = forecast({ contract, days, now: minute });
+    return { ahead, lines: linesOf(periodPoints({ period, days, now: minute, ahead })) };
+  }, [contract, report, minute]);
   const soFar = `${bytes(period.usage)} of ${bytes(period.limit)} used`;
-  const to = ahead ? `, about ${bytes(ahead.usage)} by ${date(period.end)} at this pace` : '';
+  const to = ahead ? `, about ${bytes(ahead.usage)} by ${utcDate(period.end)} at this pace` : '';
   const part =
     ahead && period.limit > 0 ? ` (${percent(ahead.usage / period.limit)} of the limit)` : '';
   const reached = ahead?.limit_reached_at;
-  const sentence = `${soFar}${to}${part}.${reached === undefined ? '' : ` The limit would be reached on ${date(reached)}.`}`;
+  const sentence = `${soFar}${to}${part}.${reached === undefined ? '' : ` The limit would be reached on ${utcDate(reached)}.`}`;
   return (
     <Card title="Against the limit" note={sentence}>
-      <LineChart label={sentence} of={lines} value={bytes} time={date} />
+      <LineChart label={sentence} of={lines} value={bytes} time={utcDate} />
     </Card>
   );
 }
 
-/** A limit this many times above the usage is not drawn: it would flatten the line. */
+/** A limit this many times above usage is not drawn: it would flatten the line, if there is one. */
 const reach = 4;
 
 function linesOf({ times, used, projected, limit }: PeriodPoints): Lines {
-  const max = Math.max(1, ...[...used, ...projected].map((value) => value ?? 0));
+  const max = Math.max(0, ...[...used, ...projected].map((value) => value ?? 0));
   const lines = [
     { name: 'Used', variable: '--series-0', values: used },
     { name: 'At this pace', variable: '--series-2', values: projected, isDashed: true },
   ];
-  const isInReach = limit <= reach * max;
+  const isInReach = max === 0 || limit <= reach * max;
   const values = times.map(() => limit);
   return {
     times,

@@ -1,7 +1,7 @@
 // The filters of the page of usage: the days, the user, and the server.
 
 import { isoDay } from '../charts/days.ts';
-import { date } from '../format.ts';
+import { periodText } from '../format.ts';
 import { DateField, optionsIn, optionsOf, SelectField } from '../ui/ui.ts';
 import { type Choice, nameOfPeriod, type Period, spanNames } from './span.ts';
 
@@ -66,7 +66,7 @@ export function FilterFields(props: FilterFieldsProps) {
 
 const optionOf = (period: Period) => ({
   value: nameOfPeriod(period),
-  text: `${date(period.start)} to ${date(period.end)}`,
+  text: periodText(period),
 });
 
 /** The selected name stays an option when it has no traffic on other days. */

@@ -18,15 +18,26 @@ export interface Forecast {
 }
 
 interface Given {
-  period: { start: number; end: number; usage: number; limit: number };
+  contract: {
+    period: { start: number; end: number; usage: number; limit: number };
+    on_limit: 'refuse' | 'allow';
+    suspended: boolean;
+    expiry: number;
+  };
   /** Usage by UTC day, which starts at `day`; days without usage may be missing. */
   days: ReadonlyArray<{ day: number; total: number }>;
   now: number;
 }
 
-/** Undefined if there is too little data. Times in epoch seconds. */
-export function forecast({ period, days, now }: Given): Forecast | undefined {
-  if (now >= period.end) return undefined;
+/**
+ * Undefined if there is too little data, or while nodes refuse everything. Usage does not pass a
+ * limit at which they do. Times in epoch seconds.
+ */
+export function forecast({ contract, days, now }: Given): Forecast | undefined {
+  const { period, on_limit, suspended, expiry } = contract;
+  const stopsAtLimit = on_limit === 'refuse';
+  if (now >= period.end || suspended || expiry <= now) return undefined;
+  if (stopsAtLimit && period.usage >= period.limit) return undefined;
   const totals = new Map(days.map(({ day, total }) => [day, total]));
   const first = Math.ceil(period.start / daySeconds) * daySeconds;
   // Today is left out: it is not over.
@@ -45,7 +56,7 @@ export function forecast({ period, days, now }: Given): Forecast | undefined {
   const isReached = period.usage < period.limit && usage >= period.limit && bytes_per_day > 0;
   const remainingBytes = period.limit - period.usage;
   return {
-    usage: Math.round(usage),
+    usage: Math.round(stopsAtLimit ? Math.min(usage, period.limit) : usage),
     bytes_per_day: Math.round(bytes_per_day),
     days: count,
     limit_reached_at: isReached

@@ -1,5 +1,6 @@
 // The points of the current billing period: usage up to each day, then the forecast; pure.
 import { daySeconds } from '../charts/days.ts';
+import type { Forecast } from './forecast.ts';
 
 export interface PeriodPoints {
   /** Epoch seconds, ascending; the last is the end of the period. */
@@ -16,12 +17,12 @@ interface Given {
   /** Usage by UTC day. */
   days: ReadonlyArray<{ day?: number | undefined; total: number }>;
   now: number;
-  /** Bytes at the end of the period; undefined while there is too little data. */
-  forecast: number | undefined;
+  /** Undefined: there is none. */
+  ahead: Pick<Forecast, 'usage' | 'limit_reached_at'> | undefined;
 }
 
-/** Times are the start, each midnight of the period, now and the end. */
-export function periodPoints({ period, days, now, forecast }: Given): PeriodPoints {
+/** Times: the start, each midnight, now, when the limit is reached, and the end. */
+export function periodPoints({ period, days, now, ahead }: Given): PeriodPoints {
   const { start, end, usage, limit } = period;
   const totals = days.map(({ day = 0, total }) => ({ day, total })).sort((a, b) => a.day - b.day);
   const times = [start];
@@ -38,11 +39,13 @@ export function periodPoints({ period, days, now, forecast }: Given): PeriodPoin
   const isOver = now >= end;
   times.push(here);
   used.push(usage);
-  projected.push(isOver || forecast === undefined ? null : usage);
-  if (!isOver) {
-    times.push(end);
+  projected.push(isOver || !ahead ? null : usage);
+  const point = (time: number, bytes: number | null) => {
+    times.push(time);
     used.push(null);
-    projected.push(forecast ?? null);
-  }
+    projected.push(bytes);
+  };
+  if (!isOver && ahead?.limit_reached_at !== undefined) point(ahead.limit_reached_at, limit);
+  if (!isOver) point(end, ahead?.usage ?? null);
   return { times, used, projected, limit };
 }

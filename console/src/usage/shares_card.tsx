@@ -69,7 +69,7 @@ export function SharesCard({ by, report, onChoose }: SharesCardProps) {
               {
                 heading: 'Share',
                 numeric: true,
-                cell: ({ total }) => percent(total / report.total),
+                cell: ({ total }) => percent(report.total > 0 ? total / report.total : 0),
               },
               { heading: 'Up', numeric: true, cell: ({ up }) => bytes(up) },
               { heading: 'Down', numeric: true, cell: ({ down }) => bytes(down) },

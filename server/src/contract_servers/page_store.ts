@@ -60,11 +60,10 @@ const sorts = {
   name: lists.byText('s.name'),
   place: lists.byText("s.city || ', ' || s.country || ', ' || s.name"),
   ip_count: lists.byNumber(amount(exits())),
-  // Best first, in the order of the list of states.
-  state: lists.byNumber(
-    ofContract(
-      `case ${standing} ${standings.map((state, at) => `when '${state}' then ${at}`).join(' ')} end`,
-    ),
+  // Best first, in the order of the list of states, and then by name.
+  state: lists.byText(
+    `case when c.server_id is null then ' ' else case ${standing}
+       ${standings.map((state, at) => `when '${state}' then '${at}'`).join(' ')} end end || s.name`,
   ),
   current: lists.byNumber(ofContract(periodBytes)),
   last_30_days: lists.byNumber(ofContract('coalesce(m.bytes, 0)'), months),

@@ -33,8 +33,8 @@ export function listGeoStatuses(
   return db.all(
     `select s.name as server, g.* from geo_statuses g
      join exit_ips e on e.ip = g.ip join servers s on s.id = e.server_id
-     where (g.ip, g.provider) > ($1, $2) and s.name = coalesce($3, s.name) and g.status = coalesce($4, g.status)
-     order by g.ip, g.provider limit $5`,
+     where (ip_order(g.ip), g.provider) > (ip_order($1), $2) and s.name = coalesce($3, s.name) and g.status = coalesce($4, g.status)
+     order by ip_order(g.ip), g.provider limit $5`,
     [after.ip, after.provider, server ?? null, status ?? null, maxRows],
   );
 }

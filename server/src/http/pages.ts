@@ -1,10 +1,11 @@
 // The console at `/`: the files of the build, served to browsers under a strict content policy.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
 import { packageFolder } from '../version.ts';
+import { isUnder } from './routing.ts';
 import { StaticFile } from './static_file.ts';
 
 const folder = join(packageFolder, 'console');
@@ -71,6 +72,20 @@ export function pageRoutes(app: FastifyInstance, { config }: Context): void {
       'This installation does not hold the console; npm run build -w console makes it. The API is at /v0, its documentation at /docs.',
     );
   });
+}
+
+const audiences = ['/v0', '/admin', '/console', '/node', '/docs', '/assets'];
+
+/**
+ * The console's page that a browser means by a path without `#`, such as `/servers`; undefined for
+ * other clients, and where there is no console.
+ */
+export function pageMeant(request: FastifyRequest): string | undefined {
+  const isPage = request.headers.accept?.includes('text/html') && request.method === 'GET';
+  const isOther = audiences.some((prefix) => isUnder(prefix, request));
+  return isPage && !isOther && existsSync(join(folder, 'index.html'))
+    ? `/#${request.raw.url}`
+    : undefined;
 }
 
 const isAsset = (name: string) => name.startsWith('assets/');

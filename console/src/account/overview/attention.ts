@@ -44,7 +44,7 @@ function ofContract({ contract, now }: Known): Item[] {
   return items;
 }
 
-function ofLimit({ contract, forecast, servers = {}, now }: Known): Item[] {
+function ofLimit({ contract, seesUsage, forecast, servers = {}, now }: Known): Item[] {
   if (!contract) return [];
   const items: Item[] = [];
   const { period, on_limit } = contract;
@@ -53,8 +53,8 @@ function ofLimit({ contract, forecast, servers = {}, now }: Known): Item[] {
     items.push({
       key: 'over',
       tone: 'bad',
-      sentence: `The limit of ${bytes(period.limit)} is used up: ${follows} until the next period begins ${fromNow(period.end, now)}.`,
-      link: usage,
+      sentence: `The limit of ${seesUsage ? bytes(period.limit) : 'the contract'} is used up: ${follows} until the next period begins ${fromNow(period.end, now)}.`,
+      ...(seesUsage && { link: usage }),
     });
   } else if (forecast?.limit_reached_at !== undefined) {
     items.push({

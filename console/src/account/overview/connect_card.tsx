@@ -4,7 +4,7 @@ import { Link } from 'wouter-preact';
 import { change, useRead } from '../../api/reading.ts';
 import { type Session, session } from '../../api/session.ts';
 import { keysOf } from '../../authlist/form.tsx';
-import { explainListed } from '../../authlist/listed_elsewhere.ts';
+import { explainListed, isTaken } from '../../authlist/listed_elsewhere.ts';
 import { dateTime } from '../../format.ts';
 import { undoBy } from '../../forms/undo.ts';
 import { now } from '../../now.ts';
@@ -156,7 +156,12 @@ function OwnAddress({ isAnyListed }: { isAnyListed: boolean }) {
       const undo = undoBy(back, { about: keysOf(entry), until: entry.expiry });
       notify(`${ip} is let in for 8 hours.`, undo);
     } catch (error) {
-      notifyError(explainListed(error, user.flags.admin || Boolean(entry)).sentence);
+      // This request verifies the address: only one that is verified elsewhere is refused.
+      const isElsewhere = user.flags.admin && !entry && isTaken(error);
+      const sentence = isElsewhere
+        ? 'Another account has verified this address. Use a proxy access token.'
+        : explainListed(error, Boolean(entry), { isOperator: false, flags: user.flags }).sentence;
+      notifyError(sentence);
     } finally {
       setBusy(false);
     }

@@ -7,17 +7,15 @@ import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Until } from '../../relative_time.tsx';
 import { Badge, Card, Loaded, Stat, Table } from '../../ui/ui.ts';
+import { contractState } from './contract_state.ts';
 import type { Overview } from './use_overview.ts';
 
 export function ContractCard({ contract }: { contract: NonNullable<Overview['contract']> }) {
-  const { name, plan, start, expiry, suspended } = contract;
+  const { name, plan, start, expiry } = contract;
   const isOver = expiry <= now.value;
-  const state = suspended ? 'suspended' : isOver ? 'ended' : 'active';
+  const { tone, text } = contractState(contract, now.value);
   return (
-    <Card
-      title="Contract"
-      actions={<Badge tone={state === 'active' ? 'good' : 'bad'}>{state}</Badge>}
-    >
+    <Card title="Contract" actions={<Badge tone={tone}>{text}</Badge>}>
       <dl class="stats">
         <Stat name="Account">{name}</Stat>
         <Stat name="Plan">{plan}</Stat>

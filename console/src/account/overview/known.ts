@@ -51,6 +51,8 @@ export interface Known {
   now: number;
   session?: { has_password: boolean; second_factor: boolean };
   contract?: Contract;
+  /** Whether the page of usage, and with it the limit, is open to the user. */
+  seesUsage?: boolean;
   forecast?: Forecast | undefined;
   /** Servers of the contract, by their problem. */
   servers?: Partial<Record<Need, Found<Server>>>;

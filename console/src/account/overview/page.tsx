@@ -35,23 +35,19 @@ export function OverviewPage() {
         }
       />
       {toTry !== undefined && !isNew.current && <ConnectHint place={toTry} />}
-      {contract && (
+      {contract && (admin || billing) && (
         <div class="overview-columns">
           <div class="overview-column">
-            <PeriodCard
-              contract={contract}
-              forecast={overview.forecast}
-              month={overview.month}
-              linksToUsage={admin || billing}
-            />
+            <PeriodCard contract={contract} forecast={overview.forecast} month={overview.month} />
             {proxy && !admin && <OwnEntries />}
           </div>
           <div class="overview-column">
             <ContractCard contract={contract} />
-            {(admin || billing) && <TopServers linksToServers={admin || proxy} />}
+            <TopServers linksToServers={admin || proxy} />
           </div>
         </div>
       )}
+      {proxy && !admin && !billing && <OwnEntries />}
     </Page>
   );
 }

@@ -2,7 +2,7 @@
 import { Link } from 'wouter-preact';
 import { daySeconds, everyPart, writtenDay } from '../../charts/days.ts';
 import { Spark } from '../../charts/spark.tsx';
-import { bytes, count, date, percent } from '../../format.ts';
+import { bytes, count, percent, periodText, utcDate } from '../../format.ts';
 import { now } from '../../now.ts';
 import { paths } from '../../paths.ts';
 import { Time, Until } from '../../relative_time.tsx';
@@ -13,22 +13,20 @@ type Contract = NonNullable<Overview['contract']>;
 
 interface PeriodCardProps extends Pick<Overview, 'forecast' | 'month'> {
   contract: Contract;
-  /** Whether the user may open the page of usage. */
-  linksToUsage: boolean;
 }
 
-export function PeriodCard({ contract, forecast, month, linksToUsage }: PeriodCardProps) {
-  const { start, end, usage, limit } = contract.period;
+export function PeriodCard({ contract, forecast, month }: PeriodCardProps) {
+  const { end, usage, limit } = contract.period;
   const share = limit > 0 ? usage / limit : 1;
   return (
     <Card
       title="This billing period"
       note={
         <>
-          {date(start)} to {date(end)}, <Time at={end} text={timeLeft(end)} />
+          {periodText(contract.period)} (UTC), <Time at={end} text={timeLeft(end)} />
         </>
       }
-      actions={linksToUsage && <Link href={paths.usage}>Usage in detail</Link>}
+      actions={<Link href={paths.usage}>Usage in detail</Link>}
     >
       <div class="stack-tight">
         <p class="figure">
@@ -66,7 +64,7 @@ function ForecastLines({
     <div class="stack-tight">
       <p>
         At this pace it comes to about <strong>{bytes(usage)}</strong>
-        {share} by {date(period.end)}.
+        {share} by {utcDate(period.end)}.
         {limit_reached_at !== undefined && (
           <>
             {' '}
@@ -74,7 +72,7 @@ function ForecastLines({
             <strong>
               <Until at={limit_reached_at} />
             </strong>
-            , on {date(limit_reached_at)}.
+            , on {utcDate(limit_reached_at)}.
           </>
         )}
       </p>

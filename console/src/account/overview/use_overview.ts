@@ -49,7 +49,7 @@ export function useOverview() {
   const ahead =
     contract.data && period.data
       ? forecast({
-          period: contract.data.period,
+          contract: contract.data,
           days: period.data.rows.map(({ day = 0, total }) => ({ day, total })),
           now: now.value,
         })
@@ -60,6 +60,7 @@ export function useOverview() {
     forecast: ahead,
     pendingSince,
     ...(contract.data && { contract: contract.data }),
+    seesUsage: admin || billing,
     servers: needs.servers,
     idle: foundIn(idle),
     ending: foundIn(ending),

@@ -1,4 +1,5 @@
 // /admin/geo and /admin/geofeed.csv: where geo-IP providers see exit IPs, and the geofeed for them.
+import { isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import type { Context } from '../../context.ts';
@@ -65,7 +66,8 @@ export function geoRoutes(app: FastifyInstance, ctx: Context): void {
       const { server, status, after = '' } = query;
       const limit = limitIn(query.limit);
       if (server !== undefined) await requireServer(ctx.db, server);
-      const [ip = '', provider = ''] = after.split(' ');
+      const [first = '', provider = ''] = after.split(' ');
+      const ip = isIP(first) ? first : '0.0.0.0';
       const rows = await listGeoStatuses(ctx.db, { server, status }, { ip, provider }, limit + 1);
       return pageOf(reply, rows, limit, (last) => ({ after: `${last.ip} ${last.provider}` }));
     },
