@@ -91,6 +91,13 @@ export interface Index {
   links: {
     [name: string]: string;
   };
+  /** The port scheme of the account. */
+  ports: {
+    /** Plus an exit IP's `port_base`: the port that leads to it. */
+    base: number;
+    /** What is served there: plain or over TLS. */
+    service: 'proxy' | 'proxy-https';
+  }[];
 }
 
 export interface Location {

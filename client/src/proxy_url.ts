@@ -18,7 +18,10 @@ export interface ProxyUrlOptions {
   override?: boolean;
   /** `proxy-https` speaks TLS to the proxy itself, and the URL begins with `https:`. */
   service?: 'proxy' | 'proxy-https';
-  /** The base of the account's port scheme; 10000 when left out, 12000 for `proxy-https`. */
+  /**
+   * The base of the account's port scheme, one of `client.index()`; 10000 when left out, 12000 for
+   * `proxy-https`.
+   */
   basePort?: number;
 }
 

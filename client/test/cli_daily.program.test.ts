@@ -96,7 +96,9 @@ test('status and doctor change no record to learn the address: nothing is in the
   const records = async () => (await t.operator.get('/audit?account=acme')).body;
   const before = await records();
   expect(before).toContainEqual(expect.objectContaining({ account: 'acme' }));
-  expect((await exw.json('status')).address).toBe('127.0.0.1, not listed');
+  expect((await exw.json('status')).address).toEqual({
+    ...{ ip: '127.0.0.1', entry: null, message: null },
+  });
   expect((await doctor()).stdout).toContain('127.0.0.1 is not on the authlist.');
   expect(await records()).toEqual(before);
 });
@@ -107,7 +109,9 @@ test('status and doctor say that the address cannot be determined where the toke
     read_only: true,
   });
   const other = CommandLine.of(t.base_url, body.api_token);
-  expect((await other.json('status')).address).toMatch(/^cannot be told: .*is read-only/);
+  expect((await other.json('status')).address).toEqual({
+    ...{ ip: null, entry: null, message: expect.stringMatching(/is read-only/) },
+  });
   expect((await other.run('doctor')).stdout).toMatch(
     /\nwarning\taddress\tWhether .* cannot be told/,
   );
@@ -143,7 +147,7 @@ test('status shows the account, what ends soon, and each server with its worst e
   await exw.run('authlist', 'add', '203.0.113.1', '--expiry', '+1h');
   await exw.run('authlist', 'add', '203.0.113.2', '--expiry', '+30d');
   const value = await exw.json('status');
-  expect(value.address).toBe('127.0.0.1, not listed');
+  expect(value.address).toMatchObject({ ip: '127.0.0.1', entry: null });
   expect(value.endings).toMatchObject([{ what: '203.0.113.1', for: 'alice' }]);
   expect(value.servers).toMatchObject([{ server: 'fra1', health: 'unknown' }]);
   expect((await listed()).length).toBe(2);
@@ -212,6 +216,27 @@ test('a list of which the service refuses one is taken off again', async () => {
   await t.as(other).delete('/contract/ip-authlist');
 });
 
+test('ports are those of the account, as the service says; a service without a port is a failure', async () => {
+  const bases = [{ base: 20_000, service: 'proxy' }];
+  await t.operator.post('/port_schemes', { name: 'high', bases });
+  await t.operator.patch('/servers/fra1', { port_schemes: ['default', 'high'] });
+  const account = await t.account('highs');
+  await t.operator.patch('/accounts/highs', { port_scheme: 'high' });
+  await t.operator.put('/accounts/highs/servers/fra1', {});
+  const other = CommandLine.of(t.base_url, account.api_token);
+  const [exit] = await other.json('exits');
+  expect(exit.port).toBeGreaterThan(20_000);
+  expect((await other.run('doctor', '--host', '127.0.0.1')).stdout).toContain(
+    `Port ${exit.port} of`,
+  );
+  const tls = await other.run('exits', '--service', 'proxy-https');
+  expect([tls.code, tls.stderr]).toEqual([
+    1,
+    'exw: The port scheme of the account has no port for proxy-https.\n',
+  ]);
+  other.clean();
+});
+
 test('an address is the same in each of its spellings', () => {
   const { faults } = readAddresses('2001:db8::1\n2001:DB8:0::1');
   expect(faults).toEqual([{ line: 2, message: 'ip: 2001:DB8:0::1 is in line 1 already' }]);
@@ -220,12 +245,15 @@ test('an address is the same in each of its spellings', () => {
 
 test('what a shell completes comes from the account: servers, users, addresses, exits', async () => {
   await exw.run('authlist', 'add', '203.0.113.2');
+  // Tokens and entries are refused to such a user.
+  await t.operator.post('/accounts/acme/users', { name: 'carol', flags: { billing: true } });
   const completed = async (...words: string[]) =>
     (await exw.run('complete', ...words)).stdout.split('\n').filter(Boolean);
   expect(await completed('dns', 'add', 'f')).toEqual(['fra1']);
   expect(await completed('dns', 'add', 'fra1', '')).toEqual([]);
   expect(await completed('exits', '--server', 'fra1,')).toEqual(['fra1,fra1']);
   expect(await completed('authlist', 'add', '--user', '')).toEqual(['alice']);
+  expect(await completed('token', 'create', '--user', '')).toEqual(['alice']);
   expect(await completed('authlist', 'remove', '203')).toEqual(['203.0.113.2']);
   expect(await completed('run', '--exit', '')).toHaveLength(1);
 });

@@ -247,6 +247,10 @@ describe('against a running server', () => {
     expect(await json('maintenance', 'status')).toEqual({ on: true });
     expect(await json('maintenance', 'off')).toEqual({ on: false });
     expect(await json('usage')).toHaveLength(2);
+    expect(await cli.run('usage', '--by', 'server')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--by: expected with --account'),
+    });
     expect(
       await json('usage', '--account', 'acme', '--by', 'user', '--from', '2026-01-01'),
     ).toMatchObject({ by: 'user', from: 1_767_225_600, rows: [] });

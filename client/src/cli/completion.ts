@@ -41,7 +41,9 @@ const lists: Readonly<Record<string, List>> = {
     (await client.contract.servers.list({}, call)).map(({ server }) => server),
   exits: async (client, call) =>
     (await client.contract.servers.list({}, call)).flatMap(({ ips }) => ips.map(({ ip }) => ip)),
-  users: async (client, call) => (await client.users.list(call)).map(({ name }) => name),
+  // Tokens and entries are for users of the proxies alone.
+  users: async (client, call) =>
+    (await client.users.list(call)).filter(({ flags }) => flags.proxy).map(({ name }) => name),
   addresses: async (client, call) => (await client.authlist.list({}, call)).map(({ ip }) => ip),
   entries: async (client, call) =>
     (await client.overrides.list({}, call)).map(({ id }) => String(id)),

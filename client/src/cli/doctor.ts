@@ -22,6 +22,7 @@ import {
   credentialsOf,
   portOptions,
   urlOf,
+  withBasePort,
 } from './exits.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account, Session } from './session.ts';
@@ -133,14 +134,16 @@ async function* examined(
   if (!isUsable) return;
   if (!credentials) yield await addressOf(account.client);
   let chosen: { server: ContractServer; exit: ExitIp };
+  let portOf: Wanted;
   try {
     chosen = await chooseExit(account, wanted);
+    portOf = await withBasePort(account, wanted);
   } catch (error) {
     const remedy = 'exw contract lists the servers of the contract; your provider adds others';
     return yield fault('exit', (error as Error).message, remedy);
   }
   yield exitOf(chosen);
-  yield* throughOf(chosen, wanted, credentials);
+  yield* throughOf(chosen, portOf, credentials);
 }
 
 /** Whether the service can be reached, accepts the token, and has a valid contract. */

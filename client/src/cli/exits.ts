@@ -21,7 +21,8 @@ export const portOptions = {
     read: (text: string) => text as 'proxy' | 'proxy-https',
   },
   'base-port': {
-    summary: "the base of the account's port scheme; 10000 when left out, 12000 for proxy-https",
+    summary:
+      'the base of the port scheme to use, where the account has several; its first when left out',
     value: '<port>',
     read: port,
   },
@@ -53,6 +54,24 @@ type PortOptions = OptionValues<typeof portOptions>;
 export interface Credentials {
   user: string;
   token: string;
+}
+
+/**
+ * The options with the base of the account's port scheme; unchanged where the service does not say
+ * it. Errors: a failure if the scheme has no port for the wanted service.
+ */
+export async function withBasePort<T extends PortOptions>(
+  { client }: Account,
+  options: T,
+): Promise<T> {
+  if (options['base-port'] !== undefined) return options;
+  // A service that is not Exitward may answer there with anything.
+  const { ports } = await client.index().catch((): { ports?: unknown } => ({}));
+  if (!Array.isArray(ports)) return options;
+  const { service = 'proxy' } = options;
+  const entry = ports.find((port) => port?.service === service);
+  if (!entry) throw new Failure(`The port scheme of the account has no port for ${service}.`);
+  return { ...options, 'base-port': entry.base };
 }
 
 /** The URL of an exit IP's proxy. Errors: a usage fault for a base that gives no valid port. */
@@ -209,8 +228,9 @@ export const exits = command({
   },
   run: async ({ options }, session): Promise<Shown> => {
     const credentials = await credentialsOf(options.user, options['token-file']);
-    const servers = await proxyServers(await session.account(), options.server, options.service);
-    const rows = rowsOf(servers, options, credentials);
+    const account = await session.account();
+    const servers = await proxyServers(account, options.server, options.service);
+    const rows = rowsOf(servers, await withBasePort(account, options), credentials);
     if (!options.format) return table(rows, columns);
     return { value: rows, parts: [{ text: formats[options.format](rows, credentials) }] };
   },

@@ -6,7 +6,7 @@ import { notify } from '../../../kit/src/cli/output.ts';
 import { lifetimeUntil } from './account.ts';
 import { requireUser, userOption } from './authlist.ts';
 import { command } from './command.ts';
-import { type Credentials, chooseExit, portOptions, urlOf } from './exits.ts';
+import { type Credentials, chooseExit, portOptions, urlOf, withBasePort } from './exits.ts';
 import { OwnAddress } from './own_address.ts';
 import type { Account } from './session.ts';
 import { exitCodeOf, PassedSignals } from './signals.ts';
@@ -68,6 +68,7 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
     }
     const account = await session.account();
     const { server, exit } = await chooseExit(account, options);
+    const portOf = await withBasePort(account, options);
     const user = await requireUser(account, options.user);
     const signals = new PassedSignals();
     const over = new AbortController();
@@ -81,7 +82,7 @@ taken back: it ends by its expiry. The exit code is that of the command.`,
         ? await newCredentials(account, user, options.expiry)
         : undefined;
       if (signals.early) return exitCodeOf(signals.early);
-      const url = urlOf(server, exit, options, credentials);
+      const url = urlOf(server, exit, portOf, credentials);
       // The command shares this stream: a file or pipe must hold only the command's own output.
       if (process.stderr.isTTY)
         notify(`Through ${exit.ip} of ${server.server}, as ${ownAddress?.user ?? user}.`);

@@ -4,7 +4,7 @@ import { Failure } from '../../../kit/src/cli/failures.ts';
 import type { Column, Part } from '../../../kit/src/cli/output.ts';
 import { span } from '../../../kit/src/cli/values.ts';
 import { ExitwardError } from '../errors.ts';
-import type { ContractServer } from '../openapi.ts';
+import type { AuthlistEntry, ContractServer, ExitIp } from '../openapi.ts';
 import { command } from './command.ts';
 import { ownAddress } from './own_address.ts';
 import type { Account } from './session.ts';
@@ -57,7 +57,7 @@ export const status = command({
       client.contract.servers.list({ detail: ['location', 'usage'] }),
       client.authlist.list(),
       client.overrides.list(),
-      addressInWords(account),
+      addressOf(account),
     ]);
     const entries = [
       ...authlist.map(({ id, ip, user, expiry }) => ({ what: ip, id, for: user, expiry })),
@@ -70,20 +70,24 @@ export const status = command({
       .sort((a, b) => a.expiry - b.expiry);
     const { usage, limit } = contract.period;
     const share = limit > 0 ? `${Math.round((usage / limit) * 100)} %` : '';
-    const rows = servers.map((server) => ({
+    const withHealth = servers.map((server) => ({
       ...server,
-      health: healthOf(server),
+      health: worstOf(server),
       exits: server.ips.length,
     }));
+    const rows = withHealth.map((server) => ({ ...server, health: healthInWords(server) }));
     const shown = endings.slice(0, endingsShown);
     const parts: Part[] = [
-      { record: { ...contract, share, address }, columns: contractColumns },
+      {
+        record: { ...contract, share, address: addressInWords(address) },
+        columns: contractColumns,
+      },
       ...(shown.length > 0 ? [{ rows: shown, columns: endingColumns }] : []),
       { rows, columns: serverColumns },
     ];
     const more = endings.length - shown.length;
     return {
-      value: { contract, address, endings, servers: rows },
+      value: { contract, address, endings, servers: withHealth },
       parts,
       ...(more > 0
         ? { sentence: `${more} further entries end soon: exw authlist list, exw dns list.` }
@@ -92,23 +96,38 @@ export const status = command({
   },
 });
 
-/** The worst state of its exits, and how many are in it: `crit, 2 of 5`. */
-function healthOf({ ips }: ContractServer): string {
+/** The worst status of its exits; null without any. */
+function worstOf({ ips }: ContractServer): ExitIp['status'] | null {
   const states = ['crit', 'warn', 'unknown', 'ok'] as const;
-  const worst = states.find((state) => ips.some((exit) => exit.status === state));
-  if (worst === undefined) return '';
+  return states.find((state) => ips.some((exit) => exit.status === state)) ?? null;
+}
+
+/** With how many exits have it: `crit, 2 of 5`. */
+function healthInWords(server: ContractServer): string {
+  const worst = worstOf(server);
+  if (worst === null) return '';
+  const { ips } = server;
   const count = ips.filter((exit) => exit.status === worst).length;
   return count === ips.length ? worst : `${worst}, ${count} of ${ips.length}`;
 }
 
-/** `203.0.113.7, listed for alice`; for a read-only token the reason why it is unknown. */
-async function addressInWords({ client }: Account): Promise<string> {
+/** The address of this machine, with its entry on the authlist; or why they are unknown. */
+type Address =
+  | { ip: string; entry: AuthlistEntry | null; message: null }
+  | { ip: null; entry: null; message: string };
+
+/** Of a read-only token the address is unknown. */
+async function addressOf({ client }: Account): Promise<Address> {
   try {
     const { ip, entry } = await ownAddress(client);
-    return `${ip}, ${entry ? `listed for ${entry.user}` : 'not listed'}`;
+    return { ip, entry: entry ?? null, message: null };
   } catch (error) {
-    if (error instanceof ExitwardError || error instanceof Failure)
-      return `cannot be told: ${error.message}`;
-    throw error;
+    if (!(error instanceof ExitwardError || error instanceof Failure)) throw error;
+    return { ip: null, entry: null, message: error.message };
   }
+}
+
+function addressInWords({ ip, entry, message }: Address): string {
+  if (ip === null) return `unknown: ${message}`;
+  return `${ip}, ${entry ? `listed for ${entry.user}` : 'not listed'}`;
 }

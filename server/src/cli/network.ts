@@ -1,5 +1,6 @@
 // exitward status, usage, history, audit, maintenance, operator-token: the network as a whole.
 
+import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, done, record, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { createAt, listAt, removeAt, showAt } from './actions.ts';
 import { created, lastUsed, type Row } from './columns.ts';
@@ -90,6 +91,8 @@ export const usageVerb: Verb = {
   examples: ['exitward usage', 'exitward usage --account acme --by server --from 2027-01-01'],
   run: async (given, api): Promise<Shown> => {
     if (!given.has('account')) {
+      const [ofAccount] = ['by', 'from', 'to'].filter((option) => given.has(option));
+      if (ofAccount) throw new UsageFault(`--${ofAccount}: expected with --account`);
       return table(await api.list('/usage?limit=1000'), [
         'account',
         ['period from', 'period.start', 'time'],

@@ -2,7 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { requireAccount } from '../../accounts/accounts.ts';
-import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
+import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
+import { listPortSchemes } from '../../port_schemes/port_schemes.ts';
 import { periodUsage } from '../../usage/usage.ts';
 import { periodAt } from '../../values/periods.ts';
 import type { AccountContext } from './context.ts';
@@ -17,6 +18,13 @@ const Index = Named('Index', {
   links: Type.Record(Type.String(), Type.String(), {
     description: 'Paths of this variant, by what they list.',
   }),
+  ports: Type.Array(
+    Strict({
+      base: Integer("Plus an exit IP's `port_base`: the port that leads to it.", 1, 65_535),
+      service: OneOf(['proxy', 'proxy-https'], 'What is served there: plain or over TLS.'),
+    }),
+    { description: 'The port scheme of the account.' },
+  ),
 });
 
 const Contract = Named('Contract', {
@@ -56,7 +64,15 @@ export function contractRoutes(app: FastifyInstance, ctx: AccountContext): void 
     answer: Index,
     handle: async (request) => {
       const { account_name, variant } = request.session.principal;
-      return { value: { name: account_name, variant, version: 'v0', links: links[variant] } };
+      const [{ port_scheme_id }, schemes] = await Promise.all([
+        requireAccount(ctx.db, accountOf(request)),
+        listPortSchemes(ctx.db),
+      ]);
+      const ports = schemes.find(({ id }) => id === port_scheme_id)?.bases ?? [];
+      return {
+        value: { name: account_name, variant, version: 'v0', links: links[variant], ports },
+        network: true,
+      };
     },
   });
 
