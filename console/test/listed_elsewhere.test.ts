@@ -21,7 +21,7 @@ const admin = { isOperator: false, flags: { admin: true } };
 const operator = { ...admin, isOperator: true };
 
 describe('an address that is listed already', () => {
-  test('by somebody else: a user without admin is told whom to ask, beside the same field', () => {
+  test('by somebody else: a user without admin reads whom to ask, at the same field', () => {
     expect(explainListed(conflict, false, person)).toEqual({
       sentence: `198.51.100.7 is already on the authlist. ${wayOn}`,
       field: 'ip',
@@ -33,7 +33,7 @@ describe('an address that is listed already', () => {
       expect(explainListed(conflict, true, reader)).toEqual({ sentence: said, field: 'ip' });
   });
 
-  test('by another account: an admin is told so, and how to verify it', () => {
+  test('by another account: an admin reads that, and how to verify it', () => {
     const { sentence, field } = explainListed(conflict, false, admin);
     expect(sentence).toMatch(/^Another account lists this address\. If it is yours, verify it: /);
     expect(field).toBe('ip');
