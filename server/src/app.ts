@@ -24,6 +24,7 @@ import { logRequest } from './http/request_log.ts';
 import {
   collectMethods,
   foldMethod,
+  isUnder,
   methodOf,
   namedMethod,
   rejectUndocumentedQueries,
@@ -109,7 +110,7 @@ export async function createApp(
   app.decorateRequest('unreadable_ip', undefined);
   app.setErrorHandler(errorHandler(ctx));
   app.setNotFoundHandler(async (request) => {
-    throw nothingThere(request);
+    throw nothingThere(request, parts);
   });
   app.setValidatorCompiler(validatorCompiler());
   app.setSerializerCompiler(() => JSON.stringify);
@@ -275,7 +276,7 @@ function addLastChecks(app: FastifyInstance, connections: Connections, parts: Pa
     if (request.is404) {
       const page = hasPages ? pageMeant(request) : undefined;
       if (page !== undefined) return reply.redirect(page);
-      throw nothingThere(request);
+      throw nothingThere(request, parts);
     }
     const { allow } = request.routeOptions.config;
     if (allow) throw methodNotAllowed(namedMethod(request), allow);
@@ -287,6 +288,16 @@ function addLastChecks(app: FastifyInstance, connections: Connections, parts: Pa
   });
 }
 
-function nothingThere(request: FastifyRequest): ApiError {
-  return notFound(`There is nothing at ${namedMethod(request)} ${request.url.split('?')[0]}.`);
+function nothingThere(request: FastifyRequest, parts: Parts): ApiError {
+  const path = request.url.split('?')[0];
+  const elsewhere = listeners.find(({ part, prefix }) => !parts[part] && isUnder(prefix, request));
+  const where = elsewhere ? ` here: it is served on the listener for ${elsewhere.part}` : '';
+  return notFound(`There is nothing at ${namedMethod(request)} ${path}${where}.`);
 }
+
+/** The audiences that may have listeners of their own. */
+const listeners = [
+  { part: 'operators', prefix: '/admin' },
+  { part: 'nodes', prefix: '/node' },
+  { part: 'customers', prefix: '/v0' },
+] as const;

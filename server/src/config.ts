@@ -219,6 +219,10 @@ function readStorage({ text, optional, faults }: Settings) {
     faults.push(
       'EXITWARD_DATABASE_URL: expected sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE.',
     );
+  } else if (isUnescaped(database_url)) {
+    faults.push(
+      'EXITWARD_DATABASE_URL: cannot be read; expected special characters of the password as %40 (@), %2F (/), %3F (?), %23 (#) or %25 (%).',
+    );
   }
   return {
     data_dir,
@@ -228,6 +232,16 @@ function readStorage({ text, optional, faults }: Settings) {
     packages_dir: inData('EXITWARD_PACKAGES_DIR', 'packages'),
     mounted_secrets: optional('EXITWARD_MOUNTED_SECRETS'),
   };
+}
+
+/**
+ * Whether a PostgreSQL URL has special characters in its password as they are: the rest of it then
+ * looks like a host, a database or a parameter.
+ */
+function isUnescaped(database_url: string): boolean {
+  if (database_url.startsWith('sqlite:')) return false;
+  const afterHost = database_url.replace(/^postgres(ql)?:\/\/[^/?#]*/, '');
+  return !URL.canParse(database_url) || afterHost.includes('@');
 }
 
 function readBackups({ optional, whole, choice, faults }: Settings, database_url: string) {

@@ -82,6 +82,14 @@ eachDatabase((database) => {
 
     test('a path that does not exist is 404, another method 405 with those that are allowed', async () => {
       expectRefusal(await t.operator.get('/nothing'), 404, /nothing at GET/);
+      expectRefusal(await t.operator.get('/servers/none'), 404, /no server named "none"\.$/);
+      const elsewhere = await fetch(`${t.base_url}/admin/status`);
+      expect([elsewhere.status, ((await elsewhere.json()) as { message: string }).message]).toEqual(
+        [
+          404,
+          'There is nothing at GET /admin/status here: it is served on the listener for operators.',
+        ],
+      );
       const answer = await t.operator.delete('/accounts');
       expectRefusal(answer, 405, /GET, HEAD, PATCH, POST/);
       expect(answer.headers.get('allow')).toBe('GET, HEAD, PATCH, POST');

@@ -98,3 +98,20 @@ test.each([
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toContain(says);
 });
+
+test.each([
+  ['a: 1\n\tb: 2\n', 'line 2: '],
+  ['manifest: net\nmanifest: net\n', 'line 2: a field is given twice; expected it once'],
+  ['manifest: net: work\n', 'line 1: a second colon; expected each field on its own line'],
+  ['manifest: "net\n', ': a quote, a bracket, a comma or a colon is missing'],
+  ['manifest: @net\n', 'line 1: a text that begins with @ or ` is expected in quotes'],
+])('a file that is not YAML is refused in words of its own: %j', async (text, fault) => {
+  const { code, stderr } = await apply(text);
+  expect([code, stderr]).toEqual([1, expect.stringContaining(fault)]);
+  expect(stderr).not.toMatch(/mapping|flow|scalar|implicit|collection|node/i);
+});
+
+test('aliases that stand for nothing are refused in one sentence', async () => {
+  const { code, stderr } = await apply('manifest: *net\n');
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/alias|not valid YAML/)]);
+});

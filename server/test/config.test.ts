@@ -315,6 +315,17 @@ describe('readConfig', () => {
     );
   });
 
+  test.each(['p@s/s', 'p/ss', 'p#ss', 'p?s@s', 'p%ss/@'])(
+    'a database URL with the password %s as it is gets a sentence on how to write it',
+    (password) => {
+      expect(faultsOf({ EXITWARD_DATABASE_URL: `postgres://u:${password}@host/db` })).toEqual([
+        expect.stringMatching(/^EXITWARD_DATABASE_URL: cannot be read; expected special/),
+      ]);
+      const escaped = `postgres://u:${encodeURIComponent(password)}@host/db`;
+      expect(faultsOf({ EXITWARD_DATABASE_URL: escaped })).toEqual([]);
+    },
+  );
+
   test('never repeats the database URL, which may hold a password', () => {
     const secret = fc.string({
       minLength: 8,

@@ -9,13 +9,15 @@ const Body = Strict({
   country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$' })),
   port: Type.Optional(Integer('A port.', 1, 499)),
   plan: Type.Optional(Text('A plan.', 3)),
+  user: Type.Optional(Type.Union([Integer('An id.', 1), Text('A name.')])),
+  limit: Type.Optional(Type.Union([Integer('Bytes.'), Type.Null()])),
   list: Type.Optional(Type.Array(Type.Integer(), { minItems: 1, maxItems: 2, uniqueItems: true })),
 });
 const check = new Ajv({ strict: false }).compile(Body);
 
 function errorOf(body: object) {
   expect(check(body)).toBe(false);
-  return schemaError(check.errors?.[0] as never, 'body');
+  return schemaError(check.errors as never, 'body');
 }
 
 const names =
@@ -29,6 +31,11 @@ test.each<[object, string]>([
   [{ port: 0 }, 'port: expected at least 1.'],
   [{ plan: '' }, 'plan: expected at least 1 character.'],
   [{ plan: 'long' }, 'plan: expected at most 3 characters.'],
+  [{ user: '' }, 'user: expected at least 1 character.'],
+  [{ user: 0 }, 'user: expected at least 1.'],
+  [{ user: true }, 'user: expected an integer or string.'],
+  [{ limit: '5' }, 'limit: expected an integer or null.'],
+  [{ limit: -5 }, 'limit: expected at least 0.'],
   [{ list: [] }, 'list: expected at least 1 item.'],
   [{ list: [1, 2, 3] }, 'list: expected at most 2 items.'],
   [{ list: [1, 1] }, 'list: expected each item once.'],
@@ -38,4 +45,11 @@ test.each<[object, string]>([
   const { message, code, field } = errorOf(body);
   const [named] = sentence.split(':');
   expect([message, code, field]).toEqual([sentence, 'invalid_field', named]);
+});
+
+test('a query parameter that is given twice is called that, whatever its schema', () => {
+  const fault = { instancePath: '/detail', keyword: 'type', params: { type: 'string' } };
+  expect(schemaError([fault], 'query').message).toBe(
+    'detail: is given more than once; expected it once.',
+  );
 });

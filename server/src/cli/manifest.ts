@@ -1,7 +1,15 @@
 // The file of "exitward apply": YAML, read with the line of each field, so that a fault names its
 // place.
 import { readFileSync } from 'node:fs';
-import { type Document, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  type Document,
+  type ErrorCode,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+} from 'yaml';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { timeFrom } from '../../../kit/src/cli/values.ts';
 import { FaultyFile } from './failures.ts';
@@ -22,6 +30,20 @@ const inWords: Record<string, readonly [field: string, read: (text: string) => n
   limit: ['limit_bytes', size],
   expiry: ['expiry', moment],
   start: ['start', moment],
+};
+
+/** The commonest faults of the library's reader; its own sentences are about its parts. */
+const syntaxFaults: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: 'a backslash escapes nothing here; expected single quotes around the text',
+  BAD_INDENT: 'the indentation is that of no line above',
+  BAD_SCALAR_START: 'a text that begins with @ or ` is expected in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a second colon; expected each field on its own line, or the text in quotes',
+  DUPLICATE_KEY: 'a field is given twice; expected it once',
+  MISSING_CHAR: 'a quote, a bracket, a comma or a colon is missing',
+  MULTILINE_IMPLICIT_KEY: 'a colon is missing, or quotes around a text of several lines',
+  MULTIPLE_DOCS: 'a second document begins; expected one',
+  TAB_AS_INDENT: 'indented by a tab; expected spaces',
 };
 
 /** A fixed time: "+30d" would change with every application. */
@@ -50,11 +72,14 @@ export function readManifest(file: string): ManifestFile {
   if (document.errors.length > 0) {
     throw new FaultyFile(
       file,
-      document.errors.map(({ pos: [at], message }) => `line ${lines.linePos(at).line}: ${message}`),
+      document.errors.map(
+        ({ pos: [at], code }) =>
+          `line ${lines.linePos(at).line}: ${syntaxFaults[code] ?? 'this is not valid YAML'}`,
+      ),
     );
   }
   const faults: string[] = [];
-  const read = converted(document.toJS({ maxAliasCount: 100 }), [], (path, message) => {
+  const read = converted(valueOf(document, file), [], (path, message) => {
     faults.push(`line ${lineOf(path) ?? 1}, ${path}: ${message}`);
   });
   const { manifest: name, ...body } = (read ?? {}) as Record<string, unknown>;
@@ -62,6 +87,15 @@ export function readManifest(file: string): ManifestFile {
   const line = lineOf('manifest') ?? 1;
   faults.unshift(`line ${line}, manifest: expected a short name, by which the file is known again`);
   return { name: undefined, body, lineOf, faults };
+}
+
+/** Errors: a failure for aliases that stand for too much, or for nothing. */
+function valueOf(document: Document, file: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    throw new Failure(`${file}: its aliases (*name) stand for nothing, or for too much.`);
+  }
 }
 
 const isNamed = (name: unknown): name is string =>

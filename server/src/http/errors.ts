@@ -37,10 +37,9 @@ function isCutOff({ raw }: FastifyRequest): boolean {
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   const { validation, validationContext, code } = error as FastifyError;
-  const fault = validation?.[0];
-  if (fault) {
+  if (validation && validation.length > 0) {
     const where = validationContext === 'querystring' ? 'query' : (validationContext ?? 'body');
-    return schemaError(fault as never, where);
+    return schemaError(validation as never, where);
   }
   const frameworkError = code && frameworkErrors[code];
   if (frameworkError) return new ApiError(...frameworkError);

@@ -116,14 +116,30 @@ interface Fault {
   message?: string;
 }
 
-/** The error for the first fault of a schema check: the field, and what was expected. */
-export function schemaError({ instancePath, ...fault }: Fault, where: string): ApiError {
+/** The error for the faults of a schema check: the field, and what was expected. */
+export function schemaError(faults: readonly Fault[], where: string): ApiError {
+  const { instancePath, ...fault } = mainFault(faults);
   const path = instancePath.slice(1).replaceAll('/', '.');
   const { missingProperty, additionalProperty } = fault.params;
   const inner = missingProperty ?? additionalProperty;
   const field = [path, inner].filter((part) => part !== undefined && part !== '').join('.');
   const sentence = faultSentence(fault, where);
   return field ? invalidField(field, sentence) : badRequest(`The ${where}: ${sentence}`);
+}
+
+/**
+ * Of a value of several kinds (`anyOf`) that fits none: the fault by the kind whose type it has, or
+ * one that names all types.
+ */
+function mainFault(faults: readonly Fault[]): Fault {
+  const first = faults[0] as Fault;
+  const union = faults.find(({ keyword }) => keyword === 'anyOf');
+  if (!union) return first;
+  const isOfType = ({ keyword, instancePath }: Fault) =>
+    keyword === 'type' && instancePath === union.instancePath;
+  const types = faults.filter(isOfType).map(({ params }) => String(params.type));
+  const other = faults.find((fault) => fault !== union && !isOfType(fault));
+  return other ?? { ...first, params: { type: types.join(' or ') } };
 }
 
 function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>, where: string) {
@@ -133,6 +149,8 @@ function faultSentence({ keyword, params, message }: Omit<Fault, 'instancePath'>
     case 'additionalProperties':
       return `is not a ${where === 'query' ? 'query parameter' : 'field'} of this request.`;
     case 'type':
+      // In a query all is text: another type means that there are several.
+      if (where === 'query') return 'is given more than once; expected it once.';
       return `expected ${article(String(params.type))}.`;
     case 'pattern':
       return `expected ${patterns[String(params.pattern)] ?? `the form ${params.pattern}`}.`;

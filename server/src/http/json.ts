@@ -7,6 +7,8 @@ const deepest = 16;
 /** A string, and the colon after it if it is a name. */
 const stringToken = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
 const stringOrBrace = new RegExp(`${stringToken.source}|[{}]`, 'g');
+/** The first bytes of each gzip stream. */
+const gzip = Buffer.from([0x1f, 0x8b]);
 const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
 
 /**
@@ -17,7 +19,10 @@ const [quote, colon, backslash] = [0x22, 0x3a, 0x5c];
  * characters.
  */
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw badRequest('body: not valid UTF-8; expected JSON encoded as UTF-8');
+  if (!isUtf8(bytes)) {
+    const fault = bytes.subarray(0, 2).equals(gzip) ? 'compressed (gzip)' : 'not valid UTF-8';
+    throw badRequest(`body: ${fault}; expected JSON encoded as UTF-8, not compressed`);
+  }
   const text = bytes.toString('utf8');
   const parsed = parse(text);
   const plain = text.includes('\\') ? withPlainNames(text) : text;

@@ -91,10 +91,7 @@ export type Exit = Pick<store.ExitIpRow, 'ip' | 'port_base'>;
 /** A server of the network by its short name. Errors: 404. */
 export async function requireServer(db: Reader, name: string): Promise<Server> {
   const server = await store.findByName(db, name);
-  if (!server)
-    throw notFound(
-      `There is no server named ${JSON.stringify(name)}; GET /v0/contract/servers lists those of your contract.`,
-    );
+  if (!server) throw notFound(`There is no server named ${JSON.stringify(name)}.`);
   return server;
 }
 
