@@ -133,6 +133,7 @@ for (const { entries, ...size } of sizes) {
 
   const own = await newPage(browser);
   await own.goto(base_url + path);
+  await own.getByRole('button', { name: 'Sign in', exact: true }).click();
   await own.getByText('Live', { exact: true }).waitFor();
   const views = await open(own, base_url, ofAccount);
   await own.context().close();

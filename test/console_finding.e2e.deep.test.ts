@@ -145,7 +145,7 @@ describe('finding things', { timeout: 360_000 }, () => {
       `Object.defineProperty(navigator, 'platform', { get: () => 'MacIntel' })`,
     );
     const { body } = await t.operator.post(`/accounts/${account}/users/proxy/sign-in-link`, {});
-    await mac.open(body.path);
+    await mac.enter(body.path);
     await mac.heading('Overview').waitFor();
     await mac.page.getByText('⌘ K', { exact: true }).waitFor();
     await mac.page.keyboard.press('Control+k');

@@ -83,7 +83,7 @@ describe('a new network in the console', { timeout: 360_000 }, () => {
 
     const { path } = (await t.operator.post('/accounts/acme/users/alice/sign-in-link', {})).body;
     const alice = await Visit.begin(browser, t.base_url, {});
-    await alice.open(path);
+    await alice.enter(path);
     await alice.heading('Connect for the first time').waitFor();
     expect(await done(alice)).toEqual([]);
     expect(await alice.page.getByText('All is well').count()).toBe(0);

@@ -144,7 +144,7 @@ describe('the looks of the console', { timeout: 360_000 }, () => {
     for (const [path, heading] of [
       ['/', 'Sign in'],
       [await t.invite('proxy'), 'Set your password'],
-      ['/#/enter/ewl_used-up', 'This link does not work'],
+      ['/#/enter/ewl_used-up', 'Sign in'],
     ] as const) {
       await other.open(path);
       await other.heading(heading).waitFor();

@@ -90,7 +90,7 @@ describe('the requests of the console', { timeout: 360_000 }, () => {
   const signIn = async (path = '/') => {
     const { body } = await t.operator.post('/accounts/acme/users/alice/sign-in-link', {});
     const visit = await Visit.begin(browser, t.base_url, {});
-    await visit.open(body.path);
+    await visit.enter(body.path);
     await visit.sees('Live');
     await visit.go(path);
     return visit;

@@ -263,7 +263,7 @@ describe('a page of another site', { timeout: 360_000 }, () => {
     expect(foreign).not.toHaveProperty('cookie');
     expect(await attempt(`http://127.0.0.1:${port()}`)).toMatchObject({
       'sec-fetch-site': 'same-site',
-      cookie: expect.stringContaining('exitward='),
+      cookie: expect.stringMatching(/exitward-\d+=/),
       status: 403,
     });
   });

@@ -19,13 +19,19 @@ export const csvLines = (rows: ReadonlyArray<readonly Cell[]>) =>
 export const csv = (header: readonly string[], rows: ReadonlyArray<readonly Cell[]>) =>
   csvLines([header, ...rows]);
 
+/** The type of tables. */
+const ofTables = 'text/csv;charset=utf-8';
+/** Without it spreadsheets read a table by the encoding of their system. */
+const byteOrderMark = '\ufeff';
+
 /** Hands a file to the browser's downloads. */
 export function download(
   name: string,
   content: BlobPart | BlobPart[],
-  type = 'text/csv;charset=utf-8',
+  type: string = ofTables,
 ): void {
-  const url = URL.createObjectURL(new Blob([content].flat(), { type }));
+  const parts = [...(type === ofTables ? [byteOrderMark] : []), ...[content].flat()];
+  const url = URL.createObjectURL(new Blob(parts, { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

@@ -79,7 +79,8 @@ export class Browser extends TestClient {
 
   /** The session's token; undefined when it is not signed in. */
   get token(): string | undefined {
-    return this.#cookies.get('__Host-exitward') ?? this.#cookies.get('exitward');
+    const isSession = (name: string) => /^(__Host-)?exitward(-\d+)?$/.test(name);
+    return [...this.#cookies].find(([name]) => isSession(name))?.[1];
   }
 
   override async send(

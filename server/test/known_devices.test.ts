@@ -64,10 +64,11 @@ eachDatabase((database) => {
   test('opens nothing', async () => {
     const { browser } = await alice();
     await browser.delete('/session');
-    expect(browser.cookie).toMatch(/^exitward-device=[^;]+$/);
+    expect(browser.cookie).toMatch(/^exitward-device-\d+=[^;]+$/);
     expect((await browser.get('/session')).status).toBe(401);
     const [, device] = browser.cookie.split('=');
-    expect((await browser.get('/session', { cookie: `exitward=${device}` })).status).toBe(401);
+    const cookie = `exitward-${new URL(t.base_url).port}=${device}`;
+    expect((await browser.get('/session', { cookie })).status).toBe(401);
   });
 
   test('is of one user alone', async () => {
@@ -144,7 +145,7 @@ eachDatabase((database) => {
     await t.operator.delete(`/accounts/${name}/users/alice/sign-in`);
     await t.signIn(name, 'alice');
     await lockOut(name);
-    const cookie = browser.cookie.replace(/exitward=[^;]*; /, '');
+    const cookie = browser.cookie.replace(/exitward-\d+=[^;]*; /, '');
     const body = { account: name, user: 'alice', password: right };
     expect((await t.browser().post('/session', body, { cookie })).status).toBe(429);
 

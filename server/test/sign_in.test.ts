@@ -2,6 +2,7 @@
 // end.
 import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type OfBrowser, readCookie, setCookie } from '../src/http/cookies.ts';
 import { cost } from '../src/sign_in/passwords.ts';
 import { realCost } from './cheap_passwords.ts';
 import { eachDatabase } from './databases.ts';
@@ -247,8 +248,8 @@ eachDatabase((database) => {
       const flags = (days: number) => `Path=/; Max-Age=${days * day}; HttpOnly; SameSite=Strict`;
       const device = '[\\w-]{22}\\.\\d{10}\\.[\\w-]{43}';
       const cookies = [
-        `exitward=[\\w-]{43}; ${flags(30)}`,
-        `exitward-device=${device}; ${flags(180)}`,
+        `exitward-\\d+=[\\w-]{43}; ${flags(30)}`,
+        `exitward-device-\\d+=${device}; ${flags(180)}`,
       ];
       expect(await cookieOf({ EXITWARD_TLS_TERMINATED: 'yes' })).toEqual(
         cookies.map((cooky) => expect.stringMatching(new RegExp(`^__Host-${cooky}; Secure$`))),
@@ -353,14 +354,26 @@ eachDatabase((database) => {
       expect((await first.get('/session')).status).toBe(401);
     });
 
+    test('is apart from that of another server on this host', () => {
+      const at = (host: string, cookie?: string) => ({ headers: { host, cookie } }) as OfBrowser;
+      const session = { token: 'secret', lifetime_seconds: 60 };
+      const [cookie = ''] = setCookie(at('127.0.0.1:8080'), 'session', session, false).split(';');
+      const read = (host: string) => readCookie(at(host, cookie), 'session', false);
+      expect(read('127.0.0.1:8080')).toBe('secret');
+      expect(read('127.0.0.1:8090')).toBeUndefined();
+      expect(setCookie(at('proxies.example'), 'session', session, true)).toMatch(
+        /^__Host-exitward=secret;/,
+      );
+    });
+
     test.each([
       ['two of them', (cookie: string) => `${cookie}; ${cookie}`],
-      ['a cookie of another name', (cookie: string) => cookie.replace('exitward=', 'exitward2=')],
+      ['a cookie of another name', (cookie: string) => cookie.replace('exitward-', 'exitward2-')],
       [
         'one changed character',
         (cookie: string) => cookie.replace(/.$/, (c) => (c === 'A' ? 'B' : 'A')),
       ],
-      ['an empty one', () => 'exitward='],
+      ['an empty one', (cookie: string) => cookie.replace(/=.*/, '=')],
     ])('is not taken from %s', async (_, spoil) => {
       const name = await account();
       const bob = await byLink(t.browser(), name, 'bob');

@@ -195,7 +195,7 @@ export class Console {
       {},
     );
     const visit = await this.visit(options);
-    await visit.open(body.path);
+    await visit.enter(body.path);
     await visit.heading('Overview').waitFor();
     if (path !== '/') await visit.go(path);
     return visit;

@@ -72,6 +72,12 @@ export class Visit {
     await this.page.goto(this.origin + path);
   }
 
+  /** Opens a sign-in link and signs in by it. */
+  async enter(path: string): Promise<void> {
+    await this.open(path);
+    await this.button('Sign in').click();
+  }
+
   /** Follows a link within the page, as `/authlist`, and waits until something of it is there. */
   async go(path: string): Promise<void> {
     await this.page.goto(`${this.origin}/#${path}`);

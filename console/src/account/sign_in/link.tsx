@@ -1,4 +1,5 @@
-// A one-time link that signs in by itself, as `npm start` prints one.
+// A one-time link that signs in, as `npm start` prints one. Programs open links, too (scanners of
+// mail, previews): the code is sent when a button is pressed.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Link, useLocation } from 'wouter-preact';
 import { ApiError, call } from '../../api/api.ts';
@@ -9,10 +10,22 @@ import { Button, Loading, SingleCard } from '../../ui/ui.ts';
 import { DeadLink } from './invite.tsx';
 
 export function EnterPage({ code }: { code: string }) {
-  // Any page can hold such a link: a user who is signed in is asked before that session ends.
   const before = useRef(session.value).current;
-  const [agreed, setAgreed] = useState(!before);
-  if (agreed || !before) return <Entering code={code} />;
+  const [isPressed, setPressed] = useState(false);
+  if (isPressed) return <Entering code={code} />;
+  const press = () => setPressed(true);
+  if (!before) {
+    return (
+      <SingleCard title="Sign in">
+        <p>This link signs you in. It works once.</p>
+        <div class="actions">
+          <Button kind="primary" onClick={press}>
+            Sign in
+          </Button>
+        </div>
+      </SingleCard>
+    );
+  }
   return (
     <SingleCard title="Sign in by this link?">
       <p>
@@ -21,7 +34,7 @@ export function EnterPage({ code }: { code: string }) {
         session in this browser.
       </p>
       <div class="actions">
-        <Button kind="primary" onClick={() => setAgreed(true)}>
+        <Button kind="primary" onClick={press}>
           Use the link
         </Button>
         <Link href={paths.overview} class="button" replace>

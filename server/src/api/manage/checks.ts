@@ -87,7 +87,7 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
 
 /** Errors: 401 when the cookie has no session, or one that has ended. */
 async function signedIn(ctx: Context, request: FastifyRequest): Promise<Person> {
-  const token = readCookie(request.headers.cookie, 'session', isSecure(ctx.config));
+  const token = readCookie(request, 'session', isSecure(ctx.config));
   const person = token && (await findPerson(ctx.db, ctx.secrets, token, ctx.clock.now()));
   if (!person) throw sessionEnded();
   ctx.lastUsed.sessions.note(person.account_id, person.session_id, ctx.clock.now());
@@ -137,14 +137,13 @@ function requireOurPage(ctx: Context, request: FastifyRequest): void {
 
 /** Where a request comes from. */
 export function visitorOf(ctx: Context, request: FastifyRequest): Visitor {
-  const { cookie } = request.headers;
   const secure = isSecure(ctx.config);
   return {
     address: request.ip,
     browser: request.headers['user-agent'] ?? '',
     request_id: request.id,
-    earlier: readCookie(cookie, 'session', secure),
-    device: readCookie(cookie, 'device', secure),
+    earlier: readCookie(request, 'session', secure),
+    device: readCookie(request, 'device', secure),
   };
 }
 

@@ -109,7 +109,7 @@ function passwordRoute({ ctx, routesOf }: Mount): void {
     handle: async (request, reply) => {
       const { body, person } = request;
       const device = await changePassword(ctx, visitorOf(ctx, request), person, body);
-      reply.header('set-cookie', setCookie('device', device, isSecure(ctx.config)));
+      reply.header('set-cookie', setCookie(request, 'device', device, isSecure(ctx.config)));
     },
   });
 }
@@ -155,7 +155,7 @@ function secondFactorRoutes({ ctx, routesOf, write }: Mount): void {
       const { body, person } = request;
       const visitor = visitorOf(ctx, request);
       const { device, ...codes } = await putSecondFactorInForce(ctx, visitor, person, body.code);
-      reply.header('set-cookie', setCookie('device', device, isSecure(ctx.config)));
+      reply.header('set-cookie', setCookie(request, 'device', device, isSecure(ctx.config)));
       return codes;
     },
   });

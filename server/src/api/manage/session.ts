@@ -1,7 +1,7 @@
 // /console and /console/session: what this server is, signing in and out.
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type TSchema, Type } from 'typebox';
-import { isSecure, setCookie } from '../../http/cookies.ts';
+import { isSecure, type OfBrowser, setCookie } from '../../http/cookies.ts';
 import { Integer, Named, Strict, Timestamp } from '../../http/fields.ts';
 import { addRoute, created, type Endpoint, type Route } from '../../http/route.ts';
 import {
@@ -101,13 +101,19 @@ export function sessionRoutes(app: FastifyInstance, mount: Mount): void {
 }
 
 /** Gives the browser its cookies, and shows the person who is signed in. */
-async function startedSession({ ctx }: Mount, reply: FastifyReply, session: SignedIn) {
+async function startedSession(
+  { ctx }: Mount,
+  request: OfBrowser,
+  reply: FastifyReply,
+  session: SignedIn,
+) {
   const now = ctx.clock.now();
   const person = await findPerson(ctx.db, ctx.secrets, session.token, now);
   if (!person) throw new Error('A session that was just made does not hold.');
   const secure = isSecure(ctx.config);
-  reply.header('set-cookie', setCookie('session', session, secure));
-  if (session.device) reply.header('set-cookie', setCookie('device', session.device, secure));
+  reply.header('set-cookie', setCookie(request, 'session', session, secure));
+  if (session.device)
+    reply.header('set-cookie', setCookie(request, 'device', session.device, secure));
   return created('/console/session', await describeSession(ctx.db, person, now));
 }
 
@@ -131,7 +137,7 @@ function signingInRoutes(app: FastifyInstance, mount: Mount): void {
       const session = await signIn(ctx, visitorOf(ctx, request), request.body);
       return session === 'totp'
         ? { second_factor: session }
-        : startedSession(mount, reply, session);
+        : startedSession(mount, request, reply, session);
     },
   });
 
@@ -146,7 +152,7 @@ function signingInRoutes(app: FastifyInstance, mount: Mount): void {
     },
     handle: async (request, reply) => {
       const session = await enterByLink(ctx, visitorOf(ctx, request), request.body.code);
-      return startedSession(mount, reply, session);
+      return startedSession(mount, request, reply, session);
     },
   });
 }
@@ -188,7 +194,7 @@ function inviteRoutes(app: FastifyInstance, mount: Mount): void {
     },
     handle: async (request, reply) => {
       const session = await acceptInvite(ctx, visitorOf(ctx, request), request.body);
-      return startedSession(mount, reply, session);
+      return startedSession(mount, request, reply, session);
     },
   });
 }
@@ -210,7 +216,7 @@ function ownSessionRoutes({ ctx, routesOf, write }: Mount): void {
       const { person } = request;
       await write(request, (tx) => endSession(tx, person, person.session_id));
       const nothing = { token: '', lifetime_seconds: 0 };
-      reply.header('set-cookie', setCookie('session', nothing, isSecure(ctx.config)));
+      reply.header('set-cookie', setCookie(request, 'session', nothing, isSecure(ctx.config)));
     },
   });
 }
