@@ -42,6 +42,11 @@ const headers: Document['components']['headers'] = {
     text,
     '/contract/ip-authlist/1',
   ),
+  'Exitward-Applied': header(
+    'With `Preference-Applied`: how many of the live nodes have applied the change.',
+    text,
+    '52/53',
+  ),
   'Preference-Applied': header('The `Prefer: wait=N` that was honoured.', text, 'wait=10'),
   RateLimit: header(
     'Requests left, and seconds until the limit begins anew.',

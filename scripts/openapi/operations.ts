@@ -156,7 +156,7 @@ function success(named: NamedSchemas, route: ShownRoute, status: number, answer?
   const headers = [
     ...(status === 201 && path !== '/node/join' ? ['Location'] : []),
     ...(isV0(route) && status !== 204 ? ['ETag'] : []),
-    ...(waitsForNodes(route) ? ['Preference-Applied'] : []),
+    ...(waitsForNodes(route) ? ['Preference-Applied', 'Exitward-Applied'] : []),
     ...(hasPages && method === 'get' ? ['Link'] : []),
     ...(hasCounts ? ['Exitward-Total', 'Exitward-Found'] : []),
     'X-Request-Id',

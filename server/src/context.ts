@@ -38,13 +38,14 @@ export interface Context {
   backups: BackupSchedule | undefined;
   /**
    * Resolves when every live node that serves the account has applied the revision, when the time
-   * is over, or when the server stops. `null` stands for all servers of the account.
-   * False, and at once: too many requests wait already.
+   * is over, or when the server stops. `null` stands for all servers of the account. `progress`
+   * counts the live nodes, and those that have it; undefined if the database does not answer.
+   * Resolves to undefined at once if too many requests wait already.
    */
   whenApplied: (
     account_id: number,
     server_id: number | null,
     revision: number,
     wait_seconds: number,
-  ) => Promise<boolean>;
+  ) => Promise<{ progress: { nodes: number; applied: number } | undefined } | undefined>;
 }

@@ -531,6 +531,7 @@ eachDatabase((database) => {
     }
     const { status, headers } = await posted;
     expect([status, headers.get('preference-applied')]).toEqual([201, 'wait=10']);
+    expect(headers.get('exitward-applied')).toBe('2/2');
     for (const node of nodes) node.stop();
   });
 });

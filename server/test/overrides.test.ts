@@ -537,6 +537,13 @@ eachDatabase((database) => {
       node.stop();
     });
 
+    it('an answer whose time is over says how many live nodes have the change', async () => {
+      const { create, node } = await scene();
+      const { body, headers } = await create({}, { prefer: 'wait=1' });
+      expect([body.status, headers.get('exitward-applied')]).toEqual(['pending', '0/1']);
+      node.stop();
+    });
+
     it('POST and PATCH wait until the live node has applied the change, and show the state reached', async () => {
       const { create, node, client } = await scene();
       let done = false;

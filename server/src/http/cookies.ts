@@ -13,8 +13,8 @@ export type Cookie = keyof typeof names;
 export type OfBrowser = Pick<IncomingMessage, 'headers'>;
 
 /**
- * `__Host-` binds a cookie to this host, over TLS; without TLS only loopback is listened on. Cookies
- * are shared by all ports of a host: with the port in the name, servers there keep theirs apart.
+ * `__Host-` binds a cookie to this host, over TLS; without TLS only loopback is listened on. All
+ * ports of a host share cookies: with the port in the name, servers there keep theirs apart.
  */
 function nameOf({ headers }: OfBrowser, cookie: Cookie, secure: boolean): string {
   const [, port] = /:(\d{1,5})$/.exec(headers.host ?? '') ?? [];

@@ -2,7 +2,7 @@
 // is queried once after a commit.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
-import { leastApplied } from './store.ts';
+import { leastApplied, type Progress, progressOf } from './store.ts';
 
 export const maxWaitingOfAccount = 100;
 const maxWaiting = 2000;
@@ -42,10 +42,10 @@ export class AppliedWatch {
     server_id: number | null,
     revision: number,
     wait_seconds: number,
-  ): Promise<boolean> {
+  ): Promise<{ progress: Progress | undefined } | undefined> {
     const ofAccount = this.#accounts.get(account_id) ?? new Set();
-    if (ofAccount.size >= maxWaitingOfAccount || this.#size >= maxWaiting) return false;
-    if (this.#stopping.aborted) return true;
+    if (ofAccount.size >= maxWaitingOfAccount || this.#size >= maxWaiting) return undefined;
+    if (this.#stopping.aborted) return { progress: undefined };
     this.#accounts.set(account_id, ofAccount);
     const { promise, resolve: done } = Promise.withResolvers<void>();
     const waiter = { server_id: server_id ?? 0, revision, done };
@@ -60,7 +60,9 @@ export class AppliedWatch {
     if (ofAccount.size === 0 && this.#accounts.get(account_id) === ofAccount) {
       this.#accounts.delete(account_id);
     }
-    return true;
+    // The change is made, whether the database can be asked about it or not.
+    const of = { account_id, server_id: waiter.server_id };
+    return { progress: await progressOf(this.#db, of, revision).catch(() => undefined) };
   }
 
   #all(): Waiter[] {

@@ -206,6 +206,26 @@ export async function leastApplied(
   return revisions;
 }
 
+/** How many live nodes there are, and how many of them have applied the revision. */
+export interface Progress {
+  nodes: number;
+  applied: number;
+}
+
+export async function progressOf(
+  db: Reader,
+  { account_id, server_id }: NodesOf,
+  revision: number,
+): Promise<Progress> {
+  const counts = await db.one<Progress>(
+    `select count(*) as nodes, count(case when n.applied_revision >= $3 then 1 end) as applied
+     from contract_servers c join nodes n on n.server_id = c.server_id
+     where c.account_id = $1 and ($2 = 0 or c.server_id = $2) and n.live = 1 and n.revoked_at is null`,
+    [account_id, server_id, revision],
+  );
+  return counts ?? { nodes: 0, applied: 0 };
+}
+
 export interface NodeCounts {
   server_id: number;
   nodes: number;

@@ -119,8 +119,8 @@ function addRoutes(
       value,
       whenApplied: async (wait_seconds: number) => {
         const { account_id, revision } = entry;
-        const hasWaited = await ctx.whenApplied(account_id, null, revision, wait_seconds);
-        return hasWaited ? value : undefined;
+        const waited = await ctx.whenApplied(account_id, null, revision, wait_seconds);
+        return waited && { value, ...waited };
       },
     };
   };

@@ -93,9 +93,10 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
       whenApplied: async (wait_seconds: number) => {
         const { account_id, server_id, id, revision } = override;
         const wait = [account_id, server_id, revision, wait_seconds] as const;
-        if (!(await ctx.whenApplied(...wait))) return undefined;
+        const waited = await ctx.whenApplied(...wait);
+        if (!waited) return undefined;
         const reached = await findOverride(ctx.db, account_id, id, ctx.clock.now());
-        return reached ? present(reached) : value;
+        return { value: reached ? present(reached) : value, ...waited };
       },
     };
   };

@@ -61,6 +61,8 @@ export function listed(value: ListJson): Freshness & { value: ListJson } {
   return { value, valid_until: value.valid_until };
 }
 
+type Waited = NonNullable<Awaited<ReturnType<AccountContext['whenApplied']>>>;
+
 /** The outcome of a change, sent once it is durable. */
 export interface Changed {
   status: 200 | 201 | 204;
@@ -68,9 +70,9 @@ export interface Changed {
   headers?: Record<string, string>;
   /**
    * With `Prefer: wait`: resolves when the nodes have applied it, or time is up, with the value to
-   * show; undefined if too many wait.
+   * show and how many have it; undefined if too many wait.
    */
-  whenApplied?: (waitSeconds: number) => Promise<unknown>;
+  whenApplied?: (waitSeconds: number) => Promise<({ value: unknown } & Waited) | undefined>;
 }
 
 /** The actor of an account's request. */
@@ -127,9 +129,11 @@ export async function change(
 
   const applied = waitSeconds > 0 ? await whenApplied?.(waitSeconds) : undefined;
   if (applied !== undefined) {
-    outcome.body = JSON.stringify(applied);
+    const { value, progress } = applied;
+    outcome.body = JSON.stringify(value);
     outcome.headers.etag = etagOf(outcome.body);
     outcome.headers['preference-applied'] = `wait=${waitSeconds}`;
+    if (progress) outcome.headers['exitward-applied'] = `${progress.applied}/${progress.nodes}`;
   }
   reply.code(outcome.status).headers(outcome.headers);
   return outcome.body ? reply.type(jsonType).send(outcome.body) : reply.send();
