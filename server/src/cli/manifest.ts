@@ -79,7 +79,7 @@ export function readManifest(file: string): ManifestFile {
     );
   }
   const faults: string[] = [];
-  const read = converted(valueOf(document, file), [], (path, message) => {
+  const read = converted(plainValue(document, file), [], (path, message) => {
     faults.push(`line ${lineOf(path) ?? 1}, ${path}: ${message}`);
   });
   const { manifest: name, ...body } = (read ?? {}) as Record<string, unknown>;
@@ -90,7 +90,7 @@ export function readManifest(file: string): ManifestFile {
 }
 
 /** Errors: a failure for aliases that stand for too much, or for nothing. */
-function valueOf(document: Document, file: string): unknown {
+function plainValue(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
