@@ -6,4 +6,7 @@ import { HourlyCap } from '../bounds/hourly.ts';
  * cap is checked before the address, so past it, free and claimed addresses get the same answer.
  */
 export const conflictCap = (maxConflicts: number) =>
-  new HourlyCap(maxConflicts, 'too many addresses were on the authlist already', { field: 'ip' });
+  new HourlyCap(maxConflicts, 'too many addresses were on the authlist already', {
+    details: { code: 'too_many_requests', field: 'ip' },
+    counts_refusals: true,
+  });

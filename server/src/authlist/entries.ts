@@ -108,7 +108,7 @@ export async function createEntry(
 ): Promise<ChangedEntry> {
   checkExpiry(body.expiry, tx.now);
   const ip = parseAddress('ip', body.ip, rules);
-  rules.conflicts?.rejectTooMany(account_id, tx.now);
+  rules.conflicts?.rejectTooMany(tx, account_id);
   const maxEntries = rules.max_authlist_entries;
   if ((await heldCount(tx, account_id, 'authlist')) >= maxEntries) {
     await sweepOwnExpired(tx, account_id);
@@ -192,7 +192,7 @@ export async function freeClaim(
   }
   if (tx.now < holder.expiry) {
     if (!isWeaker(holder, id, { proven_at }, rules)) {
-      rules.conflicts?.count(id, tx.now);
+      rules.conflicts?.count(tx, id);
       throw addressTaken(ip);
     }
     await auditLoss(tx, holder);
@@ -264,7 +264,7 @@ export async function changeEntry(
     throw badRequest('The body changes nothing; send at least one of ip, user, expiry.');
   }
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
-  if (ip !== before.ip) rules.conflicts?.rejectTooMany(account_id, tx.now);
+  if (ip !== before.ip) rules.conflicts?.rejectTooMany(tx, account_id);
   const name = changes.user ?? before.user;
   const user = await findUserNamed(tx, account_id, name);
   if (!user) throw unknownUser(name);

@@ -87,7 +87,7 @@ export async function examinePasted(
   rules: AuthlistRules,
 ): Promise<LineOutcome[]> {
   checkExpiry(expiry, tx.now);
-  const tell = () => rules.conflicts?.rejectTooMany(account_id, tx.now);
+  const tell = () => rules.conflicts?.rejectTooMany(tx, account_id);
   tell();
   const named = await findUserNamed(tx, account_id, user);
   if (!named) throw unknownUser(user);
@@ -117,7 +117,7 @@ export async function examinePasted(
     const proof = newProof(rules.vouches === true, rules.authlist_proof, tx.now);
     if (isWeaker(claim, account_id, proof, rules)) return outcome;
     tell();
-    rules.conflicts?.count(account_id, tx.now);
+    rules.conflicts?.count(tx, account_id);
     return faultOf(outcome, addressTaken(outcome.ip));
   });
   const added = examined.filter(({ outcome }) => outcome === 'new').length;

@@ -49,13 +49,13 @@ export async function restoreEntries(
   only_user_id?: number,
 ): Promise<Restored> {
   const { id: account_id, port_scheme_id } = account;
-  rules.restored?.rejectTooMany(account_id, tx.now);
+  rules.restored?.rejectTooMany(tx, account_id);
   const removal = await requireRemoval<store.RemovedRow>(tx, account_id, 'authlist', removal_id);
   const { batches, chosen, kept: keptEntries, lost } = removal;
   const isOwn = chosen === 1 && keptEntries.every(({ user_id }) => user_id === only_user_id);
   if (only_user_id !== undefined && !isOwn) throw removalGone('authlist');
   // Only their number is shown, and they stay lost: however many they are, an undo stays possible.
-  if (lost > 0) rules.conflicts?.rejectTooMany(account_id, tx.now);
+  if (lost > 0) rules.conflicts?.rejectTooMany(tx, account_id);
   // The account may have moved to another port scheme, on which none of them has its address.
   const moved = await store.rowsOnOtherScheme(tx, batches, port_scheme_id);
   const counted = await countIn(tx, 'authlist', moved.length > 0 ? [] : batches, tx.now);
@@ -70,8 +70,8 @@ export async function restoreEntries(
     inTheWay.push(...claims.filter(isGone));
     const claimed = new Set(claims.filter((claim) => !isGone(claim)).map(({ ip }) => ip));
     for (const _ of claimed) {
-      rules.conflicts?.rejectTooMany(account_id, tx.now);
-      rules.conflicts?.count(account_id, tx.now);
+      rules.conflicts?.rejectTooMany(tx, account_id);
+      rules.conflicts?.count(tx, account_id);
     }
     back.push(...rows.filter(({ ip }) => !claimed.has(ip)));
   }
@@ -86,7 +86,7 @@ export async function restoreEntries(
       tx,
       moved.map(({ id }) => [account_id, id]),
     );
-    for (let at = 0; at < lost; at += 1) rules.conflicts?.count(account_id, tx.now);
+    for (let at = 0; at < lost; at += 1) rules.conflicts?.count(tx, account_id);
   };
   return restore(tx, account_id, removal, {
     ...{ counted, back, makeRoom, putBack: store.putBack, restored: rules.restored },

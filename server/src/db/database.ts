@@ -51,6 +51,11 @@ export interface Transaction extends Reader {
    * themselves.
    */
   markWritten(): void;
+  /**
+   * Runs `effect` once, when the outcome of the action is final: `isCommitted`, or refused by an
+   * error. Counts in memory are made here, since an action may run twice.
+   */
+  afterwards(effect: (isCommitted: boolean) => void): void;
 }
 
 export interface Group {

@@ -52,7 +52,14 @@ const longestTurn_seconds = 0.008;
 class Again extends Error {}
 
 /** The only action of a group failed after it had written; the cause is what it threw. */
-class Failed extends Error {}
+class Failed extends Error {
+  readonly tx: GroupTransaction;
+
+  constructor(tx: GroupTransaction, cause: unknown) {
+    super('', { cause });
+    this.tx = tx;
+  }
+}
 
 class SharedGroup implements Group {
   readonly flushes: Array<(tx: Transaction) => Promise<void>> = [];
@@ -77,6 +84,7 @@ class GroupTransaction implements Transaction {
   readonly group: SharedGroup;
   dirty = false;
   #connection: WriteConnection | undefined;
+  readonly #effects: Array<(isCommitted: boolean) => void> = [];
 
   constructor(connection: WriteConnection, group: SharedGroup, actor: Actor, now: number) {
     this.#connection = connection;
@@ -90,6 +98,12 @@ class GroupTransaction implements Transaction {
    */
   end(): void {
     this.#connection = undefined;
+  }
+  readonly afterwards: Transaction['afterwards'] = (effect) => void this.#effects.push(effect);
+
+  /** The outcome of the action is final. */
+  settle(isCommitted: boolean): void {
+    for (const effect of this.#effects) effect(isCommitted);
   }
   get #open(): WriteConnection {
     if (!this.#connection) throw new Error('The action of this transaction has ended.');
@@ -225,6 +239,7 @@ export class GroupWriter {
         // One by one, so that a second failure does not make other actions run a third time.
         this.#alone.push(...actions);
       } else if (error instanceof Failed) {
+        error.tx.settle(false);
         actions[0]?.reject(error.cause);
       } else {
         for (const waiting of actions) waiting.reject(storageFault(error));
@@ -238,8 +253,8 @@ export class GroupWriter {
     const { clock } = this.#options;
     const connection = this.#connection;
     const group = new SharedGroup();
-    const results: Array<[Waiting, unknown]> = [];
-    const rejections: Array<[Waiting, ApiError]> = [];
+    const results: Array<[Waiting, unknown, GroupTransaction]> = [];
+    const rejections: Array<[Waiting, ApiError, GroupTransaction]> = [];
     const committerTx = () => new GroupTransaction(connection, group, committer, clock.now());
     await connection.prepare?.(committerTx());
     let turned = clock.steady();
@@ -251,15 +266,15 @@ export class GroupWriter {
       }
       const tx = new GroupTransaction(connection, group, waiting.actor, clock.now());
       try {
-        results.push([waiting, await waiting.action(tx)]);
+        results.push([waiting, await waiting.action(tx), tx]);
       } catch (error) {
         if (isStorageFault(error)) throw error;
         // A failed statement makes PostgreSQL's transaction unusable, so only an action that wrote
         // nothing may be rejected alone.
         if (tx.dirty || !(error instanceof ApiError)) {
-          throw actions.length > 1 ? new Again() : new Failed('', { cause: error });
+          throw actions.length > 1 ? new Again() : new Failed(tx, error);
         }
-        rejections.push([waiting, error]);
+        rejections.push([waiting, error, tx]);
       } finally {
         tx.end();
       }
@@ -267,8 +282,14 @@ export class GroupWriter {
     const last = committerTx();
     await Promise.all(group.flushes.map((flush) => flush(last)));
     await connection.commit();
-    for (const [waiting, result] of results) waiting.resolve(result);
+    for (const [waiting, result, tx] of results) {
+      tx.settle(true);
+      waiting.resolve(result);
+    }
     // Only now: a rejection may be based on records that this group itself wrote.
-    for (const [waiting, error] of rejections) waiting.reject(error);
+    for (const [waiting, error, tx] of rejections) {
+      tx.settle(false);
+      waiting.reject(error);
+    }
   }
 }

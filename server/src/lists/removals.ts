@@ -295,7 +295,7 @@ export async function restore<Row extends { id: number; server_id?: number }>(
     await setImmediate();
   }
   if (restored > 0) await countHeld(tx, account_id, list, counted.rows + back.length);
-  cap?.count(account_id, tx.now, restored);
+  cap?.count(tx, account_id, restored);
   const outcome = { restored, left_out: Math.max(0, entries - restored) };
   const after = { removal_id, ...outcome };
   await audit(tx, { account_id, action: `${kind}.restore`, target: list, after });

@@ -40,7 +40,7 @@ export async function restoreOverrides(
   rules: Pick<OverrideRules, 'max_overrides' | 'restored'>,
 ): Promise<Restored> {
   const { id: account_id } = account;
-  rules.restored?.rejectTooMany(account_id, tx.now);
+  rules.restored?.rejectTooMany(tx, account_id);
   const removal = await requireRemoval<store.OverrideRow>(tx, account_id, 'overrides', removal_id);
   const { batches, kept: keptEntries } = removal;
   const counted = await countIn(tx, 'overrides', batches, tx.now - retentionSeconds);

@@ -151,10 +151,10 @@ export function contractServerRoutes(mount: Mount): void {
     'The account added too many servers to the contract',
   );
   /** Errors: 429 for people who add too many servers; each one sends all entries to its nodes. */
-  function countAdditions(account_id: number, now: number, amount: number): void {
+  function countAdditions(tx: Transaction, account_id: number, amount: number): void {
     if (audience.is_operator) return;
-    additions.rejectTooMany(account_id, now, amount);
-    additions.count(account_id, now, amount);
+    additions.rejectTooMany(tx, account_id, amount);
+    additions.count(tx, account_id, amount);
   }
 
   route('GET /servers', {
@@ -218,7 +218,7 @@ export function contractServerRoutes(mount: Mount): void {
         const account = await requireWritable(tx, account_id, any_contract);
         const server = await requireServer(tx, name);
         const before = await findContractServer(tx, account.id, server.id);
-        if (!before) countAdditions(account.id, tx.now, 1);
+        if (!before) countAdditions(tx, account.id, 1);
         if (!before || sets_limits) {
           await setContractServer(tx, account, server, settings.limit_bytes);
         }
@@ -263,7 +263,7 @@ export function contractServerRoutes(mount: Mount): void {
       const add = async (tx: Transaction, { account_id }: Scope) => {
         const account = await requireWritable(tx, account_id, any_contract);
         return addContractServers(tx, account, servers, (amount) =>
-          countAdditions(account_id, tx.now, amount),
+          countAdditions(tx, account_id, amount),
         );
       };
       return { added: await write(request, add, servers.length) };
