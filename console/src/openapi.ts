@@ -921,6 +921,15 @@ export interface Manifest {
     name: string;
     /** The fields that change. */
     fields: string[];
+    /** How these fields change. */
+    differences: {
+      /** The field. */
+      field: string;
+      /** Its value now. */
+      before: unknown;
+      /** Its value by the manifest. */
+      after: unknown;
+    }[];
   }[];
 }
 
@@ -971,7 +980,7 @@ export interface ManifestSettings {
     port_scheme?: string;
     /** Lifetime of proxy access tokens when none is asked for. */
     token_lifetime_seconds?: number;
-    /** Whether it is suspended; no by default. */
+    /** Whether it is suspended; a new account is not by default. */
     suspended?: boolean;
     users?: {
       /** Username the user authenticates with; it stays. */
@@ -987,7 +996,7 @@ export interface ManifestSettings {
         /** May administer the account. */
         admin?: boolean;
       };
-      /** Whether the user is enabled; yes by default. */
+      /** Whether the user is enabled; a new user is by default. */
       active?: boolean;
     }[];
     servers?: {
@@ -3220,7 +3229,7 @@ export interface Operations {
   admin_set_manifest: {
     given: {
       path: { manifest: string };
-      query?: { dry_run?: 'true' | 'false'; version?: string };
+      query?: { dry_run?: 'true' | 'false'; remove_all?: 'true' | 'false'; version?: string };
       body: ManifestSettings;
     };
     response: Manifest;

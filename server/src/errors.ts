@@ -70,6 +70,12 @@ export const errorCodes = [
 ] as const;
 export type ErrorCode = (typeof errorCodes)[number];
 
+/** One of several faults of a request. */
+export interface Fault {
+  field: string;
+  message: string;
+}
+
 /**
  * The details of an error: its code, the field of the request that is wrong, and response headers.
  */
@@ -77,6 +83,8 @@ export interface ErrorDetails {
   code?: ErrorCode;
   /** The message begins with its name. */
   field?: string;
+  /** All that is wrong, where there are several faults. */
+  faults?: readonly Fault[];
   headers?: Record<string, string>;
 }
 
@@ -88,19 +96,21 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: ErrorCode;
   readonly field: string | undefined;
+  readonly faults: readonly Fault[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
     status: number,
     code: ErrorCode,
     sentence: string,
-    { field, headers = {} }: Omit<ErrorDetails, 'code'> = {},
+    { field, faults, headers = {} }: Omit<ErrorDetails, 'code'> = {},
   ) {
     super(field === undefined ? sentence : `${field}: ${sentence}`);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
     this.field = field;
+    this.faults = faults;
     this.headers = headers;
   }
 }

@@ -56,8 +56,44 @@ test('a plan comes first and is carried out when it is said so; the second time 
   expect([again.code, again.stdout]).toEqual([0, '']);
   const changed = await apply(network.replace('500GB', '1TB'), '--yes', '--json');
   expect(JSON.parse(changed.stdout).changes).toEqual([
-    { action: 'change', kind: 'account', name: 'acme', fields: ['limit_bytes'] },
+    {
+      ...{ action: 'change', kind: 'account', name: 'acme', fields: ['limit_bytes'] },
+      differences: [{ field: 'limit_bytes', before: 500_000_000_000, after: 1_000_000_000_000 }],
+    },
   ]);
+  const late = network.replace('500GB', '5TB').replace('2033-05-18', '2034-05-18');
+  const shown = await apply(late, '--dry-run');
+  expect(shown.stdout).toBe(
+    'change\taccount\tacme\texpiry: 2033-05-18 00:00Z → 2034-05-18 00:00Z,limit_bytes: 1 TB → 5 TB\n',
+  );
+});
+
+test('all faults that the server finds are reported together, each with its line', async () => {
+  const faulty = network
+    .replace('2033-05-18', '2033-05-18\n    start: 2034-01-01')
+    .replaceAll('acme', 'other')
+    .concat(
+      '  - { name: third, plan: x, expiry: 2033-05-18, limit: 1GB, servers: [{ name: nowhere }] }\n',
+    );
+  const { code, stderr } = await apply(faulty, '--dry-run');
+  expect([code, stderr.split('\n').slice(1)]).toEqual([
+    1,
+    [
+      expect.stringMatching(/^- line 5, accounts\/0\/expiry: account other: /),
+      expect.stringMatching(
+        /^- line 13, accounts\/1\/servers\/0: contract_server third\/nowhere: /,
+      ),
+      '',
+    ],
+  ]);
+});
+
+test('a file without records removes those that it owned with --remove-all alone', async () => {
+  const empty = 'manifest: net\naccounts: []\n';
+  const refused = await apply(empty, '--yes');
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--remove-all')]);
+  const plan = await apply(empty, '--dry-run', '--remove-all');
+  expect([plan.code, plan.stdout.split('\n').length]).toEqual([0, 4]);
 });
 
 test('a file without a name has its other faults reported too, each with its line', async () => {

@@ -51,7 +51,7 @@ const network = fc
     })),
   }));
 
-const apply = async (t: TestApp, body: object, query = '') => {
+const apply = async (t: TestApp, body: object, query = '?remove_all=true') => {
   const answer = await t.operator.put(`/manifests/net${query}`, body);
   if (answer.status !== 200) throw new Error(answer.text);
   return answer.body.changes as Array<{ action: string; kind: string; name: string }>;
@@ -71,7 +71,7 @@ eachDatabase((database) => {
       const before = await foreign();
       await fc.assert(
         fc.asyncProperty(network, async (wanted) => {
-          const plan = await apply(t, wanted, '?dry_run=true');
+          const plan = await apply(t, wanted, '?dry_run=true&remove_all=true');
           expect(await apply(t, wanted)).toEqual(plan);
           expect(await apply(t, wanted)).toEqual([]);
           for (const { name, users, servers } of wanted.accounts) {
@@ -107,8 +107,10 @@ eachDatabase((database) => {
       await t.operator.post('/accounts', { ...acme, on_limit: 'allow' });
       const wanted = { accounts: [{ ...acme, servers: [{ name: 'fra1' }] }] };
       expect(await apply(t, wanted)).toEqual([
-        { action: 'adopt', kind: 'account', name: 'acme', fields: [] },
-        { action: 'create', kind: 'contract_server', name: 'acme/fra1', fields: [] },
+        { action: 'adopt', kind: 'account', name: 'acme', fields: [], differences: [] },
+        ...[{ action: 'create', kind: 'contract_server', name: 'acme/fra1' }].map((step) => ({
+          ...{ ...step, fields: [], differences: [] },
+        })),
       ]);
       const other = await t.operator.put('/manifests/other', wanted);
       expect([other.status, other.body.field]).toEqual([409, 'accounts/0']);
@@ -174,7 +176,7 @@ eachDatabase((database) => {
         { ip: '127.0.0.300', port_base: 2 },
       ];
       const faults: Array<[field: string, body: object]> = [
-        ['servers/1/exit_ips/1', { servers: [good, { ...good, name: 'b1', exit_ips }] }],
+        ['servers/1/exit_ips/1/ip', { servers: [good, { ...good, name: 'b1', exit_ips }] }],
         ['servers/1/hostname', { servers: [good, { ...good, name: 'b1', hostname: 'a b' }] }],
         [
           'accounts/1/expiry',
@@ -188,6 +190,173 @@ eachDatabase((database) => {
         }
       }
       expect((await t.operator.get('/servers')).body).toEqual([]);
+      await t.stop();
+    });
+
+    test('a field that the file does not have stays as it is: suspended accounts, inactive users, flags', async () => {
+      const t = await startTestApp(await database.url());
+      const alice = { name: 'alice', display_name: 'Alice', flags: { proxy: true } };
+      const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+      const wanted = (plan: string) => ({ accounts: [{ ...acme, plan, users: [alice] }] });
+      await apply(t, wanted('P'));
+      await t.operator.patch('/accounts/acme', { suspended: true });
+      const change = { active: false, flags: { billing: true } };
+      await t.operator.patch('/accounts/acme/users/alice', change);
+      expect(await apply(t, wanted('P'))).toEqual([]);
+      expect(await apply(t, wanted('Q'))).toMatchObject([{ name: 'acme', fields: ['plan'] }]);
+      const renamed = { ...wanted('Q').accounts[0], users: [{ ...alice, display_name: 'A' }] };
+      expect(await apply(t, { accounts: [renamed] })).toMatchObject([
+        { name: 'acme/alice', fields: ['display_name'] },
+      ]);
+      expect((await t.operator.get('/accounts/acme')).body.suspended).toBe(true);
+      const [user] = (await t.operator.get('/accounts/acme/users')).body;
+      const flags = { proxy: true, billing: true, admin: false };
+      expect(user).toMatchObject({ display_name: 'A', active: false, flags });
+      await t.stop();
+    });
+
+    const good = { ...place, name: 'b1', country: 'DE', hostname: 'b1.example.net' };
+    const acme = { name: 'acme', plan: 'P', expiry, limit_bytes: 1000 };
+    test.each<[of: string, field: string, body: object]>([
+      [
+        'a taken exit IP',
+        'servers/0/exit_ips/0',
+        { servers: [{ ...good, exit_ips: [{ ip: '192.0.2.1', port_base: 1 }] }] },
+      ],
+      ['a taken hostname', 'servers/0', { servers: [{ ...good, hostname: 'a1.example.net' }] }],
+      [
+        'a port base that is given twice',
+        'servers/0/exit_ips/1',
+        {
+          servers: [
+            { ...good, exit_ips: [1, 2].map((at) => ({ ip: `192.0.2.1${at}`, port_base: 1 })) },
+          ],
+        },
+      ],
+      [
+        'an unknown port scheme of a server',
+        'servers/0/port_schemes',
+        { servers: [{ ...good, port_schemes: ['nowhere'] }] },
+      ],
+      [
+        'an unknown port scheme of an account',
+        'accounts/0/port_scheme',
+        { accounts: [{ ...acme, port_scheme: 'nowhere' }] },
+      ],
+      [
+        'an unknown server',
+        'accounts/0/servers/0',
+        { accounts: [{ ...acme, servers: [{ name: 'nowhere' }] }] },
+      ],
+      [
+        'a contract that ends before it starts',
+        'accounts/0/expiry',
+        { accounts: [{ ...acme, start: expiry + 1 }] },
+      ],
+      ['a word of paths as a name', 'servers/0/name', { servers: [{ ...good, name: 'places' }] }],
+      ['a server that has a contract and goes', '', { accounts: [acme] }],
+    ])('a dry run refuses %s as the act does, and changes nothing', async (_, field, body) => {
+      const t = await startTestApp(await database.url());
+      await t.server('a1', { exit_ips: ['192.0.2.1'] });
+      await t.operator.patch('/servers/a1', { hostname: 'a1.example.net' });
+      await apply(t, { servers: [{ ...good, name: 'own1', hostname: 'own1.example.net' }] });
+      await t.account('foreign', { servers: field === '' ? ['own1'] : [] });
+      const { revision } = (await t.operator.get('/status')).body;
+      const answers = [];
+      for (const query of ['?dry_run=true', '']) {
+        const { status, body: error } = await t.operator.put(`/manifests/net${query}`, body);
+        answers.push(error);
+        expect([status >= 400 && status < 500, error.field ?? '']).toEqual([true, field]);
+      }
+      expect(answers[0]).toEqual(answers[1]);
+      expect((await t.operator.get('/status')).body.revision).toBe(revision);
+      await t.stop();
+    });
+
+    test('all faults are reported at once, each with its field, and those that follow from others are not', async () => {
+      const t = await startTestApp(await database.url());
+      const body = {
+        servers: [
+          { ...good, name: 'c1', hostname: 'a b' },
+          { ...good, exit_ips: [{ ip: '127.0.0.300', port_base: 1 }] },
+        ],
+        accounts: [
+          { ...acme, start: expiry + 1, users: [{ name: 'alice' }], servers: [{ name: 'c1' }] },
+          { ...acme, name: 'umbrella', servers: [{ name: 'c1' }, { name: 'nowhere' }] },
+        ],
+      };
+      for (const query of ['?dry_run=true', '']) {
+        const { status, body: error } = await t.operator.put(`/manifests/net${query}`, body);
+        expect([status, error.field]).toEqual([400, undefined]);
+        expect(error.faults.map((fault: { field: string }) => fault.field)).toEqual([
+          'servers/0/hostname',
+          'servers/1/exit_ips/0/ip',
+          'accounts/0/expiry',
+          'accounts/1/servers/1',
+        ]);
+        for (const { message } of error.faults) expect(error.message).toContain(`\n- ${message}`);
+      }
+      expect((await t.operator.get('/accounts')).body).toEqual([]);
+      await t.stop();
+    });
+
+    test('exit IPs, hostnames and port bases move between servers, and a server gets another name', async () => {
+      const t = await startTestApp(await database.url());
+      const on = (name: string, host: string, ips: string[]) => ({
+        ...{ ...good, name, hostname: `${host}.example.net` },
+        exit_ips: ips.map((ip, port_base) => ({ ip, port_base })),
+      });
+      const seen = async () => {
+        const names = (await t.operator.get('/servers')).body.map(
+          (one: { name: string }) => one.name,
+        );
+        const rows = [];
+        for (const name of names.sort()) {
+          const { hostname, exit_ips } = (await t.operator.get(`/servers/${name}`)).body;
+          const ips = exit_ips.toSorted(
+            (a: { port_base: number }, b: { port_base: number }) => a.port_base - b.port_base,
+          );
+          rows.push([
+            name,
+            hostname.replace('.example.net', ''),
+            ...ips.map(({ ip }: { ip: string }) => ip),
+          ]);
+        }
+        return rows;
+      };
+      await apply(t, {
+        servers: [on('a1', 'x', ['192.0.2.1', '192.0.2.2']), on('b1', 'y', ['192.0.2.3'])],
+      });
+      const swapped = [on('a1', 'y', ['192.0.2.3', '192.0.2.1']), on('b1', 'x', ['192.0.2.2'])];
+      const plan = await apply(t, { servers: swapped }, '?dry_run=true');
+      expect(plan).toMatchObject([
+        { action: 'change', name: 'a1', fields: ['hostname', 'exit_ips'] },
+        { action: 'change', name: 'b1', fields: ['hostname', 'exit_ips'] },
+      ]);
+      expect(await apply(t, { servers: swapped })).toEqual(plan);
+      expect(await seen()).toEqual([
+        ['a1', 'y', '192.0.2.3', '192.0.2.1'],
+        ['b1', 'x', '192.0.2.2'],
+      ]);
+      expect(await apply(t, { servers: swapped })).toEqual([]);
+      const renamed = [on('c1', 'y', ['192.0.2.3']), on('b1', 'x', ['192.0.2.2'])];
+      await apply(t, { servers: renamed });
+      expect(await seen()).toEqual([
+        ['b1', 'x', '192.0.2.2'],
+        ['c1', 'y', '192.0.2.3'],
+      ]);
+      await t.stop();
+    });
+
+    test('a manifest without records removes all that it owned only when that is said', async () => {
+      const t = await startTestApp(await database.url());
+      await apply(t, { servers: [good] });
+      for (const query of ['?dry_run=true', '']) {
+        const { status, body } = await t.operator.put(`/manifests/net${query}`, { servers: [] });
+        expect([status, body.message]).toEqual([409, expect.stringContaining('--remove-all')]);
+      }
+      expect(await apply(t, {})).toMatchObject([{ action: 'remove', name: 'b1' }]);
+      expect((await t.operator.put('/manifests/net', {})).status).toBe(200);
       await t.stop();
     });
 

@@ -92,7 +92,7 @@ eachDatabase((database) => {
     const hostname = async () => (await get('/servers/new1'))?.hostname;
     const anew = async () => {
       await t.operator.delete('/servers/new1');
-      await t.operator.put('/manifests/net', {});
+      await t.operator.put('/manifests/net?remove_all=true', {});
     };
     const inventory = (more: object) =>
       t.operator.post('/inventory', {

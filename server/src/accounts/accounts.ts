@@ -181,7 +181,7 @@ function auditContract(
 }
 
 /** Errors: 400 for a time that no calendar has, such as one in milliseconds. */
-export function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
+function rejectMoments(body: Pick<AccountChanges, 'start' | 'expiry'>, within = ''): void {
   for (const field of ['start', 'expiry'] as const) {
     const moment = body[field];
     if (moment === undefined || moment <= latestTime) continue;

@@ -96,7 +96,7 @@ export class AdminApi {
     if (fault && response.status === 401) {
       throw new Failure(`${fault.message} The token went to ${base} (by ${source}).`);
     }
-    if (fault) throw new ApiFailure(fault.message, fault.field);
+    if (fault) throw new ApiFailure(fault);
     throw new Failure(`${base} answered ${response.status}, not as an Exitward server does.`);
   }
 }
@@ -111,12 +111,16 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-/** The sentence of an error, and the field that it is about. */
-function faultIn(text: string): { message: string; field?: string } | undefined {
+/** The sentence of an error, and the field or fields that it is about. */
+function faultIn(text: string): Pick<ApiFailure, 'message' | 'field' | 'faults'> | undefined {
   try {
-    const { message, field } = JSON.parse(text) as { message?: unknown; field?: unknown };
+    const { message, field, faults } = JSON.parse(text) as Record<string, unknown>;
     if (typeof message !== 'string') return undefined;
-    return typeof field === 'string' ? { message, field } : { message };
+    return {
+      message,
+      field: typeof field === 'string' ? field : undefined,
+      faults: Array.isArray(faults) ? faults : undefined,
+    };
   } catch {
     return undefined;
   }

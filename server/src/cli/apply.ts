@@ -3,6 +3,7 @@
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { type Column, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { confirmed } from '../../../kit/src/cli/question.ts';
+import { bytesInWords, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { AdminApi } from './api.ts';
 import type { Row } from './columns.ts';
 import type { Verb } from './command.ts';
@@ -13,7 +14,7 @@ interface Change extends Row {
   action: 'create' | 'change' | 'adopt' | 'remove';
   kind: string;
   name: string;
-  fields: string[];
+  differences: Array<{ field: string; before: unknown; after: unknown }>;
 }
 
 interface Plan {
@@ -22,7 +23,23 @@ interface Plan {
   changes: Change[];
 }
 
-const columns: Column[] = ['action', 'kind', 'name', ['fields', 'fields', 'list']];
+const columns: Column[] = ['action', 'kind', 'name', ['changes', 'changes', 'list']];
+
+/** `limit_bytes: 5 TB → 6 TB`; of lists only the field. */
+function differenceInWords({ field, before, after }: Change['differences'][number]): string {
+  if (Array.isArray(after)) return field;
+  const shown = [before, after].map((value) => valueInWords(field, value));
+  // Rounded alike: then only the numbers differ.
+  const [from, to] = shown[0] === shown[1] ? [before, after] : shown;
+  return `${field}: ${from} → ${to}`;
+}
+
+function valueInWords(field: string, value: unknown): string {
+  if (value === null || value === undefined) return 'none';
+  if (typeof value !== 'number') return String(value);
+  if (field.endsWith('_bytes')) return bytesInWords(value);
+  return field === 'start' || field === 'expiry' ? timeInWords(value) : String(value);
+}
 
 /** The name under which a file without a name is checked; nothing is ever applied under it. */
 const nameless = 'nameless';
@@ -32,30 +49,38 @@ async function send(
   file: string,
   manifest: ManifestFile,
   api: AdminApi,
-  query: { dry_run: string; version?: string },
+  query: Record<string, string>,
 ): Promise<Plan> {
   const name = encodeURIComponent(manifest.name ?? nameless);
   try {
     return await api.put<Plan>(`/manifests/${name}?${new URLSearchParams(query)}`, manifest.body);
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.field === undefined) throw error;
-    const where = placeOf(manifest, error, error.field);
-    throw manifest.faults.length === 0
-      ? new Failure(`${file}, ${where}`)
-      : new FaultyFile(file, [...manifest.faults, where]);
+    if (!(error instanceof ApiFailure)) throw error;
+    const { message, field } = error;
+    const faults = error.faults ?? (field === undefined ? [] : [{ field, message }]);
+    if (faults.length === 0) throw error;
+    const lines = faults.map((fault) => placeOf(manifest, fault));
+    throw manifest.faults.length + lines.length === 1
+      ? new Failure(`${file}, ${lines[0]}`)
+      : new FaultyFile(file, [...manifest.faults, ...lines]);
   }
 }
 
-function placeOf(manifest: ManifestFile, { message }: ApiFailure, field: string): string {
-  return `line ${manifest.lineOf(field.replaceAll(/[.[\]]+/g, '/')) ?? 1}, ${message}`;
+function placeOf({ lineOf }: ManifestFile, { field, message }: { field: string; message: string }) {
+  // A record that the file no longer has is on no line.
+  return field === ''
+    ? message
+    : `line ${lineOf(field.replaceAll(/[.[\]]+/g, '/')) ?? 1}, ${message}`;
 }
 
-/**
- * Errors: a failure with all faults of the file: those found here, and the first that the server
- * finds.
- */
-async function planOf(file: string, manifest: ManifestFile, api: AdminApi): Promise<Plan> {
-  const plan = send(file, manifest, api, { dry_run: 'true' });
+/** Errors: a failure with all faults of the file: those found here, and those of the server. */
+async function planOf(
+  file: string,
+  manifest: ManifestFile,
+  api: AdminApi,
+  query: Record<string, string>,
+): Promise<Plan> {
+  const plan = send(file, manifest, api, { ...query, dry_run: 'true' });
   if (manifest.faults.length === 0) return plan;
   await plan.catch((error) => {
     // Without a server, only the faults found here are reported.
@@ -75,7 +100,13 @@ function sentenceOf({ changes, dry_run }: Plan): string {
 }
 
 const shown = (plan: Plan): Shown => ({
-  ...table(plan.changes, columns),
+  ...table(
+    plan.changes.map((change) => ({
+      ...change,
+      changes: change.differences.map(differenceInWords),
+    })),
+    columns,
+  ),
   ...(plan.changes.length === 0 ? { parts: [] } : {}),
   value: plan,
   sentence: sentenceOf(plan),
@@ -86,8 +117,9 @@ export const applyVerb: Verb = {
   summary: 'make servers, accounts, users and contracts as one YAML file declares them',
   required: [['-f, --file <file>', 'the file; - for standard input']],
   options: [
-    ['--dry-run', 'only tell what would change'],
+    ['--dry-run', 'show what would change, or be refused'],
     ['--check', 'as --dry-run, and end with 3 when anything would change'],
+    ['--remove-all', 'a file without records may remove all that it owned'],
     ['-y, --yes', 'do it without being asked'],
   ],
   examples: ['exitward apply -f network.yaml --dry-run', 'exitward apply -f network.yaml --yes'],
@@ -96,19 +128,22 @@ export const applyVerb: Verb = {
     // Loaded only here: no other command needs YAML.
     const { readManifest } = await import('./manifest.ts');
     const manifest = readManifest(file);
-    const plan = await planOf(file, manifest, api);
+    const query: Record<string, string> = given.has('remove-all') ? { remove_all: 'true' } : {};
+    const plan = await planOf(file, manifest, api, query);
     if (given.has('check') && plan.changes.length > 0) {
       return { ...shown(plan), code: 3 };
     }
     if (given.has('dry-run') || given.has('check') || plan.changes.length === 0) return shown(plan);
     if (!given.has('yes')) {
       notify(sentenceOf(plan));
-      const lines = plan.changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
+      const lines = plan.changes.map(({ action, kind, name, differences }) =>
+        [`${action} ${kind} ${name}`, ...differences.map(differenceInWords)].join(', '),
+      );
       notify(`It would\n- ${lines.join('\n- ')}`);
       await confirmed(`This makes ${plan.changes.length} changes.`);
     }
     // A plan that was agreed to is carried out exactly as shown, or not at all.
-    const agreed = given.has('yes') ? {} : { version: plan.version };
-    return shown(await send(file, manifest, api, { dry_run: 'false', ...agreed }));
+    const agreed: Record<string, string> = given.has('yes') ? {} : { version: plan.version };
+    return shown(await send(file, manifest, api, { ...query, ...agreed, dry_run: 'false' }));
   },
 };

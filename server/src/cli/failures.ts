@@ -4,10 +4,13 @@ import { Failure } from '../../../kit/src/cli/failures.ts';
 /** A failure that a server reports for a field of the request. */
 export class ApiFailure extends Failure {
   readonly field: string | undefined;
+  /** All faults, where there are several. */
+  readonly faults: ReadonlyArray<{ field: string; message: string }> | undefined;
 
-  constructor(message: string, field: string | undefined) {
+  constructor({ message, field, faults }: Pick<ApiFailure, 'message' | 'field' | 'faults'>) {
     super(message);
     this.field = field;
+    this.faults = faults;
   }
 }
 

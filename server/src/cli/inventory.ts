@@ -28,7 +28,7 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
     summary:
       'import servers and exit IPs from a .json or .csv file, or from stdin (-), all or nothing',
     options: [
-      ['--dry-run', 'only tell what would change'],
+      ['--dry-run', 'show what would change, or be refused'],
       ['--remove-missing', 'servers that are not in the file go'],
     ],
     examples: ['exitward inventory import network.csv --dry-run'],

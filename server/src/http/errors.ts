@@ -68,7 +68,7 @@ export function errorHandler(ctx: Context) {
       return;
     }
     const sent = toApiError(error);
-    const { status, code, field, message, headers, cause } = sent;
+    const { status, code, field, faults, message, headers, cause } = sent;
     const names = traced(request.id, request.raw);
     if (status === 500) ctx.log.error({ ...names, err: error }, 'request failed');
     else if (cause) {
@@ -79,7 +79,7 @@ export function errorHandler(ctx: Context) {
     if (isUnder('/v0', request)) {
       reply.header('exitward-error', code).send(JSON.stringify({ message }));
     } else {
-      reply.send(JSON.stringify({ message, code, field }));
+      reply.send(JSON.stringify({ message, code, field, faults }));
     }
   };
 }

@@ -65,6 +65,15 @@ export const ErrorBody = Named(
     field: Type.Optional(
       Type.String({ description: 'The field of the request at fault: `expiry`, `rows.3.at`.' }),
     ),
+    faults: Type.Optional(
+      Type.Array(
+        Type.Object({
+          field: Type.String({ description: 'The field at fault.' }),
+          message: Type.String({ description: 'What is wrong with it, for a person.' }),
+        }),
+        { description: 'All faults, where a manifest has several.' },
+      ),
+    ),
   },
   'An error.',
 );

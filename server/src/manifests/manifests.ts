@@ -7,7 +7,6 @@ import {
   createAccount,
   findAccountNamed,
   type NewAccount,
-  rejectMoments,
   requireAccountNamed,
 } from '../accounts/accounts.ts';
 import {
@@ -20,6 +19,7 @@ import { ApiError, conflict } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { listPortSchemes } from '../port_schemes/port_schemes.ts';
 import {
+  addExitIp,
   changeServer,
   createServer,
   type Exit,
@@ -28,13 +28,12 @@ import {
   findServerNamed,
   type NewServer,
   portSchemesOfServer,
-  removeExitIp,
+  releaseServer,
   removeServer,
   requireServer,
   type Server,
   serverHostname,
   servicesOf,
-  setExitIp,
 } from '../servers/servers.ts';
 import { revokeSessions } from '../sign_in/sign_in.ts';
 import {
@@ -43,7 +42,7 @@ import {
   findUserNamed,
   type NewUser,
   requireUserNamed,
-  type UserChanges,
+  type User,
 } from '../users/users.ts';
 import { disown, findOwner, type Kind, ownedBy, recordOwner } from './store.ts';
 
@@ -56,7 +55,11 @@ export interface DeclaredUser extends NewUser {
 export interface DeclaredAccount extends NewAccount {
   suspended?: boolean | undefined;
   users?: DeclaredUser[] | undefined;
-  servers?: Array<{ name: string; limit_bytes?: number | null | undefined }> | undefined;
+  servers?: DeclaredOnContract[] | undefined;
+}
+export interface DeclaredOnContract {
+  name: string;
+  limit_bytes?: number | null | undefined;
 }
 export interface Manifest {
   /** Identifies the manifest: the records that it owns are stored under this name. */
@@ -65,18 +68,29 @@ export interface Manifest {
   accounts?: DeclaredAccount[] | undefined;
 }
 
-/** A line of the plan. `fields`: the fields that change. */
+/** A field that changes. */
+export interface Difference {
+  field: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** A line of the plan. */
 export interface Planned {
   action: 'create' | 'change' | 'adopt' | 'remove';
   kind: Kind;
   name: string;
-  fields: string[];
+  differences: Difference[];
 }
 
 interface Step extends Planned {
-  /** The place in the file: `accounts/0/users/1`. */
+  /** The place in the file: `accounts/0/users/1`; empty for a record that it no longer has. */
   where: string;
-  run(tx: Transaction): Promise<void>;
+  /** The records of the file without which this one can't be: their faults are enough. */
+  needs: string[];
+  /** Gives up what other records may get. */
+  release?: ((tx: Transaction) => Promise<unknown>) | undefined;
+  run(tx: Transaction): Promise<unknown>;
 }
 
 /** Settings for creating accounts and users. */
@@ -87,37 +101,97 @@ export interface Making {
 }
 
 /**
- * Works out the plan. Errors: 409 for a record that another manifest owns, or that is declared
- * twice.
+ * Works out the plan. Only `carryOut` finds out whether it can be done: a record with a fault is a
+ * step that fails.
  */
 export async function planManifest(
   db: Reader,
   manifest: Manifest,
   making: Making,
 ): Promise<Step[]> {
-  const planner = new Planner(db, manifest, making);
-  return planner.plan();
+  return new Planner(db, manifest, making).plan();
+}
+
+/** Errors: 409 for a manifest that declares nothing, when its plan removes records. */
+export function rejectEmpty(manifest: Manifest, steps: readonly Step[]): void {
+  const { name, servers = [], accounts = [] } = manifest;
+  if (servers.length + accounts.length > 0 || steps.length === 0) return;
+  throw conflict(
+    `The manifest ${name} declares nothing, so all ${steps.length} records that it owns would be removed; send remove_all=true (--remove-all) if they should.`,
+  );
 }
 
 /**
- * Carries a plan out, and records which manifest owns what. Errors: those of each change, with the
+ * Carries a plan out, and records which manifest owns what. What goes is given up first, so that
+ * addresses and hostnames can move between records. Errors: those of all changes, each with its
  * place in the file.
  */
 export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
-  for (const step of steps) {
-    try {
-      await step.run(tx);
-    } catch (error) {
-      throw placed(error, step);
+  const faults: ApiError[] = [];
+  const failed = new Set<string>();
+  const attempt = async (step: Step, act: Step['release']) => {
+    const key = keyOf(step);
+    if (failed.has(key) || step.needs.some((needed) => failed.has(needed))) {
+      failed.add(key);
+      return;
     }
+    try {
+      await act?.(tx);
+    } catch (error) {
+      faults.push(placed(error, step));
+      failed.add(key);
+    }
+  };
+  const [removals, others] = [true, false].map((isRemoval) =>
+    steps.filter(({ action }) => (action === 'remove') === isRemoval),
+  ) as [Step[], Step[]];
+  for (const step of others) await attempt(step, step.release);
+  for (const step of [...removals, ...others]) await attempt(step, step.run);
+  rejectFaults(faults);
+}
+
+const maxFaults = 100;
+
+/** Errors: the only fault; or one that lists them all. */
+function rejectFaults(all: readonly ApiError[]): void {
+  const [first, ...others] = all;
+  if (!first) return;
+  if (others.length === 0) throw first;
+  const faults = all.slice(0, maxFaults).map(({ field = '', message }) => ({ field, message }));
+  const lines = faults.map(({ message }) => `\n- ${message}`);
+  const sentence = `The manifest has ${all.length} faults; nothing was changed.${lines.join('')}`;
+  throw new ApiError(first.status, first.code, sentence, { faults });
+}
+
+const keyOf = ({ kind, name }: Pick<Planned, 'kind' | 'name'>) => `${kind} ${name}`;
+
+type Place = Pick<Step, 'kind' | 'name' | 'where'>;
+
+/** An error of a record, with its place in the file. Errors: anything that is not our error. */
+function placed(error: unknown, { kind, name, where }: Place): ApiError {
+  if (!(error instanceof ApiError)) throw error;
+  const { status, code, message, field } = error;
+  if (where !== '' && field?.startsWith(where)) return error;
+  const isOfRecord = where !== '' && field !== undefined && /^[a-z_]+$/.test(field);
+  const place = isOfRecord ? `${where}/${field}` : where;
+  return new ApiError(status, code, `${kind} ${name}: ${message}`, place ? { field: place } : {});
+}
+
+/** Runs `act` for a part of a record. Errors: those of `act`, with their place in the file. */
+async function at<T>(place: Place, act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw placed(error, place);
   }
 }
 
-/** An error of a record, with its place in the file. Errors: anything that is not our error. */
-function placed(error: unknown, { kind, name, where }: Pick<Step, 'kind' | 'name' | 'where'>) {
-  if (!(error instanceof ApiError)) throw error;
-  const { status, code, message } = error;
-  return new ApiError(status, code, `${kind} ${name}: ${message}`, { field: where });
+/** A record that the file declares. */
+interface Declared {
+  /** The changes that the file asks for; undefined: the record does not exist. */
+  differences: Difference[] | undefined;
+  release?: Step['release'];
+  run: Step['run'];
 }
 
 class Planner {
@@ -135,171 +209,173 @@ class Planner {
 
   async plan(): Promise<Step[]> {
     const { servers = [], accounts = [] } = this.#manifest;
-    for (const [at, server] of servers.entries()) await this.#server(server, `servers/${at}`);
-    for (const [at, account] of accounts.entries()) await this.#account(account, `accounts/${at}`);
+    for (const [at, server] of servers.entries()) {
+      const place: Place = { kind: 'server', name: server.name, where: `servers/${at}` };
+      await this.#declare(place, () => this.#server(server, place));
+    }
+    for (const [at, account] of accounts.entries()) {
+      await this.#accountWithAll(account, `accounts/${at}`);
+    }
     await this.#removals();
     return this.#steps;
   }
 
-  /** A record that the file declares: created, changed, or only adopted. */
-  async #declare(given: {
-    kind: Kind;
-    name: string;
-    where: string;
-    /** Undefined: the record does not exist. */
-    fields: string[] | undefined;
-    run: (tx: Transaction) => Promise<unknown>;
-  }): Promise<void> {
-    const { kind, name, where, fields, run } = given;
-    const key = `${kind} ${name}`;
-    if (this.#declared.has(key)) throw conflict(`${key} is declared twice.`, { field: where });
-    this.#declared.add(key);
-    const owner = await findOwner(this.#db, kind, name);
-    if (owner && owner.manifest !== this.#manifest.name) {
-      throw conflict(`${key} belongs to the manifest ${owner.manifest}.`, { field: where });
-    }
-    const isSame = fields?.length === 0;
-    if (owner && isSame) return;
-    const action = fields === undefined ? 'create' : isSame ? 'adopt' : 'change';
+  /** Adds a record: created, changed, or only adopted; or, if it has a fault, the step that fails. */
+  async #declare(
+    place: Place & { needs?: string[] },
+    read: () => Promise<Declared>,
+  ): Promise<void> {
+    const key = keyOf(place);
+    const { needs = [] } = place;
     const { name: manifest } = this.#manifest;
-    this.#steps.push({
-      ...{ action, kind, name, where, fields: fields ?? [] },
-      run: async (tx) => {
-        if (!isSame) await run(tx);
-        if (!owner) await recordOwner(tx, { kind, name, manifest });
-      },
-    });
+    try {
+      if (this.#declared.has(key)) throw conflict(`${key} is declared twice.`);
+      this.#declared.add(key);
+      const { kind, name } = place;
+      const owner = await findOwner(this.#db, kind, name);
+      if (owner && owner.manifest !== manifest) {
+        throw conflict(`${key} belongs to the manifest ${owner.manifest}.`);
+      }
+      const { differences, release, run } = await read();
+      const isSame = differences?.length === 0;
+      if (owner && isSame) return;
+      const action = differences === undefined ? 'create' : isSame ? 'adopt' : 'change';
+      this.#steps.push({
+        ...{ ...place, action, differences: differences ?? [], needs, release },
+        run: async (tx) => {
+          if (!isSame) await run(tx);
+          if (!owner) await recordOwner(tx, { kind, name, manifest });
+        },
+      });
+    } catch (error) {
+      const fault = placed(error, place);
+      const run = () => Promise.reject(fault);
+      this.#steps.push({ ...place, action: 'change', differences: [], needs, run });
+    }
   }
 
-  async #server(declared: DeclaredServer, where: string): Promise<void> {
-    const { name } = declared;
-    const before = await findServerNamed(this.#db, name);
+  async #server(declared: DeclaredServer, place: Place): Promise<Declared> {
+    const before = await findServerNamed(this.#db, declared.name);
     const exits = before ? await exitIpsOfServer(this.#db, before.id) : [];
-    const { exit_ips, ...wanted } = spelled(declared, where, before, exits);
-    let fields: string[] | undefined;
+    const { exit_ips, ...wanted } = await spelled(declared, place, before, exits);
+    let differences: Difference[] | undefined;
     if (before) {
       const schemes = (await portSchemesOfServer(this.#db, before.id)).map((scheme) => scheme.name);
       const services = servicesOf(before);
-      fields = differing(wanted, { ...before, services, port_schemes: schemes });
-      if (exit_ips && !isSameSet(exits.map(inWords), exit_ips.map(inWords)))
-        fields.push('exit_ips');
+      differences = differing(
+        { ...wanted, exit_ips: exit_ips?.map(inWords) },
+        { ...before, services, port_schemes: schemes, exit_ips: exits.map(inWords) },
+      );
     }
-    const run = async (tx: Transaction) => {
-      const { name: _, ...changes } = wanted;
-      const server = before
-        ? await changeServer(tx, before, changes)
-        : await createServer(tx, wanted);
-      if (!exit_ips) return;
-      const declaredExits = new Set(exit_ips.map(inWords));
-      for (const exit of exits)
-        if (!declaredExits.has(inWords(exit))) await removeExitIp(tx, server, exit.ip);
-      const existingExits = new Set(exits.map(inWords));
-      for (const exit of exit_ips)
-        if (!existingExits.has(inWords(exit))) await setExitIp(tx, server, exit);
+    const existing = new Set(exits.map(inWords));
+    return {
+      differences,
+      release: before && ((tx) => releaseServer(tx, before, { ...wanted, exit_ips })),
+      run: async (tx) => {
+        const { name: _, ...changes } = wanted;
+        const server = before
+          ? await changeServer(tx, before, changes)
+          : await createServer(tx, wanted);
+        for (const [index, exit] of (exit_ips ?? []).entries()) {
+          if (existing.has(inWords(exit))) continue;
+          const earlier = exits.find(({ ip }) => ip === exit.ip);
+          const exitPlace = { ...place, where: `${place.where}/exit_ips/${index}` };
+          await at(exitPlace, () => addExitIp(tx, server, exit, earlier));
+        }
+      },
     };
-    await this.#declare({ kind: 'server', name, where, fields, run });
   }
 
-  async #account(declared: DeclaredAccount, where: string): Promise<void> {
-    const { users = [], servers = [], suspended = false, ...wanted } = declared;
-    const { name } = wanted;
-    for (const field of ['start', 'expiry'] as const) {
-      const place = { kind: 'account', name, where: `${where}/${field}` } as const;
-      at(place, () => rejectMoments({ [field]: wanted[field] }));
+  async #accountWithAll(declared: DeclaredAccount, where: string): Promise<void> {
+    const { users = [], servers = [], ...wanted } = declared;
+    const before = await findAccountNamed(this.#db, wanted.name);
+    const place: Place = { kind: 'account', name: wanted.name, where };
+    await this.#declare(place, () => this.#account(before, wanted));
+    for (const [at, user] of users.entries()) {
+      const name = `${wanted.name}/${user.name}`;
+      const inner = { kind: 'user', name, where: `${where}/users/${at}` } as const;
+      await this.#declare({ ...inner, needs: [keyOf(place)] }, () =>
+        this.#user(place, before, user),
+      );
     }
-    const before = await findAccountNamed(this.#db, name);
-    const fields = before && (await this.#accountFields(before, { ...wanted, suspended }));
+    for (const [at, on] of servers.entries()) {
+      const name = `${wanted.name}/${on.name}`;
+      const inner = { kind: 'contract_server', name, where: `${where}/servers/${at}` } as const;
+      const needs = [keyOf(place), keyOf({ kind: 'server', name: on.name })];
+      await this.#declare({ ...inner, needs }, () => this.#contractServer(place, before, on));
+    }
+  }
+
+  async #account(
+    before: Account | undefined,
+    declared: Omit<DeclaredAccount, 'users' | 'servers'>,
+  ) {
+    const schemes = await listPortSchemes(this.#db);
+    const differences =
+      before &&
+      differing(declared, {
+        ...before,
+        detailed_billing: before.detailed_billing === 1,
+        suspended: before.suspended === 1,
+        port_scheme: schemes.find(({ id }) => id === before.port_scheme_id)?.name,
+      });
     const run = async (tx: Transaction) => {
-      const { name: _, ...changes } = wanted;
+      const { suspended, ...fields } = declared;
+      const { name: _, ...changes } = fields;
       if (before) return changeAccount(tx, before, { ...changes, suspended } as AccountChanges);
       const { secrets, viewable } = this.#making;
-      const { account } = await createAccount(tx, secrets, viewable, wanted);
+      const { account } = await createAccount(tx, secrets, viewable, fields);
       return suspended ? changeAccount(tx, account, { suspended }) : account;
     };
-    await this.#declare({ kind: 'account', name, where, fields, run });
-    for (const [at, user] of users.entries()) {
-      await this.#user(name, before, user, `${where}/users/${at}`);
-    }
-    for (const [at, server] of servers.entries()) {
-      await this.#contractServer(name, before, server, `${where}/servers/${at}`);
-    }
+    return { differences, run };
   }
 
-  async #accountFields(before: Account, wanted: object): Promise<string[]> {
-    const schemes = await listPortSchemes(this.#db);
-    return differing(wanted, {
-      ...before,
-      detailed_billing: before.detailed_billing === 1,
-      suspended: before.suspended === 1,
-      port_scheme: schemes.find(({ id }) => id === before.port_scheme_id)?.name,
-    });
-  }
-
-  async #user(account: string, of: Account | undefined, declared: DeclaredUser, where: string) {
-    const { active = true, ...wanted } = declared;
-    const before = of && (await findUserNamed(this.#db, of.id, wanted.name));
-    const { flags = {}, ...plain } = wanted;
-    const fields = before && [
+  async #user(account: Place, of: Account | undefined, declared: DeclaredUser) {
+    const { active, flags, ...plain } = declared;
+    const before = of && (await findUserNamed(this.#db, of.id, declared.name));
+    const differences = before && [
       ...differing({ ...plain, active }, { ...before, active: before.active === 1 }),
-      ...(Object.entries(flags).some(([flag, on]) => on !== (before[flag as 'proxy'] === 1))
-        ? ['flags']
-        : []),
+      ...differing(flags ?? {}, flagsOf(before)),
     ];
     const run = async (tx: Transaction) => {
-      const { name, ...changes } = wanted;
-      const now = await requireAccountNamed(tx, account);
-      const user = before ?? (await createUser(tx, now, wanted, this.#making.max_users));
-      const all: UserChanges = before ? { ...changes, active } : { active };
-      if (before || !active) await changeUser(tx, user, all, revokeSessions);
+      const now = await requireAccountNamed(tx, account.name);
+      const { name: _, ...changes } = declared;
+      if (before) return changeUser(tx, before, changes, revokeSessions);
+      const user = await createUser(tx, now, declared, this.#making.max_users);
+      return active === false ? changeUser(tx, user, { active }, revokeSessions) : user;
     };
-    const name = `${account}/${wanted.name}`;
-    await this.#declare({ kind: 'user', name, where, fields, run });
+    return { differences, run };
   }
 
-  async #contractServer(
-    account: string,
-    of: Account | undefined,
-    declared: { name: string; limit_bytes?: number | null | undefined },
-    where: string,
-  ) {
+  async #contractServer(account: Place, of: Account | undefined, declared: DeclaredOnContract) {
     const server = await findServerNamed(this.#db, declared.name);
     const before = of && server && (await findContractServer(this.#db, of.id, server.id));
-    const { limit_bytes } = declared;
-    const isOther = limit_bytes !== undefined && before?.limit_bytes !== limit_bytes;
+    const { name, limit_bytes } = declared;
+    const differences = before && differing({ limit_bytes }, before);
     const run = async (tx: Transaction) =>
       setContractServer(
         tx,
-        await requireAccountNamed(tx, account),
-        await requireServer(tx, declared.name),
+        await requireAccountNamed(tx, account.name),
+        await requireServer(tx, name),
         limit_bytes,
       );
-    const name = `${account}/${declared.name}`;
-    const fields = before && (isOther ? ['limit_bytes'] : []);
-    await this.#declare({ kind: 'contract_server', name, where, fields, run });
+    return { differences, run };
   }
 
   /** The records that the file no longer has: those inside of accounts first, servers last. */
   async #removals(): Promise<void> {
     const owned = await ownedBy(this.#db, this.#manifest.name);
-    const gone = owned.filter(({ kind, name }) => !this.#declared.has(`${kind} ${name}`));
+    const gone = owned.filter((record) => !this.#declared.has(keyOf(record)));
     for (const kind of ['contract_server', 'user', 'account', 'server'] as const) {
       for (const { name } of gone.filter((record) => record.kind === kind)) {
         const run = async (tx: Transaction) => {
           await removers[kind](tx, name);
           await disown(tx, kind, name);
         };
-        this.#steps.push({ action: 'remove', kind, name, fields: [], where: '', run });
+        const nothing = { differences: [], needs: [], where: '' };
+        this.#steps.push({ action: 'remove', kind, name, ...nothing, run });
       }
     }
-  }
-}
-
-/** Runs `act` for a record of the file. Errors: those of `act`, with the place in the file. */
-function at<T>(place: Pick<Step, 'kind' | 'name' | 'where'>, act: () => T): T {
-  try {
-    return act();
-  } catch (error) {
-    throw placed(error, place);
   }
 }
 
@@ -307,28 +383,35 @@ function at<T>(place: Pick<Step, 'kind' | 'name' | 'where'>, act: () => T): T {
  * A server as it would be stored, so that the comparison uses that spelling. Errors: 400; 409 for
  * an exit IP that is declared twice.
  */
-function spelled(
+async function spelled(
   { hostname, exit_ips, ...declared }: DeclaredServer,
-  where: string,
+  place: Place,
   before: Server | undefined,
   exits: readonly Exit[],
 ) {
-  const place = { kind: 'server', name: declared.name } as const;
   const addressOf = exitAddressOf(exits);
   const ips = new Set<string>();
+  const spelledExits: Exit[] = [];
+  for (const [index, exit] of (exit_ips ?? []).entries()) {
+    await at({ ...place, where: `${place.where}/exit_ips/${index}` }, () => {
+      const ip = addressOf(exit.ip);
+      if (ips.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
+      ips.add(ip);
+      spelledExits.push({ ...exit, ip });
+    });
+  }
   return {
     ...declared,
-    hostname: at({ ...place, where: `${where}/hostname` }, () => serverHostname(hostname, before)),
-    exit_ips: exit_ips?.map((exit, index) =>
-      at({ ...place, where: `${where}/exit_ips/${index}` }, () => {
-        const ip = addressOf(exit.ip);
-        if (ips.has(ip)) throw conflict(`ip: ${ip} is declared twice.`);
-        ips.add(ip);
-        return { ...exit, ip };
-      }),
-    ),
+    hostname: await at(place, () => serverHostname(hostname, before)),
+    exit_ips: exit_ips && spelledExits,
   };
 }
+
+const flagsOf = ({ proxy, billing, admin }: User) => ({
+  proxy: proxy === 1,
+  billing: billing === 1,
+  admin: admin === 1,
+});
 
 /**
  * Removes a record that may be gone already. Accounts are suspended instead of deleted, users made
@@ -369,11 +452,11 @@ const isSameSet = (a: readonly unknown[], b: readonly unknown[]) =>
   a.length === b.length && a.every((word) => b.includes(word));
 
 /** The fields of `wanted` that differ; fields that are left out stay unchanged. */
-function differing(wanted: object, before: object): string[] {
-  return Object.entries(wanted).flatMap(([field, value]) => {
+function differing(wanted: object, before: object): Difference[] {
+  return Object.entries(wanted).flatMap(([field, after]) => {
     const now = (before as Record<string, unknown>)[field];
     const isSame =
-      Array.isArray(value) && Array.isArray(now) ? isSameSet(value, now) : value === now;
-    return value === undefined || isSame ? [] : [field];
+      Array.isArray(after) && Array.isArray(now) ? isSameSet(after, now) : after === now;
+    return after === undefined || isSame ? [] : [{ field, before: now, after }];
   });
 }

@@ -315,15 +315,36 @@ export async function removeServers(tx: Transaction, names: readonly string[]): 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
 /**
- * Adds an exit IP. Errors: 400; 409 when the address is in use, or the port base on this server.
+ * Gives up what a server will not have any more, so that others can have it: its hostname, exit IPs
+ * and port bases. What it keeps in another place, it gets by `changeServer` and `addExitIp`.
+ */
+export async function releaseServer(
+  tx: Transaction,
+  server: Server,
+  after: { hostname: string; exit_ips?: readonly NewExit[] | undefined },
+): Promise<void> {
+  if (server.hostname !== after.hostname) await store.releaseHostname(tx, server.id);
+  const exits = after.exit_ips ? await store.exitIpsOfServer(tx, server.id) : [];
+  for (const { ip, port_base } of exits) {
+    const remaining = after.exit_ips?.find((exit) => exit.ip === ip);
+    if (!remaining) await removeExitIp(tx, server, ip);
+    else if (remaining.port_base !== port_base) await store.takeExitIp(tx, server.id, ip);
+  }
+}
+
+/**
+ * Adds an exit IP. `earlier`: it had another port base of this server, and keeps its health.
+ * Errors: 400; 409 when the address is in use, or the port base on this server.
  */
 export async function addExitIp(
   tx: Transaction,
   server: Server,
   { ip, port_base }: NewExit,
+  earlier?: store.ExitIpRow,
 ): Promise<void> {
-  const exit: Exit = { ip: exitAddressOf()(ip), port_base };
-  const row = { server_id: server.id, ...exit, status: 'unknown', status_time: 0 };
+  const exit: Exit = { ip: earlier?.ip ?? exitAddressOf()(ip), port_base };
+  const { status = 'unknown', status_time = 0 } = earlier ?? {};
+  const row = { server_id: server.id, ...exit, status, status_time };
   if (!(await store.insertExitIp(tx, row))) {
     throw conflict(
       `ip, port_base: ${exit.ip} is an exit IP already, or port base ${exit.port_base} is taken on ${server.name}.`,
@@ -331,7 +352,11 @@ export async function addExitIp(
     );
   }
   const target = `${server.name}/${exit.ip}`;
-  await recordServerChange(tx, server, 'exit_ip.add', { target, after: exit });
+  const before = earlier && { before: { port_base: earlier.port_base }, after: { port_base } };
+  await recordServerChange(tx, server, earlier ? 'exit_ip.change' : 'exit_ip.add', {
+    target,
+    ...(before ?? { after: exit }),
+  });
 }
 
 /**

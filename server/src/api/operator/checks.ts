@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
+import { rehearse } from '../../db/rehearsal.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
 import { tokenTextIsPlausible } from '../../keys/token_text.ts';
@@ -86,3 +87,13 @@ export function operatorWrite<T>(
     { isUrgent: isRevocation(request) },
   );
 }
+
+/**
+ * Runs a change by the operator, and undoes it: what it would do, and whether it would be refused.
+ * Errors: as for `operatorWrite`.
+ */
+export const operatorRehearsal = <T>(
+  ctx: Context,
+  request: FastifyRequest,
+  action: (tx: Transaction) => Promise<T>,
+): Promise<T> => rehearse((act) => operatorWrite(ctx, request, act), action);

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
+import type { Transaction } from '../../db/database.ts';
 import { badRequest, invalidField } from '../../errors.ts';
 import { Integer, Named, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
@@ -9,7 +10,7 @@ import { schemaOf } from '../../http/route.ts';
 import { faultsIn } from '../../http/validation.ts';
 import { carryOut } from '../../inventory/import.ts';
 import { planImport, readNetwork, summaryOf, writtenInventory } from '../../inventory/inventory.ts';
-import { operatorWrite } from './checks.ts';
+import { operatorRehearsal, operatorWrite } from './checks.ts';
 import { inventoryCsv, readInventory } from './inventory_document.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
@@ -126,13 +127,12 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
       const dry_run = request.query.dry_run === 'true';
       const inventory = readInventory(request.body, await ctx.db.snapshot(readNetwork));
       if (request.query.remove_missing === 'true') inventory.remove_missing = true;
-      const plan = dry_run
-        ? await ctx.db.snapshot((db) => planImport(db, inventory))
-        : await operatorWrite(ctx, request, async (tx) => {
-            const made = await planImport(tx, inventory);
-            await carryOut(tx, made);
-            return made;
-          });
+      const act = async (tx: Transaction) => {
+        const made = await planImport(tx, inventory);
+        await carryOut(tx, made);
+        return made;
+      };
+      const plan = await (dry_run ? operatorRehearsal : operatorWrite)(ctx, request, act);
       return sendJson(reply, { dry_run, ...summaryOf(plan) });
     },
   );

@@ -3,12 +3,13 @@ import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
+import type { Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { Integer, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
-import { carryOut, type Planned, planManifest } from '../../manifests/manifests.ts';
+import { carryOut, type Planned, planManifest, rejectEmpty } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';
-import { operatorWrite } from './checks.ts';
+import { operatorRehearsal, operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
@@ -20,13 +21,13 @@ const Server = Strict({
 const User = Strict({
   ...NewUser.properties,
   active: Type.Optional(
-    Type.Boolean({ description: 'Whether the user is enabled; yes by default.' }),
+    Type.Boolean({ description: 'Whether the user is enabled; a new user is by default.' }),
   ),
 });
 const Account = Strict({
   ...NewAccount.properties,
   suspended: Type.Optional(
-    Type.Boolean({ description: 'Whether it is suspended; no by default.' }),
+    Type.Boolean({ description: 'Whether it is suspended; a new account is not by default.' }),
   ),
   users: Type.Optional(Type.Array(User)),
   servers: Type.Optional(
@@ -48,7 +49,12 @@ const Document = Named('ManifestSettings', {
 });
 const Path = Type.Object({ manifest: Name('Name of the manifest, under which it owns records.') });
 const Query = Strict({
-  dry_run: Type.Optional(OneOf(['true', 'false'], 'true: only tells what would change.')),
+  dry_run: Type.Optional(
+    OneOf(['true', 'false'], 'true: changes nothing, and reports what would change or be refused.'),
+  ),
+  remove_all: Type.Optional(
+    OneOf(['true', 'false'], 'true: a manifest without records may remove all that it owns.'),
+  ),
   version: Type.Optional(
     Text('Of the plan that was shown: with any other plan by now, 412 and nothing is changed.', 64),
   ),
@@ -65,13 +71,24 @@ const Plan = Named('Manifest', {
       kind: OneOf(['server', 'account', 'user', 'contract_server'], 'What it is.'),
       name: Type.String({ description: 'Its name; account/name inside of an account.' }),
       fields: Type.Array(Type.String(), { description: 'The fields that change.' }),
+      differences: Type.Array(
+        Type.Object({
+          field: Type.String({ description: 'The field.' }),
+          before: Type.Unknown({ description: 'Its value now.' }),
+          after: Type.Unknown({ description: 'Its value by the manifest.' }),
+        }),
+        { description: 'How these fields change.' },
+      ),
     }),
   ),
 });
 
 /** The plan for display, without its steps. */
 function presentPlan(steps: readonly Planned[]) {
-  const changes = steps.map(({ action, kind, name, fields }) => ({ action, kind, name, fields }));
+  const changes = steps.map(({ action, kind, name, differences }) => {
+    const fields = differences.map(({ field }) => field);
+    return { action, kind, name, fields, differences };
+  });
   return { version: hash('sha256', JSON.stringify(changes), 'base64url'), changes };
 }
 
@@ -100,14 +117,15 @@ export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
       const manifest = { name: request.params.manifest, ...document };
       const { api_tokens, max_users } = ctx.config;
       const making = { secrets: ctx.secrets, viewable: api_tokens === 'viewable', max_users };
-      const steps = dry_run
-        ? await ctx.db.snapshot((db) => planManifest(db, manifest, making))
-        : await operatorWrite(ctx, request, async (tx) => {
-            const plan = await planManifest(tx, manifest, making);
-            requireShown(plan, request.query.version);
-            await carryOut(tx, plan);
-            return plan;
-          });
+      const act = async (tx: Transaction) => {
+        const plan = await planManifest(tx, manifest, making);
+        requireShown(plan, request.query.version);
+        if (request.query.remove_all !== 'true') rejectEmpty(manifest, plan);
+        await carryOut(tx, plan);
+        return plan;
+      };
+      const run = dry_run ? operatorRehearsal : operatorWrite;
+      const steps = await run(ctx, request, act);
       return { dry_run, ...presentPlan(steps) };
     },
   });
