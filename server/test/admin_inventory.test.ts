@@ -375,6 +375,37 @@ eachDatabase((database) => {
       expect([answer.status, answer.body.message]).toEqual([400, expect.stringMatching(says)]);
     });
 
+    test.each([
+      [';', (cell: string) => cell.replace('1.5', '1,5')],
+      ['\t', (cell: string) => cell],
+    ])(
+      'is read as spreadsheets write it: separated by %j, with empty rows and columns',
+      async (separator, written) => {
+        const name = separator === ';' ? 'semi1' : 'tab1';
+        const cells = [name, `${name}.example.net`, 'T', 'C', 'NL', '1.5', '-2', 'proxy;vpn-ikev2'];
+        const ofExit = (at: number) => [...cells, `192.0.2.${at}`, `${at}`];
+        const quoted = (cell: string) => (cell.includes(separator) ? `"${cell}"` : written(cell));
+        const first = separator === ';' ? 101 : 103;
+        const rows = [header.split(','), ofExit(first), [], ofExit(first + 1)].map((row) =>
+          [...row, ...Array<string>(13 - row.length).fill('')].map(quoted).join(separator),
+        );
+        const answer = await importCsv(`\ufeff${rows.join('\r\n')}\r\n`);
+        expect([answer.status, answer.body.added]).toEqual([200, [name]]);
+        expect((await t.operator.get(`/servers/${name}`)).body).toMatchObject({
+          ...{ latitude: 1.5, longitude: -2, services: ['proxy', 'vpn-ikev2'] },
+          exit_ips: [{ ip: `192.0.2.${first}` }, { ip: `192.0.2.${first + 1}` }],
+        });
+      },
+    );
+
+    test('a code that no country has is refused, with the right one', async () => {
+      const answer = await importCsv(`${header}\n${row.replace('NL', 'UK')},192.0.2.9,1`);
+      expect([answer.status, answer.body.message]).toEqual([
+        400,
+        expect.stringContaining('row 2, country: UK is not a code of ISO 3166-1; the code is GB.'),
+      ]);
+    });
+
     test('may start with a byte order mark, reorder its columns, and leave out port schemes', async () => {
       const csv = `\ufeffip,port_base,${header.replace(',ip,port_base', '')},port_schemes\n192.0.2.99,7,${row},default\n,,${row.replaceAll('csv1', 'csv2')},\n`;
       const answer = await importCsv(csv);

@@ -49,6 +49,17 @@ const columns = {
       ['k1.example.net', 'k1.example.net'],
     ],
   },
+  country: {
+    bad: ['UK', 'ZZ', 'EU', 'de', 'Germany', '', 7, null],
+    good: [
+      ['GB', 'GB'],
+      ['XK', 'XK'],
+    ],
+  },
+  words: {
+    bad: [' ', '\t', '', 'x'.repeat(129), 7, null],
+    good: [['Zürich', 'Zürich']],
+  },
   expiry: {
     bad: [...noWholeSeconds, 0, now, now * 1000, now + 11 * year, Number.MAX_SAFE_INTEGER],
     good: [[now + 60, now + 60]],
@@ -58,7 +69,19 @@ const columns = {
 } as const satisfies Record<string, Column>;
 
 /** The fields that hold them, by the name that they have in every request. */
-const fieldNames = ['ip', 'hostname', 'expiry', 'start', 'addresses', 'from', 'host', 'exit_ip'];
+const fieldNames = [
+  'ip',
+  'hostname',
+  'expiry',
+  'start',
+  'addresses',
+  'from',
+  'host',
+  'exit_ip',
+  'country',
+  'title',
+  'city',
+];
 
 /**
  * Requests with such a field that ask, or report what the control plane has: nothing of it is
@@ -89,7 +112,6 @@ eachDatabase((database) => {
 
   /** The requests that write servers and their exits. */
   function ofServers(): Record<string, Writer> {
-    const hostname = async () => (await get('/servers/new1'))?.hostname;
     const anew = async () => {
       await t.operator.delete('/servers/new1');
       await t.operator.put('/manifests/net?remove_all=true', {});
@@ -107,33 +129,35 @@ eachDatabase((database) => {
       ],
     });
     const second = async () => (await exits('new1'))[1];
-    const column = 'hostname';
+    const ofFields = (['hostname', 'country', 'title', 'city'] as const).map(
+      (field): Record<string, Writer> => {
+        const column = field === 'title' || field === 'city' ? 'words' : field;
+        const read = async () => (await get('/servers/new1'))?.[field];
+        const write = (act: (more: object) => Promise<Answer>, named?: RegExp): Writer => ({
+          ...{ column, read, write: (value) => act({ [field]: value }) },
+          ...(named ? { named } : {}),
+        });
+        return {
+          [`post /admin/servers /${field}`]: write(async (more) => {
+            await anew();
+            return t.operator.post('/servers', { ...server, ...offered, ...more });
+          }),
+          [`patch /admin/servers/{server} /${field}`]: write((more) =>
+            t.operator.patch('/servers/new1', more),
+          ),
+          [`post /admin/inventory /servers/*/${field}`]: write(
+            inventory,
+            new RegExp(`servers\\[0\\], ${field}: `),
+          ),
+          [`put /admin/manifests/{manifest} /servers/*/${field}`]: write(
+            manifest,
+            new RegExp(`^servers[./]0[./]${field}: `),
+          ),
+        };
+      },
+    );
     return {
-      'post /admin/servers /hostname': {
-        column,
-        write: async (value) => {
-          await anew();
-          return t.operator.post('/servers', { ...server, ...offered, hostname: value });
-        },
-        read: hostname,
-      },
-      'patch /admin/servers/{server} /hostname': {
-        column,
-        write: (value) => t.operator.patch('/servers/new1', { hostname: value }),
-        read: hostname,
-      },
-      'post /admin/inventory /servers/*/hostname': {
-        column,
-        named: /servers\[0\], hostname: /,
-        write: (value) => inventory({ hostname: value }),
-        read: hostname,
-      },
-      'put /admin/manifests/{manifest} /servers/*/hostname': {
-        column,
-        named: /^servers[./]0[./]hostname: /,
-        write: (value) => manifest({ hostname: value }),
-        read: hostname,
-      },
+      ...Object.assign({}, ...ofFields),
       'put /admin/servers/{server}/exits/{ip} ip': {
         column: 'address',
         write: async (value) => {

@@ -13,7 +13,7 @@ import {
 } from '../port_schemes/port_schemes.ts';
 import { storedList } from '../values/stored_json.ts';
 import { recordServerChange } from './server_changes.ts';
-import { exitAddressOf, serverHostname } from './spelling.ts';
+import { exitAddressOf, placeFields, placeText, serverHostname } from './spelling.ts';
 import * as store from './store.ts';
 
 /**
@@ -31,7 +31,7 @@ export {
 } from './page_store.ts';
 export { changePortScheme, dropPortScheme } from './port_scheme_changes.ts';
 export { inventoryVersion, serverChanged } from './server_changes.ts';
-export { exitAddressOf, serverHostname } from './spelling.ts';
+export { exitAddressOf, placeFields, placeText, serverHostname } from './spelling.ts';
 export type { ExitCounts, ExitIpRow, PlacedExitIp } from './store.ts';
 // The writes among these neither log nor audit: an inventory changes many servers at once, and does
 // that itself.
@@ -120,7 +120,7 @@ const reserved = ['places', 'add', 'remove'];
 
 /**
  * The row of a server that is added to the network at `created_at`. Errors: 400 for a name that
- * paths use, or an invalid hostname.
+ * paths use, or an invalid hostname or place.
  */
 export async function newServerRow(
   tx: Transaction,
@@ -129,6 +129,7 @@ export async function newServerRow(
   if (reserved.includes(fields.name)) {
     throw invalidField('name', `${fields.name} is a word of paths; expected another name.`);
   }
+  for (const field of placeFields) placeText(field, fields[field]);
   return {
     hostname: serverHostname(hostname),
     id: await nextId(tx, 0, 'servers'),
@@ -157,7 +158,7 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<Se
 }
 
 /**
- * Changes the details of a server. `of`: the field that names it, among several. Errors: 409 when
+ * Changes the details of a server. `of`: the field that names it, among several. Errors: 400; 409 when
  * another server has the hostname, or a contract uses a port scheme that would go.
  */
 export async function changeServer(
@@ -169,6 +170,7 @@ export async function changeServer(
   const { port_schemes, services: offered, hostname = server.hostname, ...rest } = changes;
   const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   const after = { ...server, ...sent, hostname: serverHostname(hostname, server) };
+  for (const field of placeFields) placeText(field, after[field], server);
   if (offered) after.services = JSON.stringify(offered);
   const schemes = port_schemes && (await requirePortSchemes(tx, port_schemes));
   if (schemes) await rejectDroppedSchemes(tx, server, schemes, of);

@@ -1,7 +1,9 @@
-// The canonical spelling of a server's hostname and of the addresses of its exits. A spelling that
-// is stored already stays.
+// The canonical spelling of a server's hostname and of the addresses of its exits, and the words for
+// its place. A spelling that is stored already stays.
 import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
+import { invalidField } from '../errors.ts';
 import { parseAddress } from '../values/address.ts';
+import { requireCountry } from '../values/countries.ts';
 import { type Hostname, parseHostname } from '../values/hostname.ts';
 
 /** The hostname as it is stored; `before`: the server, if it exists. Errors: 400. */
@@ -22,4 +24,23 @@ export function exitAddressOf(present: readonly { ip: Address }[] = []): (text: 
     stored.get(text) ??
     stored.get(canonicalAddress(text) ?? '') ??
     parseAddress('ip', text, { addresses: 'any' });
+}
+
+/** The fields of a server that say in words where it is. */
+export const placeFields = ['title', 'city', 'country'] as const;
+type PlaceField = (typeof placeFields)[number];
+
+/**
+ * Such a field, as it is stored; `before`: the server, if it exists. Errors: 400 for a blank text,
+ * or a code that no country has.
+ */
+export function placeText(
+  field: PlaceField,
+  text: string,
+  before?: Readonly<Record<PlaceField, string>>,
+): string {
+  if (before?.[field] === text) return text;
+  if (text.trim() === '') throw invalidField(field, 'is blank; expected a text.');
+  if (field === 'country') requireCountry(field, text);
+  return text;
 }

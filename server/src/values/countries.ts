@@ -1,6 +1,32 @@
-// The names of countries, for searches.
+// The country codes of ISO 3166-1, and the names of countries for searches.
+import { invalidField } from '../errors.ts';
 
-const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+/** Those of the standard, and XK, by which everyone names Kosovo. */
+const codes = `
+  AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR
+  BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ
+  EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW
+  GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY
+  KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV
+  MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
+  QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG
+  TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM
+  ZW
+  XK`
+  .trim()
+  .split(/\s+/);
+
+/** Errors: 400 for a code that no country has; it names the right one where that is clear. */
+export function requireCountry(field: string, code: string): void {
+  if (codes.includes(code)) return;
+  const replacement = /^[A-Z]{2}$/.test(code) ? new Intl.Locale(`und-${code}`).region : code;
+  throw invalidField(
+    field,
+    replacement !== undefined && codes.includes(replacement)
+      ? `${code} is not a code of ISO 3166-1; the code is ${replacement}.`
+      : `${code} is not a code of ISO 3166-1; expected such as DE.`,
+  );
+}
 
 /** The lower-case names of all codes, built on first use. */
 let countryNames: Array<[code: string, name: string]> | undefined;
@@ -13,11 +39,6 @@ export function countriesNamed(text: string): string[] {
 }
 
 function allNames(): Array<[code: string, name: string]> {
-  const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
-  return letters.flatMap((first) =>
-    letters.flatMap((second): Array<[string, string]> => {
-      const name = names.of(first + second)?.toLowerCase();
-      return name === undefined ? [] : [[first + second, name]];
-    }),
-  );
+  const names = new Intl.DisplayNames('en', { type: 'region' });
+  return codes.map((code) => [code, (names.of(code) ?? code).toLowerCase()]);
 }

@@ -12,7 +12,13 @@ import {
   rejectFaults,
   type WrittenServer,
 } from '../../inventory/inventory.ts';
-import { exitAddressOf, type NewServer, serverHostname } from '../../servers/servers.ts';
+import {
+  exitAddressOf,
+  type NewServer,
+  placeFields,
+  placeText,
+  serverHostname,
+} from '../../servers/servers.ts';
 import { exitFields, expected, serverFields } from './server_fields.ts';
 
 /** A server as it was written, unchecked. */
@@ -79,7 +85,8 @@ const csvOptional = new Set(['port_schemes']);
 
 /** One row for each exit IP, or one without any; rows with the same name are one server. */
 function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
-  const [header, ...rows] = csvRows(bytes);
+  const separator = separatorOf(bytes);
+  const [header, ...rows] = withoutEmpty(csvRows(bytes, separator));
   if (!header)
     throw badRequest(`The CSV is empty; expected a first row with ${csvColumns.join(',')}.`);
   for (const column of csvColumns) {
@@ -103,7 +110,7 @@ function writtenInCsv(bytes: Buffer, faults: string[]): Written[] {
       continue;
     }
     const texts = Object.fromEntries(header.cells.map((column, at) => [column, cells[at] ?? '']));
-    const { ip, port_base, ...fields } = csvFields(texts);
+    const { ip, port_base, ...fields } = csvFields(texts, separator);
     const existing = servers.get(texts.name ?? '');
     const server = existing ?? { where, fields, exits: [] };
     if (!existing) servers.set(texts.name ?? '', server);
@@ -143,11 +150,33 @@ function csvCell(value: unknown): string {
   return /^[\w.:;@-]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
 }
 
-function csvRows(bytes: Buffer): Array<{ line: number; cells: string[] }> {
+interface CsvRow {
+  line: number;
+  cells: string[];
+}
+
+type Separator = ',' | ';' | '\t';
+
+/** Spreadsheets write semicolons where the comma is the decimal point, or tabs. */
+function separatorOf(bytes: Buffer): Separator {
+  const [firstLine = ''] = bytes.toString().trimStart().split(/\r?\n/, 1);
+  return ([',', ';', '\t'] as const).find((separator) => firstLine.includes(separator)) ?? ',';
+}
+
+/** The rows without those that have no text, and without columns that have neither name nor text. */
+function withoutEmpty(all: CsvRow[]): CsvRow[] {
+  const rows = all.filter(({ cells }) => cells.some((cell) => cell !== ''));
+  const width = Math.max(0, ...rows.map(({ cells }) => cells.length));
+  const isUsed = Array.from({ length: width }, (_, at) => rows.some(({ cells }) => cells[at]));
+  return rows.map(({ line, cells }) => ({ line, cells: cells.filter((_, at) => isUsed[at]) }));
+}
+
+function csvRows(bytes: Buffer, delimiter: Separator): CsvRow[] {
   if (!isUtf8(bytes) || bytes.includes(0)) throw badRequest('The CSV is not UTF-8 text.');
   try {
     const records = parse(bytes, {
       bom: true,
+      delimiter,
       info: true,
       relax_column_count: true,
       skip_empty_lines: true,
@@ -159,16 +188,21 @@ function csvRows(bytes: Buffer): Array<{ line: number; cells: string[] }> {
   }
 }
 
-function csvFields(texts: Record<string, string>): Record<string, unknown> {
+function csvFields(texts: Record<string, string>, separator: Separator): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(texts).map(([column, text]) => {
-      if (csvNumbers.has(column))
-        return [column, /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text];
+      if (csvNumbers.has(column)) return [column, numberIn(text, separator)];
       if (!csvLists.has(column)) return [column, text];
       const words = text.split(';').map((word) => word.trim());
       return [column, text === '' && csvOptional.has(column) ? undefined : words];
     }),
   );
+}
+
+/** A number as the spreadsheet writes it, or the text. */
+function numberIn(text: string, separator: Separator): number | string {
+  const number = separator === ',' ? text : text.replace(',', '.');
+  return /^-?\d+(\.\d+)?$/.test(number) ? Number(number) : text;
 }
 
 function readServer(
@@ -185,6 +219,9 @@ function readServer(
   });
   const hostnameOf = (text: string) => serverHostname(text, present?.row);
   const hostname = canonical(where, fields.hostname, hostnameOf, faults);
+  for (const field of placeFields) {
+    canonical(where, fields[field], (text) => placeText(field, text, present?.row), faults);
+  }
   return { ...(fields as unknown as NewServer), hostname, where, exit_ips };
 }
 
