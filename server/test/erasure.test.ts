@@ -2,6 +2,7 @@
 // were.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { TOTP, URI } from 'otpauth';
 import { expect, test } from 'vitest';
 import { pseudonymise } from '../src/changes/audit.ts';
 import { revokeSessions } from '../src/sign_in/sign_in.ts';
@@ -9,7 +10,7 @@ import { recordUsage } from '../src/usage/usage.ts';
 import { disableUser } from '../src/users/users.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
 
 const name = 'rosalind.quixote@example.org';
 const displayName = 'Rosalind van Quixote';
@@ -38,6 +39,13 @@ function bytesOf({ running: { ctx } }: TestApp): string {
   expect(files).toContain(basename(file));
   return files.map((name) => readFileSync(join(dirname(file), name), 'latin1')).join('');
 }
+
+const { paths } = JSON.parse(
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+) as { paths: Record<string, object> };
+
+/** No node answers a question here; a sign-in link is for a setting of its own. */
+const refusedHere = new Set(['post /servers/{server}/explain', 'post /session/link']);
 
 const remaining = (text: string) => personal.filter((value) => text.includes(value));
 
@@ -118,6 +126,166 @@ eachDatabase((database) => {
     expect(undone.body).toMatchObject({ restored: 2, left_out: 2 });
     expect(remaining(await dumpOf(t))).toEqual([]);
 
+    await t.running.stop();
+    expect(remaining(bytesOf(t))).toEqual([]);
+  });
+
+  test('whatever a person can do in the console, and operators and a manifest about them, nothing names them afterwards', async () => {
+    const t = await startTestApp(await database.url());
+    for (const server of ['fra1', 'ams1', 'lon1']) {
+      await t.server(server, { services: ['proxy', 'vpn-ikev2'] });
+    }
+    const acme = await t.account('acme', { servers: ['fra1'] });
+    await t.user(acme, 'bob', { proxy: true });
+    const flags = { proxy: true, billing: true, admin: true };
+    const { plan, expiry: end, limit_bytes } = (await t.operator.get('/accounts/acme')).body;
+    const declared = { name: 'acme', plan, expiry: end, limit_bytes };
+    const users = [{ name, display_name: displayName, flags }];
+    const manifest = () => t.operator.put('/manifests/net', { accounts: [{ ...declared, users }] });
+    expect((await manifest()).status).toBe(200);
+    const person = await t.signIn('acme', name);
+    const password = passwordOf(name);
+    const expiry = t.now() + 86_400;
+    const entry = { ip: addresses[0], user: name, expiry };
+    const override = { server: 'fra1', hostname: 'a.example', ip: '192.0.2.1', expiry };
+    const created = async (list: string, body: object) => (await person.post(list, body)).body.id;
+    const restore = async (list: string) => {
+      const removals = (await person.get('/removals')).body as Array<Record<string, unknown>>;
+      const removal = removals.find((row) => row.list === list);
+      return person.post(`/${list}/restore`, { removal_id: removal?.removal_id });
+    };
+    const signIn = async () => {
+      const browser = t.browser();
+      const answer = await browser.post('/session', { account: 'acme', user: name, password });
+      return { browser, answer };
+    };
+    const another = async () =>
+      (await created('/users', { name: `u${expiry}${++others}` })) as number;
+    let others = 0;
+    const invited = async (user = name) =>
+      (await t.operator.send('POST', `/accounts/acme/users/${user}/invite`)).body.code;
+    let phone = new TOTP();
+    const base = `/users/${name}`;
+
+    /** Each request that changes something, as the person sends it. */
+    const acts: Record<string, () => Promise<Answer>> = {
+      'post /authlist': () => person.post('/authlist', entry),
+      'post /authlist/add': () =>
+        person.post('/authlist/add', { addresses: addresses[1], user: name, expiry }),
+      'patch /authlist': async () => {
+        const [{ id }] = (await person.get('/authlist')).body;
+        return person.patch('/authlist', { entries: [{ id, expiry: expiry + 1 }] });
+      },
+      'patch /authlist/{id}': async () => {
+        const [{ id }] = (await person.get('/authlist')).body;
+        return person.patch(`/authlist/${id}`, { ip: addresses[2], note: displayName });
+      },
+      'delete /authlist/{id}': async () =>
+        person.delete(`/authlist/${await created('/authlist', { ...entry, ip: '198.18.0.1' })}`),
+      'post /authlist/remove': async () =>
+        person.post('/authlist/remove', {
+          ids: [await created('/authlist', { ...entry, user: 'bob', ip: '198.18.0.2' })],
+        }),
+      'delete /authlist': () => person.delete('/authlist'),
+      'post /authlist/restore': () => restore('authlist'),
+      'post /overrides': () => person.post('/overrides', override),
+      'patch /overrides': async () => {
+        const [{ id }] = (await person.get('/overrides')).body;
+        return person.patch('/overrides', { entries: [{ id, expiry: expiry + 1 }] });
+      },
+      'patch /overrides/{id}': async () => {
+        const [{ id }] = (await person.get('/overrides')).body;
+        return person.patch(`/overrides/${id}`, { ip: '192.0.2.2' });
+      },
+      'delete /overrides/{id}': async () =>
+        person.delete(
+          `/overrides/${await created('/overrides', { ...override, hostname: 'b.example' })}`,
+        ),
+      'post /overrides/remove': async () =>
+        person.post('/overrides/remove', {
+          ids: [await created('/overrides', { ...override, hostname: 'c.example' })],
+        }),
+      'delete /overrides': () => person.delete('/overrides'),
+      'post /overrides/restore': () => restore('overrides'),
+      'post /proxy-tokens': () => person.post('/proxy-tokens', { user: name }),
+      'post /users/{user}/vpn-profile': () => person.post(`${base}/vpn-profile`, {}),
+      'post /users/{user}/token_version': () => person.send('POST', `${base}/token_version`),
+      'patch /users/{user}': () => person.patch(base, { display_name: `${displayName} II` }),
+      'patch /users': async () => {
+        const { id } = (await person.get(base)).body;
+        return person.patch('/users', { users: [{ id, flags }] });
+      },
+      'post /users': () => person.post('/users', { name: 'created' }),
+      'post /users/{user}/invite': () => person.post('/users/created/invite', { password }),
+      'post /invite': async () => t.browser().post('/invite', { code: await invited('created') }),
+      'post /invite/accept': async () =>
+        t.browser().post('/invite/accept', {
+          code: await invited('created'),
+          password: 'a long password of created',
+        }),
+      'post /users/end_sessions': async () =>
+        person.post('/users/end_sessions', { ids: [await another()] }),
+      'delete /users/{user}/sessions': () => person.delete('/users/created/sessions'),
+      'delete /users/{user}/sign-in': () => person.delete('/users/created/sign-in'),
+      'post /tokens': () => person.post('/tokens', { name: 'plain', password }),
+      'post /tokens/{id}/view': async () =>
+        person.post(`/tokens/${(await person.get('/tokens')).body.at(-1).id}/view`, { password }),
+      'delete /tokens/{id}': async () =>
+        person.delete(`/tokens/${(await person.get('/tokens')).body.at(-1).id}`),
+      'post /tokens/remove': async () => {
+        const id = await created('/tokens', { name: 'another', password });
+        return person.post('/tokens/remove', { ids: [id] });
+      },
+      'put /servers/{server}': () => person.put('/servers/ams1', {}),
+      'delete /servers/{server}': () => person.delete('/servers/ams1'),
+      'post /servers/add': () => person.post('/servers/add', { servers: ['lon1'] }),
+      'post /servers/remove': () => person.post('/servers/remove', { servers: ['lon1'] }),
+      'post /servers/{server}/explain': () =>
+        person.post('/servers/fra1/explain', {
+          port: 10001,
+          host: 'a.example',
+          user: name,
+          from: addresses[0],
+        }),
+      'post /session': async () => (await signIn()).answer,
+      'post /session/link': async () =>
+        t.browser().post('/session/link', { code: await invited() }),
+      'delete /session': async () => (await signIn()).browser.delete('/session'),
+      'delete /sessions/{id}': async () => {
+        await signIn();
+        const sessions = (await person.get('/sessions')).body as Array<{
+          id: string;
+          current: boolean;
+        }>;
+        return person.delete(`/sessions/${sessions.find(({ current }) => !current)?.id}`);
+      },
+      'delete /sessions': () => person.delete('/sessions'),
+      'post /second-factor': async () => {
+        const begun = await person.post('/second-factor', { password });
+        phone = URI.parse(begun.body.url) as TOTP;
+        return begun;
+      },
+      'put /second-factor': () =>
+        person.put('/second-factor', { code: phone.generate({ timestamp: t.now() * 1000 }) }),
+      'post /second-factor/remove': () => person.post('/second-factor/remove', { password }),
+      'put /password': () =>
+        person.put('/password', { current_password: password, password: `${password} 2` }),
+    };
+    const writes = Object.entries(paths).flatMap(([path, item]) =>
+      path.startsWith('/console/')
+        ? Object.keys(item).map((method) => `${method} ${path.slice('/console'.length)}`)
+        : [],
+    );
+    const changes = writes.filter((request) => !request.startsWith('get '));
+    expect(Object.keys(acts).toSorted()).toEqual(changes.toSorted());
+    for (const [request, act] of Object.entries(acts)) {
+      const { status, text } = await act();
+      if (!refusedHere.has(request)) expect(status, `${request}: ${text}`).toBeLessThan(300);
+    }
+    expect(remaining(await dumpOf(t))).toEqual(personal);
+
+    expect((await t.operator.post(`/accounts/acme${base}/erase`, {})).status).toBe(200);
+    expect(remaining(await dumpOf(t))).toEqual([]);
     await t.running.stop();
     expect(remaining(bytesOf(t))).toEqual([]);
   });

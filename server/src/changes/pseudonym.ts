@@ -14,7 +14,7 @@ export interface Erased {
 type Fields = Record<string, unknown>;
 
 /** Actions whose target is a user, by name. */
-const ofUser = /^(user|proxy_token|session|password|second_factor)\./;
+const ofUser = /^(user|proxy_token|vpn_profile|session|password|second_factor)\./;
 
 /**
  * The members of the record that change; none for a record about others. An address is removed if

@@ -122,8 +122,8 @@ export function rejectEmpty(manifest: Manifest, steps: readonly Step[]): void {
 }
 
 /**
- * Carries a plan out, and records which manifest owns what. What goes is given up first, so that
- * addresses and hostnames can move between records. Errors: those of all changes, each with its
+ * Carries a plan out, and records which manifest owns what. Addresses and hostnames are freed first,
+ * so that they can move between records. Errors: those of all changes, each with its
  * place in the file.
  */
 export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
@@ -194,6 +194,11 @@ interface Declared {
   run: Step['run'];
 }
 
+/** Removes a user who is erased from the records that manifests own: these hold the name. */
+export function disownUser(tx: Transaction, account: string, user: string): Promise<void> {
+  return disown(tx, 'user', `${account}/${user}`);
+}
+
 class Planner {
   readonly #db: Reader;
   readonly #manifest: Manifest;
@@ -220,7 +225,7 @@ class Planner {
     return this.#steps;
   }
 
-  /** Adds a record: created, changed, or only adopted; or, if it has a fault, the step that fails. */
+  /** Adds a record: created, changed or adopted; or, if it has a fault, the step that fails. */
   async #declare(
     place: Place & { needs?: string[] },
     read: () => Promise<Declared>,

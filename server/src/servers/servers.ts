@@ -158,8 +158,8 @@ export async function createServer(tx: Transaction, body: NewServer): Promise<Se
 }
 
 /**
- * Changes the details of a server. `of`: the field that names it, among several. Errors: 400; 409 when
- * another server has the hostname, or a contract uses a port scheme that would go.
+ * Changes the details of a server. `of`: the field that names it, among several. Errors: 400; 409
+ * when another server has the hostname, or a contract uses a port scheme that would go.
  */
 export async function changeServer(
   tx: Transaction,
@@ -317,8 +317,8 @@ export async function removeServers(tx: Transaction, names: readonly string[]): 
 // ---- Exit IPs -----------------------------------------------------------------------------
 
 /**
- * Gives up what a server will not have any more, so that others can have it: its hostname, exit IPs
- * and port bases. What it keeps in another place, it gets by `changeServer` and `addExitIp`.
+ * Frees the hostname, exit IPs and port bases that a server will not have any more, so that others
+ * can have them. The new ones it gets by `changeServer` and `addExitIp`.
  */
 export async function releaseServer(
   tx: Transaction,

@@ -1,5 +1,5 @@
-// The canonical spelling of a server's hostname and of the addresses of its exits, and the words for
-// its place. A spelling that is stored already stays.
+// The canonical spelling of a server's hostname and of the addresses of its exits, and the words
+// for its place. A spelling that is stored already stays.
 import { type Address, canonicalAddress } from '../../../kit/src/address.ts';
 import { invalidField } from '../errors.ts';
 import { parseAddress } from '../values/address.ts';

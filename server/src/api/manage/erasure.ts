@@ -5,6 +5,7 @@ import { forgetEntriesOf } from '../../authlist/authlist.ts';
 import { pseudonymise } from '../../changes/audit.ts';
 import type { Transaction } from '../../db/database.ts';
 import { Named } from '../../http/fields.ts';
+import { disownUser } from '../../manifests/manifests.ts';
 import { forgetAdder } from '../../overrides/overrides.ts';
 import { forgetSignIn, revokeSessions } from '../../sign_in/sign_in.ts';
 import { disableUser, pseudonymOf, renameErased } from '../../users/users.ts';
@@ -60,6 +61,7 @@ export function erasureRoutes({ ctx, audience, routesOf, write }: Mount): void {
         for (const [step, seen] of walks) {
           for (let at: number | undefined = seen; at !== undefined; ) at = await step(tx, at);
         }
+        await disownUser(tx, account_name, user.name);
         await renameErased(tx, user);
       });
       return { pseudonym };

@@ -163,7 +163,7 @@ function separatorOf(bytes: Buffer): Separator {
   return ([',', ';', '\t'] as const).find((separator) => firstLine.includes(separator)) ?? ',';
 }
 
-/** The rows without those that have no text, and without columns that have neither name nor text. */
+/** The rows that have text, without the columns that have neither name nor text. */
 function withoutEmpty(all: CsvRow[]): CsvRow[] {
   const rows = all.filter(({ cells }) => cells.some((cell) => cell !== ''));
   const width = Math.max(0, ...rows.map(({ cells }) => cells.length));
