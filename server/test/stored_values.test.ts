@@ -168,6 +168,43 @@ eachDatabase((database) => {
     await t.operator.delete('/accounts/beta/servers/zrh1');
   });
 
+  test('a change that cannot be read at all ends the access that it is about, and holds up no other', async () => {
+    const acme = await t.account('gamma', { servers: ['zrh1'] });
+    const add = async (ip: string) => {
+      const entry = { user: 'alice', ip, expiry: t.now() + 600 };
+      return (await t.as(acme).post('/contract/ip-authlist', entry)).body.id as number;
+    };
+    const gone = await add('203.0.113.111');
+    const node = await t.node('zrh1');
+    await node.snapshot();
+    await node.follow();
+    const override = {
+      server: 'zrh1',
+      hostname: 'a.example',
+      ip: '192.0.2.9',
+      expiry: t.now() + 600,
+    };
+    const { id } = (await t.as(acme).post('/contract/overrides', override)).body;
+    await node.until(() => node.heard('override').length === 1);
+    const account_id = acme.account.id;
+    const rename = (from: string, to: string) =>
+      t.running.ctx.db.script([`alter table ${from} rename to ${to}`]);
+    await rename('overrides', 'overrides_away');
+    await t.write((tx) => recordChange(tx, { kind: 'override', account_id, record_id: id }));
+    await t.as(acme).delete(`/contract/ip-authlist/${gone}`);
+    await node.until(() => node.heard('authlist').some((record) => record.id === gone));
+    await rename('overrides_away', 'overrides');
+    expect(node.heard('override').at(-1)).toEqual({
+      kind: 'override',
+      account: account_id,
+      id,
+      value: null,
+    });
+    const about = { revision: expect.any(Number), kind: 'override', account_id, record_id: id };
+    expect(lines).toContainEqual(expect.objectContaining({ level: 50, ...about }));
+    node.stop();
+  });
+
   test('an exit IP is removed by what is stored, or by any spelling of the same', async () => {
     const remove = async (ip: string) =>
       (await t.operator.delete(`/servers/fra1/exits/${encodeURIComponent(ip)}`)).status;

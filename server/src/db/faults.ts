@@ -16,6 +16,11 @@ export function isStorageFault(error: unknown): boolean {
   return typeof error === 'object' && error !== null && storageFaults.has(error);
 }
 
+/** Whether the database did not answer: by an engine's error, or by the 503 for one. */
+export function isUnavailable(error: unknown): boolean {
+  return isStorageFault(error) || isStorageFault((error as Error).cause);
+}
+
 /** The 503 that a client sees for an engine's error; the cause stays with it for the log. */
 export function storageFault(error: unknown): ApiError {
   const unavailableNow = unavailable(

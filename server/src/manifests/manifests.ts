@@ -122,9 +122,9 @@ export function rejectEmpty(manifest: Manifest, steps: readonly Step[]): void {
 }
 
 /**
- * Carries a plan out, and records which manifest owns what. Addresses and hostnames are freed first,
- * so that they can move between records. Errors: those of all changes, each with its
- * place in the file.
+ * Carries a plan out, and records which manifest owns what. Addresses and hostnames are freed
+ * first, so that they can move between records. Errors: those of all changes, each with its place
+ * in the file.
  */
 export async function carryOut(tx: Transaction, steps: readonly Step[]): Promise<void> {
   const faults: ApiError[] = [];

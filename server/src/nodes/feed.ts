@@ -6,12 +6,14 @@ import { setImmediate } from 'node:timers/promises';
 import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
 import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
+import { isUnavailable } from '../db/faults.ts';
 import { maxStalledSeconds } from './backpressure.ts';
 import { type CurrentRows, readCurrentRows } from './current_rows.ts';
 import * as log from './log_store.ts';
 import { NodeStream } from './node_stream.ts';
 import type { Node } from './nodes.ts';
 import {
+  closedRecords,
   goneRecord,
   isLong,
   justGone,
@@ -52,6 +54,8 @@ export class Feed {
    * The last revision that was handed out, and its history; undefined until the first stream opens.
    */
   #handedOut: Position | undefined;
+  /** The revisions of changes that could not be read, and are tried once more. */
+  readonly #failedOnce = new Set<number>();
   #reading = false;
   #readAgain = false;
   #retry: NodeJS.Timeout | undefined;
@@ -101,18 +105,18 @@ export class Feed {
    */
   open(node: Node, response: Writable, epoch: string, revision: number): void {
     const stream = new NodeStream(node, response, { epoch, revision }, this.#stalledSeconds);
-    const others = this.#streams.get(node.server_id) ?? new Set();
-    const sameNode = [...others].filter((other) => other.node.id === node.id && other.open);
+    const streams = this.#streams.get(node.server_id) ?? new Set();
+    const ofNode = Array.from(streams).filter((older) => older.node.id === node.id && older.open);
     // The node reads the newest one.
-    for (const old of sameNode.slice(0, sameNode.length + 1 - maxStreamsPerNode)) old.cut();
-    this.#streams.set(node.server_id, others.add(stream));
-    const closed = () => {
-      others.delete(stream);
-      if (others.size === 0 && this.#streams.get(node.server_id) === others) {
+    for (const older of ofNode.slice(0, ofNode.length + 1 - maxStreamsPerNode)) older.cut();
+    this.#streams.set(node.server_id, streams.add(stream));
+    const forget = () => {
+      streams.delete(stream);
+      if (streams.size === 0 && this.#streams.get(node.server_id) === streams) {
         this.#streams.delete(node.server_id);
       }
     };
-    response.on('close', this.#own(closed));
+    response.on('close', this.#own(forget));
     this.#startCatchingUp(stream);
   }
 
@@ -143,33 +147,34 @@ export class Feed {
   }
 
   async #catchUp(stream: NodeStream): Promise<void> {
-    const { db, secrets } = this.#ctx;
+    const { db } = this.#ctx;
     const { server_id } = stream.node;
     let from = stream.sent;
     for (;;) {
       await stream.untilRead();
       if (!stream.open) return;
       stream.missed = false;
-      const { epoch, revision } = await networkPosition(this.#ctx.db);
+      const { epoch, revision } = await networkPosition(db);
       if (epoch !== stream.epoch) return stream.close();
       const to = Math.max(from, Math.min(from + maxRevisionsScanned, revision));
-      const changes = await log.changesOfServer(this.#ctx.db, server_id, from, to, page);
+      const changes = await log.changesOfServer(db, server_id, from, to, page);
       // Checked after reading the page: changes that it lacks were pruned before. The node
       // reconnects and gets 409.
       if (to > from && !(await this.#isWholeAfter(from, revision))) return stream.close();
-      const lastWhole = new Map<number, number>();
-      for (const { kind, account_id, revision } of changes) {
-        if (kind === 'account' && account_id !== null) lastWhole.set(account_id, revision);
+      /** By account: the last of these changes with which it is sent whole. */
+      const sentWholeAt = new Map<number | null, number>();
+      for (const change of changes) {
+        if (change.kind === 'account') sentWholeAt.set(change.account_id, change.revision);
       }
       stream.noteLong(changes.some(isLong));
       for (const change of changes) {
         if (!stream.open) return;
-        // An account that returns to the server is sent whole then; until then it is absent.
-        const whole = change.account_id === null ? 0 : (lastWhole.get(change.account_id) ?? 0);
+        // Until an account is sent whole, it is absent.
+        const isToCome = change.revision < (sentWholeAt.get(change.account_id) ?? 0);
         const pieces =
-          isLong(change) && change.revision < whole
+          isLong(change) && isToCome
             ? justGone(change.account_id)
-            : piecesOfChange(db, change, server_id, secrets);
+            : this.#pieces(change, server_id);
         await stream.untilRead();
         await stream.sendPaced(change, pieces);
       }
@@ -188,9 +193,45 @@ export class Feed {
     }
   }
 
-  #records(change: LoggedChange, server_id: number, rows: CurrentRows): Promise<NodeRecord[]> {
+  /** The records of a change; without `rows`, it reads its own. */
+  async #records(
+    change: LoggedChange,
+    server_id: number,
+    rows: CurrentRows | undefined,
+  ): Promise<NodeRecord[]> {
     const { db, secrets } = this.#ctx;
-    return recordsOfChange(db, change, server_id, secrets, rows);
+    try {
+      const current = rows ?? (await readCurrentRows(db, [{ change, server_ids: [server_id] }]));
+      return await recordsOfChange(db, change, server_id, secrets, current);
+    } catch (error) {
+      return this.#closedRecords(change, error);
+    }
+  }
+
+  /** The same for any change, in pieces of limited length. */
+  async *#pieces(change: LoggedChange, server_id: number) {
+    const { db, secrets } = this.#ctx;
+    try {
+      yield* piecesOfChange(db, change, server_id, secrets);
+    } catch (error) {
+      yield this.#closedRecords(change, error);
+    }
+  }
+
+  /**
+   * The records of a change that can't be read at the second try either: it must not hold up those
+   * after it, revocations among them. Errors: `error` at the first try, and while the database does
+   * not answer.
+   */
+  #closedRecords(change: LoggedChange, error: unknown): NodeRecord[] {
+    const { revision, kind, account_id, record_id } = change;
+    if (isUnavailable(error) || !this.#failedOnce.delete(revision)) {
+      this.#failedOnce.add(revision);
+      throw error;
+    }
+    const change_of = { revision, kind, account_id, record_id };
+    this.#ctx.log.error({ err: error, ...change_of }, 'a change cannot be read: access by it ends');
+    return closedRecords(change);
   }
 
   #wake(): void {
@@ -222,25 +263,23 @@ export class Feed {
 
   async #handOut(): Promise<void> {
     for (;;) {
-      let handedOut = this.#handedOut ?? { epoch: '', revision: 0 };
-      const changes = await log.changesAfter(this.#ctx.db, handedOut.revision, page);
+      const { epoch: lastEpoch = '', revision: last = 0 } = this.#handedOut ?? {};
+      const changes = await log.changesAfter(this.#ctx.db, last, page);
       const [first] = changes;
       if (!first) return;
-      if (first.epoch !== handedOut.epoch) {
-        handedOut = { ...handedOut, epoch: first.epoch };
-        this.#startOver(handedOut);
-      }
-      const serversOf = await this.#serversOf(changes, handedOut.revision);
+      const { epoch } = first;
+      if (epoch !== lastEpoch) this.#cutOthers(epoch);
+      const serversOf = await this.#serversOf(changes, last);
       const serversChanged = new Set<number>();
       for (let at = 0; at < changes.length; at += readTogether) {
         const deliveries = changes.slice(at, at + readTogether).map((change) => {
           const servers = this.#concerned(change, serversOf);
           return { change, servers, server_ids: servers.map(({ server_id }) => server_id) };
         });
-        const rows = await readCurrentRows(this.#ctx.db, deliveries);
+        const rows = await this.#rowsOf(deliveries);
         for (const { change, servers, server_ids } of deliveries) {
           await this.#handOutChange(change, servers, rows);
-          handedOut.revision = change.revision;
+          this.#handedOut = { epoch, revision: change.revision };
           if (change.kind === 'server') for (const id of server_ids) serversChanged.add(id);
         }
       }
@@ -253,13 +292,17 @@ export class Feed {
     }
   }
 
-  /**
-   * Continues in a new history: nodes of the old one reconnect, and learn that they need a
-   * snapshot.
-   */
-  #startOver(position: Position): void {
-    this.#handedOut = position;
-    for (const stream of this.#all()) if (stream.epoch !== position.epoch) stream.cut();
+  /** The nodes of another history reconnect, and learn that they need a snapshot. */
+  #cutOthers(epoch: string): void {
+    for (const stream of this.#all()) if (stream.epoch !== epoch) stream.cut();
+  }
+
+  /** The rows of several changes; undefined where that fails: then each is read by itself. */
+  #rowsOf(deliveries: Parameters<typeof readCurrentRows>[1]): Promise<CurrentRows | undefined> {
+    return readCurrentRows(this.#ctx.db, deliveries).catch((error) => {
+      if (isUnavailable(error)) throw error;
+      return undefined;
+    });
   }
 
   async #serversOf(changes: LoggedChange[], after: number): Promise<Map<number, Concerned[]>> {
@@ -290,7 +333,7 @@ export class Feed {
   async #handOutChange(
     change: LoggedChange,
     servers: Concerned[],
-    rows: CurrentRows,
+    rows: CurrentRows | undefined,
   ): Promise<void> {
     // Users and addresses are the same for every server, so they are read once.
     const sharedKind =

@@ -249,6 +249,23 @@ export async function* piecesOfChange(
   yield records;
 }
 
+/**
+ * The records of a change that cannot be read: whatever it stands for is gone, so that no access
+ * lasts too long. Nodes keep the server and the keys that they have.
+ */
+export function closedRecords({
+  kind,
+  account_id: account,
+  record_id: id,
+}: LoggedChange): NodeRecord[] {
+  if (account === null) return [];
+  if (kind === 'authlist_cleared' || kind === 'overrides_cleared') {
+    return [{ kind, account, value: null }];
+  }
+  if (id === null || kind === 'contract' || kind === 'account') return [goneRecord(account)];
+  return [{ kind, account, id, value: null }];
+}
+
 /** Whether records may revoke access; these are sent before a stream's long changes. */
 export function mayRevoke(records: readonly NodeRecord[]): boolean {
   return records.some(
