@@ -13,6 +13,7 @@ export type FaultKind =
   | 'exit_address'
   | 'firewall'
   | 'journal'
+  | 'outdated'
   | 'port'
   | 'record'
   | 'squid_log'

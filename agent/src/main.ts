@@ -14,6 +14,7 @@ import { ControlTime } from './health/control_time.ts';
 import { destinationOf } from './health/echo.ts';
 import { ExitAddresses } from './health/exit_addresses.ts';
 import { HealthChecks } from './health/health.ts';
+import { Programs } from './health/programs.ts';
 import { type Identity, journalPath, policyFolder, readIdentity } from './identity.ts';
 import { type Control, HttpControl } from './link/control.ts';
 import { FaultReporter } from './link/fault_reporter.ts';
@@ -105,6 +106,7 @@ class Agent implements Running {
   #health: HealthChecks | undefined;
   #exitAddresses: ExitAddresses | undefined;
   #firewall: Firewall | undefined;
+  #programs: Programs | undefined;
   #certificate: RenewedCertificate | undefined;
   #trust: CertificateTrust | undefined;
   #lastUsed: LastUsedReporter | undefined;
@@ -211,6 +213,9 @@ class Agent implements Running {
       this.#firewall = firewall;
       this.#keep('firewall', (signal) => firewall.run(signal));
     }
+    const programs = new Programs({ state_dir: this.#config.state_dir, clock });
+    this.#programs = programs;
+    this.#keep('programs', (signal) => programs.run(signal));
     const dir = policyFolder(this.#config.state_dir);
     const trust = new CertificateTrust({
       ...{ config: this.#config, dir, clock },
@@ -345,6 +350,7 @@ class Agent implements Running {
         this.#trust,
         this.#exitAddresses,
         this.#firewall,
+        this.#programs,
         this.#health,
         this.#store?.unreadable,
       ],

@@ -106,6 +106,8 @@ describe('before joining', () => {
           'rights',
           'squid',
           'programs',
+          'apparmor',
+          'certificate',
           'firewall',
           'vpn',
           'vpn-l2tp',

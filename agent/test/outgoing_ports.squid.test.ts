@@ -37,20 +37,25 @@ const script = `
     const outcome = await dialling.dial((work) => work, [host], 8080, from);
     return outcome instanceof Socket ? 'open' : outcome;
   });
-  const { run } = doctor.kernelChecks.find(({ name }) => name === 'outgoing_ports');
-  const check = async (engine) => {
-    const config = { engine, squid: 'squid' };
+  const findingOf = async (engine, name = 'outgoing_ports') => {
+    const { run } = doctor.kernelChecks.find((check) => check.name === name);
+    const config = { engine, squid: 'squid', port_shift: 0 };
     const [finding] = await run({ config, listeners: new Map([[1, { exit_ip: '${exit}' }]]) });
     return [finding.state, finding.sentence];
   };
-  const findings = [await check('embedded'), await check('squid')];
+  const findings = [
+    await findingOf('embedded'),
+    await findingOf('squid'),
+    await findingOf('embedded', 'kernel'),
+  ];
   console.log(JSON.stringify({ before, byKernel, after, byDial, findings }));
   process.exit();
 `;
 
 test('an exit with 64 ports opens 64 connections with ports that the kernel chooses, and all with its own', () => {
-  const range = 'echo 40000 40063 > /proc/sys/net/ipv4/ip_local_port_range';
-  const inside = ['sh', '-c', `ip link set lo up && ${range} && exec "$@"`, 'sh'];
+  const set = (name: string, value: string) => `echo ${value} > /proc/sys/net/ipv4/${name}`;
+  const settings = `${set('ip_local_port_range', '40000 40063')} && ${set('ip_nonlocal_bind', '1')}`;
+  const inside = ['sh', '-c', `ip link set lo up && ${settings} && exec "$@"`, 'sh'];
   const node = [process.execPath, '--input-type=module', '-e', script];
   const stdout = execFileSync('unshare', ['--net', ...inside, ...node], { encoding: 'utf8' });
   expect(JSON.parse(stdout)).toEqual({
@@ -64,6 +69,7 @@ test('an exit with 64 ports opens 64 connections with ports that the kernel choo
         'fault',
         expect.stringMatching(/^With Squid 5 .* 64 ports .* All are taken at 127\.0\.0\.1/),
       ],
+      ['warning', expect.stringMatching(/^ip_nonlocal_bind is on/)],
     ],
   });
 });

@@ -1,8 +1,9 @@
 // The programs that the agent runs: are they installed, and do they have the features it needs?
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { promisify } from 'node:util';
-import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import type { Config } from '../config.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
@@ -15,6 +16,7 @@ const squidPackage = 'apt-get install squid-openssl';
 export const programChecks: NodeCheck[] = [
   { name: 'squid', run: squid },
   { name: 'programs', run: programs },
+  { name: 'apparmor', run: async (subject) => apparmor(subject) },
   { name: 'firewall', run: firewall },
 ];
 
@@ -85,6 +87,29 @@ async function programs({ config }: Subject): Promise<Outcome> {
     `Programs of ${missing.join(' and ')} are missing: usage is not counted, or Squid not started.`,
     `apt-get install ${missing.join(' ')}`,
   );
+}
+
+/** The kernel's list: `/usr/sbin/squid (enforce)`. Missing without AppArmor. */
+const profiles = '/sys/kernel/security/apparmor/profiles';
+
+function apparmor({ config }: Subject): Outcome {
+  const list = existsSync(profiles) ? readFileSync(profiles, 'utf8') : '';
+  const enforced = enforcedProfiles(list, [config.squid, config.vpn.charon]);
+  const [first] = enforced;
+  if (first === undefined) return ok('AppArmor enforces no profile of a program of the agent.');
+  return warning(
+    `AppArmor enforces the profile of ${listed(enforced)}: it cannot read the configuration in ${config.state_dir}.`,
+    `aa-complain ${first}`,
+  );
+}
+
+/** Those of these programs whose profile, as the kernel lists it, is enforced. */
+export function enforcedProfiles(list: string, programs: readonly string[]): string[] {
+  const isEnforced = (program: string) => {
+    const names = [program, basename(program)];
+    return names.some((name) => list.split('\n').includes(`${name} (enforce)`));
+  };
+  return programs.filter(isEnforced);
 }
 
 async function firewall({ config }: Subject): Promise<Outcome> {

@@ -1,0 +1,63 @@
+// The programs of this node, such as Squid and charon, outlive upgrades of their packages: one that
+// still runs in the earlier version lacks what the upgrade fixed.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { Fault } from '../faults.ts';
+
+const lookSeconds = 60;
+/** The kernel's mark of a file that was replaced or removed. */
+const replaced = ' (deleted)';
+
+export class Programs {
+  readonly #state_dir: string;
+  readonly #clock: Clock;
+  #outdated: string[] = [];
+
+  /** `state_dir`: it is in the arguments or the environment of each program of the node. */
+  constructor({ state_dir, clock }: { state_dir: string; clock: Clock }) {
+    this.#state_dir = state_dir;
+    this.#clock = clock;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.look();
+      await this.#clock.sleep(lookSeconds, signal);
+    }
+  }
+
+  look(): void {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const names = pids.map((pid) => outdatedProgram(pid, `${this.#state_dir}/`));
+    this.#outdated = [...new Set(names.filter((name) => name !== undefined))].sort();
+  }
+
+  faults(): Fault[] {
+    return this.#outdated.map((program) => ({
+      kind: 'outdated',
+      subject: program,
+      message: `${program} still runs in the version before an upgrade. Restart the agent, which ends its connections: systemctl restart exitward-agent.`,
+    }));
+  }
+}
+
+/**
+ * The name of a process's program if its file was replaced; undefined: it was not, or is not ours.
+ * Deciders run in this agent's own Node, which its package upgrades with the agent.
+ */
+function outdatedProgram(pid: string, mark: string): string | undefined {
+  try {
+    const path = readlinkSync(`/proc/${pid}/exe`);
+    if (!path.endsWith(replaced)) return undefined;
+    const program = basename(path.slice(0, -replaced.length));
+    if (program === basename(process.execPath)) return undefined;
+    const isOurs = ['cmdline', 'environ'].some((file) =>
+      readFileSync(`/proc/${pid}/${file}`, 'latin1').includes(mark),
+    );
+    return isOurs ? program : undefined;
+  } catch {
+    // It has ended, or is another user's.
+    return undefined;
+  }
+}
