@@ -116,11 +116,13 @@ export async function createContext(
   const clock = doubles.clock ?? systemClock;
   const log = doubles.log ?? openLog(config);
   const applied = new AppliedWatch(db, () => clock.steady(), stopping);
+  const secrets = loadSecrets(config.keys_file, await livesWithKeys(db), config.mounted_secrets);
+  const { backups } = config;
   return {
     config,
     clock,
     db,
-    secrets: loadSecrets(config.keys_file, await livesWithKeys(db), config.mounted_secrets),
+    secrets,
     versions: openVersions(db),
     metrics,
     geoip: await Geoip.open(config.geoip, log),
@@ -136,7 +138,7 @@ export async function createContext(
     }),
     callers: new Callers({ canProve, proveEntries }),
     writes: new WriteBudget(config),
-    backups: config.backups && new BackupSchedule(config.backups, config, clock, log),
+    backups: backups && new BackupSchedule(backups, config, secrets.key_id, clock, log),
     whenApplied: (...wait) => applied.wait(...wait),
   };
 }

@@ -169,6 +169,30 @@ test('a backup in the place of a removed one of the same second is reported as w
   await t.stop();
 });
 
+test("another network's backups in the folder are neither counted, verified nor removed", async () => {
+  const shared = { EXITWARD_BACKUP_DIR: newFolder(), EXITWARD_BACKUP_KEEP: '1' };
+  const folder = shared.EXITWARD_BACKUP_DIR;
+  const other = await startOn(shared);
+  await other.look();
+  const [file = ''] = backupsIn(folder);
+  // Made before manifests named the network.
+  const { network, ...manifest } = JSON.parse(
+    readFileSync(join(folder, `${file}.manifest`), 'utf8'),
+  );
+  expect(network).toBe(other.t.running.ctx.secrets.key_id);
+  writeFileSync(join(folder, `${file}.manifest`), JSON.stringify(manifest));
+
+  const own = await startOn(shared);
+  expect(await own.status()).toMatchObject({ last: null, last_verified: null });
+  for (let round = 1; round <= 2; round += 1) {
+    own.t.clock.advance(3600);
+    await own.look();
+  }
+  expect(backupsIn(folder)).toEqual([file, expect.any(String)]);
+  expect((await own.status()).last.file).not.toContain(file);
+  expect((await other.status()).last.file).toContain(file);
+});
+
 test('on PostgreSQL a folder for backups is refused, with the reason', () => {
   const env = { EXITWARD_DATABASE_URL: 'postgres://a@b/c', EXITWARD_BACKUP_DIR: '/backups' };
   expect(() => readConfig(env)).toThrow(/EXITWARD_BACKUP_DIR: .*schedule pg_dump/);

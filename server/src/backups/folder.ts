@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
 import { replaceDurably } from '../../../kit/src/durable.ts';
 
@@ -19,6 +20,8 @@ export interface Manifest {
   verified_at: number | null;
   /** Why the last verification failed; null when it did not. */
   fault: string | null;
+  /** Identifies the network: its keys. Null: unknown. Manifests before 0.3 lack it. */
+  network?: string | null;
 }
 
 export interface Backup {
@@ -38,8 +41,32 @@ export function nameOfBackup(now: number): string {
   return `exitward-${iso}Z.db`;
 }
 
-/** The backups in a folder, newest first. Errors: those of the disk. */
-export function listBackups(folder: string): Backup[] {
+/**
+ * The backups of a network in a folder, newest first; those of other networks are left alone.
+ * Errors: those of the disk.
+ */
+export function listBackups(folder: string, network: string): Backup[] {
+  return allBackups(folder).filter(({ file, manifest }) => {
+    const owner = manifest?.network ?? networkIn(file);
+    return owner === null || owner === network;
+  });
+}
+
+/** The network that a backup says it belongs to; null where that cannot be read. */
+function networkIn(file: string): string | null {
+  try {
+    const db = new DatabaseSync(file, { readOnly: true });
+    try {
+      return db.prepare('select key_id from network').get()?.key_id as string | null;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
+}
+
+function allBackups(folder: string): Backup[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
     .flatMap((name): Backup[] => {
@@ -69,7 +96,8 @@ export function writeManifest(file: string, manifest: Manifest): void {
 /** The manifest of a file that was just written. Errors: those of the disk. */
 export async function manifestOf(file: string, now: number): Promise<Manifest> {
   const sha256 = await sha256Of(file);
-  return { made_at: now, bytes: statSync(file).size, sha256, verified_at: null, fault: null };
+  const [bytes, network] = [statSync(file).size, networkIn(file)];
+  return { made_at: now, bytes, sha256, verified_at: null, fault: null, network };
 }
 
 export async function sha256Of(file: string): Promise<string> {
@@ -79,10 +107,11 @@ export async function sha256Of(file: string): Promise<string> {
 }
 
 /**
- * Keeps the `keep` newest backups, and the newest one that was verified. Errors: those of the disk.
+ * Keeps the `keep` newest backups of a network, and its newest that was verified. Errors: those of
+ * the disk.
  */
-export function removeOldBackups(folder: string, keep: number): void {
-  const all = listBackups(folder);
+export function removeOldBackups(folder: string, network: string, keep: number): void {
+  const all = listBackups(folder, network);
   const good = all.find(({ manifest }) => isGood(manifest));
   for (const { file } of all.slice(keep)) {
     if (file === good?.file) continue;

@@ -1,6 +1,7 @@
 // The schedule of backups: one at a time in one process, verified if the setting says so; the
 // oldest are removed.
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from 'pino';
@@ -39,6 +40,7 @@ const againSeconds = 600;
 export class BackupSchedule {
   readonly #settings: Settings;
   readonly #needs: Needs;
+  readonly #network: string;
   readonly #clock: Clock;
   readonly #log: Logger;
   /** Epoch seconds: an empty folder is not late at once. */
@@ -51,9 +53,11 @@ export class BackupSchedule {
   #notBefore = Number.NEGATIVE_INFINITY;
   failures = 0;
 
-  constructor(settings: Settings, needs: Needs, clock: Clock, log: Logger) {
+  /** `network`: whose backups count; see `Manifest`. */
+  constructor(settings: Settings, needs: Needs, network: string, clock: Clock, log: Logger) {
     this.#settings = settings;
     this.#needs = needs;
+    this.#network = network;
     this.#clock = clock;
     this.#log = log;
     this.#began = clock.now();
@@ -86,7 +90,7 @@ export class BackupSchedule {
       const fault = await this.#running.done;
       if (this.#stopped) return;
       if (fault !== null) throw new Error(fault);
-      removeOldBackups(folder, keep);
+      removeOldBackups(folder, this.#network, keep);
       this.#fault = null;
       this.#log.info({ file: task.file, verified: task.verify }, 'a backup was made');
     } catch (error) {
@@ -108,9 +112,15 @@ export class BackupSchedule {
   #task() {
     const { folder, every_seconds, verify } = this.#settings;
     const now = this.#clock.now();
-    const newest = listBackups(folder)[0];
+    const newest = listBackups(folder, this.#network)[0];
     const isDue = !newest || now - newest.at >= every_seconds || newest.at - now > every_seconds;
-    if (isDue) return { file: join(folder, nameOfBackup(now)), now, isNew: true, verify };
+    if (isDue) {
+      const file = join(folder, nameOfBackup(now));
+      // A file of this second is another network's: the next look comes later.
+      return existsSync(file) && file !== newest?.file
+        ? undefined
+        : { file, now, isNew: true, verify };
+    }
     // The process ended, or the disk was full, between backup and verification.
     const isUnverified = verify && (newest.manifest?.verified_at ?? null) === null;
     return isUnverified ? { file: newest.file, now, isNew: false, verify } : undefined;
@@ -121,7 +131,7 @@ export class BackupSchedule {
     let all: ReturnType<typeof listBackups> = [];
     let fault = this.#fault;
     try {
-      all = listBackups(folder);
+      all = listBackups(folder, this.#network);
     } catch (error) {
       fault ??= `The folder ${folder} cannot be read (${(error as NodeJS.ErrnoException).code}).`;
     }

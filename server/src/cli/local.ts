@@ -114,7 +114,9 @@ async function verify(
   const { listBackups } = await import('../backups/folder.ts');
   const verification = await import('../backups/verify.ts');
   const folder = config.backups?.folder;
-  const target = file ?? (folder === undefined ? undefined : listBackups(folder)[0]?.file);
+  const secrets = loadSecrets(config.keys_file, true, config.mounted_secrets);
+  const newest = folder === undefined ? [] : listBackups(folder, secrets.key_id);
+  const target = file ?? newest[0]?.file;
   if (target === undefined) {
     throw new Failure(
       folder === undefined
@@ -122,7 +124,6 @@ async function verify(
         : `There is no backup in ${folder} yet.`,
     );
   }
-  const secrets = loadSecrets(config.keys_file, true, config.mounted_secrets);
   const value = await verification.verifyBackup(
     resolve(target),
     secrets,
