@@ -9,7 +9,7 @@ settings=/etc/exitward/exitward.env
 as=
 case "${1-}" in
   # Root would leave files in the data folder that the service cannot open.
-  serve | migrate | backup | restore | keys | doctor)
+  serve | migrate | backup | restore | keys | operator-token | doctor)
     [ "$(id -u)" -ne 0 ] || as="setpriv --reuid=exitward --regid=exitward --init-groups --inh-caps=-all --" ;;
 esac
 exec $as "$home/bin/node" --use-system-ca --max-semi-space-size=8 "$home/server/bin/exitward.js" "$@"

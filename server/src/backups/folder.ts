@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { pipeline } from 'node:stream/promises';
 import { replaceDurably } from '../../../kit/src/durable.ts';
+import { keyIdIn } from '../db/restore.ts';
 
 /**
  * Stored next to a backup as `FILE.manifest`: the size and checksum when it was written, and the
@@ -47,23 +47,9 @@ export function nameOfBackup(now: number): string {
  */
 export function listBackups(folder: string, network: string): Backup[] {
   return allBackups(folder).filter(({ file, manifest }) => {
-    const owner = manifest?.network ?? networkIn(file);
+    const owner = manifest?.network ?? keyIdIn(file);
     return owner === null || owner === network;
   });
-}
-
-/** The network that a backup says it belongs to; null where that cannot be read. */
-function networkIn(file: string): string | null {
-  try {
-    const db = new DatabaseSync(file, { readOnly: true });
-    try {
-      return db.prepare('select key_id from network').get()?.key_id as string | null;
-    } finally {
-      db.close();
-    }
-  } catch {
-    return null;
-  }
 }
 
 function allBackups(folder: string): Backup[] {
@@ -96,7 +82,7 @@ export function writeManifest(file: string, manifest: Manifest): void {
 /** The manifest of a file that was just written. Errors: those of the disk. */
 export async function manifestOf(file: string, now: number): Promise<Manifest> {
   const sha256 = await sha256Of(file);
-  const [bytes, network] = [statSync(file).size, networkIn(file)];
+  const [bytes, network] = [statSync(file).size, keyIdIn(file)];
   return { made_at: now, bytes, sha256, verified_at: null, fault: null, network };
 }
 

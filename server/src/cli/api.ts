@@ -190,7 +190,7 @@ function readToken({ admin_token_file, mounted_secrets }: OperatorAccess): strin
     if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw new Failure(
-      `There is no operator token: ${admin_token_file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.`,
+      `There is no operator token: ${admin_token_file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE; on the server's machine, "exitward operator-token create NAME --local" makes one.`,
     );
   }
 }

@@ -12,17 +12,10 @@ import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Actor, Database, Transaction } from '../db/database.ts';
-import { schemaIsCurrent } from '../db/migrate.ts';
 import { conflict } from '../errors.ts';
 import { activateHashKey, hashesToRenew, listHashKeys, prepareHashKey } from '../keys/hash_keys.ts';
 import { openKeys, sealKeys } from '../keys/keys_backup.ts';
-import {
-  addHashKey,
-  addSigningKey,
-  loadSecrets,
-  readSecrets,
-  type Secrets,
-} from '../keys/secrets.ts';
+import { addHashKey, addSigningKey, loadSecrets, readSecrets } from '../keys/secrets.ts';
 import {
   activateKey,
   findPrepared,
@@ -31,11 +24,10 @@ import {
   revokeKey,
   type SigningKey,
 } from '../keys/signing_keys.ts';
-import { keyIdOf } from '../network.ts';
 import type { Row } from './columns.ts';
 import { command } from './command.ts';
 import { readPassphrase } from './passphrase.ts';
-import { withDatabase } from './storage.ts';
+import { requireKeysOf, withCurrentDatabase } from './storage.ts';
 
 const passphraseFile = {
   'passphrase-file': {
@@ -103,14 +95,6 @@ interface Rotation {
 
 const operator: Actor = { kind: 'system', name: 'exitward keys', address: '', request_id: '' };
 
-/** Runs with a database of this version. Errors: a failure for another version. */
-function withCurrentDatabase<T>(config: Config, run: (db: Database) => Promise<T>): Promise<T> {
-  return withDatabase(config, async (db) => {
-    if (await schemaIsCurrent(db)) return run(db);
-    throw new Failure('The database has the schema of another version; start this server first.');
-  });
-}
-
 /** Prepares a new key for signing or hashing, or activates the prepared one. */
 async function rotateKeys(env: Environment, options: Rotation): Promise<Shown> {
   const config = readConfig(env);
@@ -159,17 +143,6 @@ async function endKey(env: Environment, kid: string): Promise<Shown> {
   await withCurrentDatabase(config, (db) => db.write(operator, (tx) => revokeKey(tx, kid)));
   const sentence = `The signing key ${kid} is revoked: nodes refuse its tokens as soon as they hear of it, and end the connections by them.`;
   return done(sentence, { revoked: kid });
-}
-
-/** The keys of this machine's file. Errors: a failure when they are not those of the database. */
-async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
-  const { keys_file, mounted_secrets } = config;
-  if ((await listSigningKeys(db)).length === 0) {
-    throw new Failure('This network is new; start its server first.');
-  }
-  const held = loadSecrets(keys_file, true, mounted_secrets);
-  if (held.key_id === (await keyIdOf(db))) return held;
-  throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
 }
 
 async function prepare(db: Database, config: Config): Promise<{ kid: string }> {

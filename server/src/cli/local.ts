@@ -147,9 +147,16 @@ async function restoreBackup(env: Environment, file: string): Promise<Shown> {
   const restored = await restoreSqlite(target, resolve(file), systemClock);
   chmodSync(target, 0o600);
   const aside = restored.set_aside ? `The old database is ${restored.set_aside}. ` : '';
-  const keys = keysAdvice(config, restored.key_id);
-  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${keys}`;
-  return done(sentence, { file: target, ...restored, keys_fit: keys === '' });
+  const advice = keysAdvice(config, restored.key_id) + tokenAdvice(config);
+  const sentence = `Restored ${resolve(file)} as ${target}. ${aside}Nodes take a new snapshot when they connect. New records get ids ${idGap.toLocaleString('en')} or more behind those of the backup: an id that was given since it was made is given again only if there were more.${advice}`;
+  const keys_fit = keysAdvice(config, restored.key_id) === '';
+  return done(sentence, { file: target, ...restored, keys_fit });
+}
+
+/** A new machine has no operator token: the database has only hashes. */
+function tokenAdvice({ admin_token_file }: Config): string {
+  if (existsSync(admin_token_file)) return '';
+  return ' There is no operator token on this machine: once the keys are there, and the server has started, "exitward operator-token create NAME --local" makes one.';
 }
 
 /** Advice about the keys before a server can start; empty when they match. */

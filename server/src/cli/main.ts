@@ -22,15 +22,9 @@ import { inventoryNoun } from './inventory.ts';
 import { keysNoun } from './keys.ts';
 import { authlistNoun, overrideNoun } from './lists.ts';
 import { backup, migrate, restore, serve, verifyBackup } from './local.ts';
-import {
-  auditVerb,
-  historyVerb,
-  maintenanceNoun,
-  operatorTokenNoun,
-  statusVerb,
-  usageVerb,
-} from './network.ts';
+import { auditVerb, historyVerb, maintenanceNoun, statusVerb, usageVerb } from './network.ts';
 import { nodeNoun } from './nodes.ts';
+import { operatorTokenNoun } from './operator_tokens.ts';
 import { exitNoun, serverNoun } from './servers.ts';
 import { tokenNoun } from './tokens.ts';
 import { userNoun } from './users.ts';

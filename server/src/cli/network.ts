@@ -1,9 +1,9 @@
-// exitward status, usage, history, audit, maintenance, operator-token: the network as a whole.
+// exitward status, usage, history, audit, maintenance: the network as a whole.
 
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, done, record, type Shown, table } from '../../../kit/src/cli/output.ts';
-import { createAt, listAt, removeAt, showAt } from './actions.ts';
-import { created, lastUsed, type Row } from './columns.ts';
+import { showAt } from './actions.ts';
+import type { Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
 import { past, time, whole } from './values.ts';
 
@@ -193,24 +193,4 @@ export const maintenanceNoun = nounOf('maintenance', 'take the account API down 
   turn(true),
   turn(false),
   { usage: 'status', summary: 'whether it is on', run: showAt('/maintenance', ['on']) },
-]);
-
-export const operatorTokenNoun = nounOf('operator-token', 'who may operate this network', [
-  {
-    usage: 'list',
-    list: true,
-    summary: 'list operator tokens',
-    run: listAt('/tokens', ['id', 'name', created, lastUsed]),
-  },
-  {
-    usage: 'create <name>',
-    summary: 'create an operator token and print it, this once',
-    run: createAt('/tokens', ['id', 'name', ['operator token', 'admin_token']]),
-  },
-  {
-    usage: 'revoke <id>',
-    summary: 'revoke an operator token',
-    question: 'This revokes operator token <id> at once.',
-    run: removeAt('/tokens/<id>', 'Operator token <id> is revoked.', { revoked: '<id>' }),
-  },
 ]);

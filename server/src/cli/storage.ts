@@ -1,8 +1,13 @@
 // The database of this machine's settings, for commands that work without a server.
+import { Failure } from '../../../kit/src/cli/failures.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { schemaIsCurrent } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { loadSecrets, type Secrets } from '../keys/secrets.ts';
+import { listSigningKeys } from '../keys/signing_keys.ts';
+import { keyIdOf } from '../network.ts';
 
 /** Opens the database, and closes it after use. */
 export async function withDatabase<T>(
@@ -15,4 +20,26 @@ export async function withDatabase<T>(
   } finally {
     await db.close();
   }
+}
+
+/** Runs with a database of this version. Errors: a failure for another version. */
+export function withCurrentDatabase<T>(
+  config: Config,
+  run: (db: Database) => Promise<T>,
+): Promise<T> {
+  return withDatabase(config, async (db) => {
+    if (await schemaIsCurrent(db)) return run(db);
+    throw new Failure('The database has the schema of another version; start this server first.');
+  });
+}
+
+/** The keys of this machine's file. Errors: a failure when they are not those of the database. */
+export async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
+  const { keys_file, mounted_secrets } = config;
+  if ((await listSigningKeys(db)).length === 0) {
+    throw new Failure('This network is new; start its server first.');
+  }
+  const held = loadSecrets(keys_file, true, mounted_secrets);
+  if (held.key_id === (await keyIdOf(db))) return held;
+  throw new Failure(`The keys file ${keys_file} is not the one that this database lives with.`);
 }

@@ -147,3 +147,17 @@ function linkOrCopy(file: string, aside: string): void {
 function removeDatabase(file: string): void {
   for (const part of ['', '-wal', '-shm']) rmSync(file + part, { force: true });
 }
+
+/** Identifies the keys that the database of a file belongs to; null where that can't be read. */
+export function keyIdIn(file: string): string | null {
+  try {
+    const db = new DatabaseSync(file, { readOnly: true });
+    try {
+      return db.prepare('select key_id from network').get()?.key_id as string | null;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return null;
+  }
+}

@@ -2,6 +2,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { type ApiError, badRequest, errorCodes, invalidField } from '../errors.ts';
 import { latestTime } from '../values/expiry.ts';
+import { namePattern } from '../values/name.ts';
 
 export const Integer = (description: string, minimum = 0, maximum = Number.MAX_SAFE_INTEGER) =>
   Type.Integer({ description, minimum, maximum });
@@ -22,7 +23,6 @@ export const Digits = (description: string, minimum = 0, maximum?: number) =>
 
 /** A short name that is used in paths and filters. */
 export const Name = (description: string) => Type.String({ description, pattern: namePattern });
-const namePattern = '^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$';
 
 /** One of several words. */
 export const OneOf = <T extends string[]>(words: readonly [...T], description: string) =>
