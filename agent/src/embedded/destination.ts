@@ -8,10 +8,13 @@ export interface Destination {
   /** For a plain request: the path to request from the destination, and its Host header. */
   path: string;
   authority: string;
+  /** For a plain request, `user:password` before the host. */
+  userinfo?: string | undefined;
 }
 
 const connectForm = /^(\[[^\]]*\]|[^:[\]]*):(\d{1,5})$/;
-const absoluteForm = /^http:\/\/((\[[^\]/?#]*\]|[^:[\]/?#]*)(?::(\d{0,5}))?)(?=[/?#]|$)([^#]*)/i;
+const absoluteForm =
+  /^http:\/\/(?:([^@/?#]*)@)?((\[[^\]/?#]*\]|[^:[\]@/?#]*)(?::(\d{0,5}))?)(?=[/?#]|$)([^#]*)/i;
 
 /** Reads the target of a request line; undefined if a proxy does not accept it. */
 export function readDestination(method: string, target: string): Destination | undefined {
@@ -20,8 +23,8 @@ export function readDestination(method: string, target: string): Destination | u
     if (authority === undefined || host === undefined) return undefined;
     return { host, port: Number(port), path: '', authority };
   }
-  const [, authority, host, port, rest = ''] = absoluteForm.exec(target) ?? [];
+  const [, userinfo, authority, host, port, rest = ''] = absoluteForm.exec(target) ?? [];
   if (authority === undefined || host === undefined) return undefined;
   const path = rest.startsWith('/') ? rest : `/${rest}`;
-  return { host, port: Number(port || 80), path, authority };
+  return { host, port: Number(port || 80), path, authority, userinfo };
 }

@@ -1,8 +1,8 @@
 // Opens the connection to a destination: only from the exit address, and only to a checked address.
 import { connect, type Socket, type TcpSocketConnectOpts } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
+import type { Failure } from '../failures.ts';
 import { type OutgoingPorts, randomPort } from '../outgoing_ports.ts';
-import type { Failure } from './rejections.ts';
 
 /** For all addresses together. */
 const dialMs = 30_000;

@@ -7,6 +7,7 @@ import { ownAddresses } from '../address.ts';
 import type { Config } from '../config.ts';
 import { connectionCaps } from '../connection_caps.ts';
 import type { Engine, EngineCounts, EngineOptions, Explanation, Poll } from '../engine.ts';
+import type { Failure } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import { readOutgoingPorts } from '../outgoing_ports.ts';
 import { decideWithin, isDrained, type Question } from '../policy/decide.ts';
@@ -21,7 +22,7 @@ import type { Context } from './admit.ts';
 import { Connections } from './connections.ts';
 import { forward } from './forward.ts';
 import { Listeners } from './listeners.ts';
-import { type Failure, rejectRaw } from './rejections.ts';
+import { rejectRaw } from './rejections.ts';
 import { Resolver } from './resolver.ts';
 import { tunnel } from './tunnel.ts';
 
@@ -57,8 +58,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Engine> {
 /** Errors that keep the server from reading a request. */
 const unparsed: Record<string, Failure> = {
   HPE_HEADER_OVERFLOW: 'long_header',
+  // The target has a space: no version follows its first word.
+  HPE_INVALID_CONSTANT: 'bad_target',
+  HPE_INVALID_TRANSFER_ENCODING: 'unsupported',
+  HPE_INVALID_URL: 'bad_target',
   ERR_HTTP_REQUEST_TIMEOUT: 'slow_request',
 };
+
+/** A request that cannot be read; `bytes` are those in which it became clear. */
+function failureOf(code: string, bytes: Buffer | undefined): Failure {
+  // Of a request with an unknown method, not of TLS or other bytes that are no request at all.
+  const hasMethod = code === 'HPE_INVALID_METHOD' && /^[\w!#$%&'*+.^`|~-]+ /.test(`${bytes}`);
+  return hasMethod ? 'unsupported' : (unparsed[code] ?? 'bad_request');
+}
 
 class EmbeddedEngine implements Engine {
   readonly name = 'embedded';
@@ -217,7 +229,10 @@ class EmbeddedEngine implements Engine {
   }
 
   /** Rejects a request that cannot be read, and discards the bytes that still arrive. */
-  #rejectUnread({ code = '' }: NodeJS.ErrnoException, client: Socket): void {
+  #rejectUnread(
+    { code = '', rawPacket }: NodeJS.ErrnoException & { rawPacket?: Buffer },
+    client: Socket,
+  ): void {
     const connection = this.#ctx.connections.find(client);
     if (connection && client.writableEnded) return;
     // This concerns the body of a request that `forward` already has, and rejects for the same
@@ -225,6 +240,6 @@ class EmbeddedEngine implements Engine {
     if (connection?.isBusy && code === 'HPE_INVALID_TRANSFER_ENCODING') return;
     // No response is possible before TLS is negotiated, nor in the middle of another response.
     if (!connection || connection.isBusy || !client.writable) client.destroy();
-    else rejectRaw(client, unparsed[code] ?? 'bad_request');
+    else rejectRaw(client, failureOf(code, rawPacket));
   }
 }

@@ -1,10 +1,11 @@
 // Plain HTTP: forwards a request over a connection of its own, and passes its response back
 // unchanged.
-import type { ClientRequest, IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
+import type { IncomingMessage, InformationEvent, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import { request as createRequest } from '../../../kit/src/node_http.ts';
 import { ignore, type Own } from '../../../kit/src/owner.ts';
+import { type Failure, longestHeaderBytes } from '../failures.ts';
 import { admit, type Context } from './admit.ts';
 import type { Connection, Exchange } from './connections.ts';
 import { type Destination, readDestination } from './destination.ts';
@@ -12,8 +13,8 @@ import { isDenial, type Rejection, rejectRequest } from './rejections.ts';
 
 /** A silent destination is given up after this long. */
 const silenceMs = 15 * 60_000;
-/** Limit on interim responses such as `103 Early Hints`: they are not passed on, and not billed. */
-const mostInterim = 32;
+/** Limit on interim responses such as `103 Early Hints`, which are not billed. */
+const maxInterim = 32;
 
 export async function forward(
   ctx: Context,
@@ -35,11 +36,9 @@ export async function forward(
   );
 
   const destination = readDestination(request.method ?? '', request.url ?? '');
-  let target: Socket | Rejection = 'bad_request';
-  if (!isExpectationKnown(request)) target = 'bad_expectation';
-  else if (destination && isReadable(request)) {
-    target = await admit(ctx, connection, exchange, request, destination);
-  }
+  const target =
+    failureOf(request) ??
+    (destination ? await admit(ctx, connection, exchange, request, destination) : 'bad_target');
   if (typeof target === 'string') {
     rejectInstead(connection, request, response, target);
   } else if (response.destroyed) {
@@ -49,14 +48,24 @@ export async function forward(
   }
 }
 
+/** Why a request is not forwarded, wherever it goes. */
+function failureOf(request: IncomingMessage): Failure | undefined {
+  const { expect } = request.headers;
+  if (request.httpVersionMajor !== 1) return 'bad_version';
+  if (expect !== undefined && !/^100-continue$/i.test(expect)) return 'bad_expectation';
+  return isReadable(request) && forwardsLeft(request) !== -1 ? undefined : 'unsupported';
+}
+
 /** A body gets a new framing, so its receiver would not know of any other transfer coding. */
 function isReadable({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || /^chunked$/i.test(coding);
 }
 
-function isExpectationKnown({ headers: { expect } }: IncomingMessage): boolean {
-  return expect === undefined || /^100-continue$/i.test(expect);
+/** `Max-Forwards` for the next hop; -1: there must be none. */
+function forwardsLeft({ method = '', headers }: IncomingMessage): number | undefined {
+  const limit = /^(OPTIONS|TRACE)$/.test(method) ? Number(headers['max-forwards']) : Number.NaN;
+  return Number.isNaN(limit) ? undefined : Math.max(limit, 0) - 1;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -84,27 +93,26 @@ function send(
   request: IncomingMessage,
   response: ServerResponse,
   target: Socket,
-  { path, authority }: Destination,
+  destination: Destination,
 ): void {
   const fail = (failure: Rejection) => {
     if (response.headersSent) response.destroy();
     else rejectInstead(connection, request, response, failure);
   };
   const { own } = connection;
-  let outgoing: ClientRequest;
-  try {
-    outgoing = createRequest({
-      // If it were reused, it might serve another account, or use an outdated address.
-      createConnection: () => target,
-      method: request.method,
-      path,
-      headers: requestHeaders(request, authority),
-    });
-  } catch {
-    // The path has characters that must not be sent.
-    target.destroy();
-    fail('bad_request');
-    return;
+  const outgoing = createRequest({
+    // If it were reused, it might serve another account, or use an outdated address.
+    createConnection: () => target,
+    method: request.method,
+    path: destination.path,
+    maxHeaderSize: longestHeaderBytes,
+    setHost: false,
+  });
+  outgoing.maxHeadersCount = 0;
+  // Node would add one of them where neither came.
+  for (const name of framing) outgoing.removeHeader(name);
+  for (const [name, value] of requestHeaders(request, destination)) {
+    outgoing.appendHeader(name, value);
   }
   outgoing.setTimeout(
     silenceMs,
@@ -116,26 +124,36 @@ function send(
   let interim = 0;
   outgoing.on(
     'information',
-    own(({ statusCode }: InformationEvent) => {
+    own((information: InformationEvent) => {
       interim += 1;
       // No forwarded header can ask for another protocol, since `Upgrade` is never forwarded.
-      if (statusCode === 101 || interim > mostInterim) outgoing.destroy();
+      const isWanted = information.statusCode !== 101 && interim <= maxInterim;
+      if (isWanted && isClean(information)) passInterim(exchange, request, response, information);
+      else outgoing.destroy();
     }),
   );
   outgoing.once(
     'response',
     own((incoming: IncomingMessage) => {
-      const isWanted = !outgoing.destroyed && isClean(incoming) && isReadable(incoming);
+      const isFinal = (incoming.statusCode as number) >= 200;
+      const isWanted = !outgoing.destroyed && isFinal && isClean(incoming) && isReadable(incoming);
       if (isWanted) passOn(incoming, response);
       else outgoing.destroy();
     }),
   );
   // An error in the middle of a response breaks the client's response too; this is one before it.
-  outgoing.on('error', ignore);
+  let failure: Failure = 'broken_answer';
+  outgoing.on(
+    'error',
+    own(({ code = '' }: NodeJS.ErrnoException) => {
+      if (code === 'HPE_HEADER_OVERFLOW') failure = 'long_answer';
+      else if (!code.startsWith('HPE_')) failure = 'no_answer';
+    }),
+  );
   outgoing.once(
     'close',
     own(() => {
-      if (!response.headersSent && !response.destroyed) fail('broken_answer');
+      if (!response.headersSent && !response.destroyed) fail(failure);
     }),
   );
   response.once(
@@ -146,12 +164,31 @@ function send(
       outgoing.destroy();
     }),
   );
-  if (request.headers.expect !== undefined) {
-    response.writeContinue();
-    exchange.free_down = 'HTTP/1.1 100 Continue\r\n\r\n'.length;
-  }
   if (request.headers['transfer-encoding'] !== undefined) countBody(own, request, exchange);
+  // The origin may answer before the body, and a client may wait for that. `flushHeaders` would
+  // write the bytes of the header as UTF-8.
+  outgoing.write('', 'latin1');
   request.pipe(outgoing);
+}
+
+/** Passes on a response such as `100 Continue`, which is not billed and not for HTTP/1.0. */
+function passInterim(
+  exchange: Exchange,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { statusCode, statusMessage, rawHeaders }: InformationEvent,
+): void {
+  if (response.headersSent || request.httpVersion === '1.0') return;
+  // The client was answered as it expects: its connection continues after the response.
+  if (statusCode === 100) {
+    response.writeContinue();
+    exchange.free_down += 'HTTP/1.1 100 Continue\r\n\r\n'.length;
+    return;
+  }
+  const lines = endToEnd(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+  const text = `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`;
+  request.socket.write(text, 'latin1');
+  exchange.free_down += text.length;
 }
 
 /**
@@ -178,11 +215,15 @@ const isText = (text: string) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
  * Whether the head of a response can be forwarded: Node reads more than it writes. Checked before
  * anything is written.
  */
-function isClean(incoming: IncomingMessage): boolean {
-  const { httpVersionMajor, statusCode = 0, statusMessage = '', rawHeaders } = incoming;
+function isClean({
+  httpVersionMajor,
+  statusCode = 0,
+  statusMessage = '',
+  rawHeaders,
+}: IncomingMessage | InformationEvent): boolean {
   return (
     httpVersionMajor === 1 &&
-    statusCode >= 200 &&
+    statusCode >= 100 &&
     isText(statusMessage) &&
     rawHeaders.every((text, index) => (index % 2 === 0 ? isToken(text) : isText(text)))
   );
@@ -191,39 +232,58 @@ function isClean(incoming: IncomingMessage): boolean {
 /** Passes a response on unchanged. */
 function passOn(incoming: IncomingMessage, response: ServerResponse): void {
   response.sendDate = false;
-  const headers = endToEnd(incoming.rawHeaders);
-  response.writeHead(incoming.statusCode as number, incoming.statusMessage, headers);
+  // Node frames the body for the client's version.
+  const headers = endToEnd(incoming.rawHeaders).filter(
+    ([name]) => !/^transfer-encoding$/i.test(name),
+  );
+  response.writeHead(incoming.statusCode as number, incoming.statusMessage, headers.flat());
   pipeline(incoming, response, ignore);
 }
 
-/** A proxy sets Host from the request line, and frames the body itself. */
-function requestHeaders(request: IncomingMessage, authority: string): string[] {
-  const headers = ['Host', authority, ...endToEnd(request.rawHeaders, /^(host|expect)$/i)];
-  if (request.headers['transfer-encoding'] !== undefined) {
-    headers.push('Transfer-Encoding', 'chunked');
-  } else if (request.headers['content-length'] === undefined && /^P/.test(request.method ?? '')) {
-    headers.push('Content-Length', '0');
+type Header = [name: string, value: string];
+
+/** These determine the message's meaning, so they stay, whatever `Connection` says. */
+const framing = ['content-length', 'transfer-encoding'];
+
+const hopByHop = [
+  ...['connection', 'keep-alive', 'te', 'trailer', 'upgrade', 'proxy-authenticate'],
+  ...['proxy-authentication-info', 'proxy-authorization', 'proxy-connection'],
+];
+
+/** A proxy sets Host from the request line. The framing of the body stays as it came. */
+function requestHeaders(request: IncomingMessage, { authority, userinfo }: Destination): Header[] {
+  const forwards = forwardsLeft(request);
+  const headers = endToEnd(request.rawHeaders)
+    .filter(([name]) => !/^host$/i.test(name))
+    .map(
+      ([name, value]): Header =>
+        forwards !== undefined && /^max-forwards$/i.test(name)
+          ? [name, String(forwards)]
+          : [name, value],
+    );
+  if (userinfo && request.headers.authorization === undefined) {
+    const credentials = userinfo.replace(/%([0-9a-f]{2})/gi, (_, code) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+    headers.push([
+      'Authorization',
+      `Basic ${Buffer.from(credentials, 'latin1').toString('base64')}`,
+    ]);
   }
-  return headers;
+  return [['Host', authority], ...headers];
 }
 
-const hopByHop =
-  /^(connection|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-(authenticate|authentication-info|authorization|connection))$/i;
-
-/** These headers determine the message's meaning, so they stay, whatever `Connection` says. */
-const framing = /^(host|content-length)$/i;
-
 /** Removes headers that are only for the next hop, by name or because `Connection` lists them. */
-function endToEnd(rawHeaders: string[], others?: RegExp): string[] {
-  const pairs: Array<[name: string, value: string]> = [];
+function endToEnd(rawHeaders: string[]): Header[] {
+  const pairs: Header[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string]);
   }
-  const named = pairs
-    .filter(([name]) => /^connection$/i.test(name))
-    .flatMap(([, value]) => value.toLowerCase().split(/\s*,\s*/));
-  return pairs
-    .filter(([name]) => !hopByHop.test(name) && !others?.test(name))
-    .filter(([name]) => !named.includes(name.toLowerCase()) || framing.test(name))
-    .flat();
+  const dropped = new Set(hopByHop);
+  for (const [name, value] of pairs) {
+    if (!/^connection$/i.test(name)) continue;
+    for (const listed of value.toLowerCase().split(',')) dropped.add(listed.trim());
+  }
+  for (const name of framing) dropped.delete(name);
+  return pairs.filter(([name]) => !dropped.has(name.toLowerCase()));
 }

@@ -8,6 +8,7 @@ import { createServer } from '../../../kit/src/node_http.ts';
 import { Certificate } from '../certificate.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { longestHeaderBytes } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import type { Listener } from '../policy/policy.ts';
 import { keepAlive } from './dial.ts';
@@ -20,6 +21,7 @@ const options = {
   connectionsCheckingInterval: 5000,
   // The request line names the destination.
   requireHostHeader: false,
+  maxHeaderSize: longestHeaderBytes,
 };
 
 interface Settings extends Config {
@@ -131,6 +133,8 @@ export class Listeners {
           allowHalfOpen: true,
         })
       : createServer(timed);
+    // Node would drop the headers beyond the 2,000th without a word.
+    server.maxHeadersCount = 0;
     const sockets = new Set<Socket>();
     const note = (socket: Socket) => {
       sockets.add(socket);

@@ -2,23 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../../../kit/src/node_http.ts';
+import { bodyOfFailure, type Failure, statusOfFailure } from '../failures.ts';
 import { allReasons, bodyOf, type Reason, reasonHeader, statusOf } from '../policy/denials.ts';
 
-/** Failures outside the policy: the request is malformed, or cannot be carried out. */
-const failures = {
-  bad_request: [400, 'a proxy takes CONNECT host:port, and http://host/path for other methods'],
-  bad_expectation: [417, 'nothing but 100-continue may be expected'],
-  slow_request: [408, 'the request did not come in time'],
-  long_header: [431, 'the header of the request is too long'],
-  unresolved: [502, 'the name of the destination could not be resolved'],
-  unreachable: [502, 'the destination could not be reached'],
-  broken_answer: [502, 'the destination ended the connection, or answered what is not HTTP'],
-  exit_unavailable: [503, 'the exit address of this port is not available; try another one'],
-  exit_busy: [503, 'the exit of this port can open no more connections now; try another one'],
-  timed_out: [504, 'the destination did not answer in time'],
-} as const satisfies Record<string, readonly [number, string]>;
-
-export type Failure = keyof typeof failures;
 export type Rejection = Reason | Failure;
 
 /** Whether the policy denied it: nothing of the exchange is billed then. */
@@ -35,7 +21,7 @@ interface Parts {
 function partsOf(rejection: Rejection): Parts {
   const [status, body] = isDenial(rejection)
     ? [statusOf(rejection), bodyOf(rejection)]
-    : [failures[rejection][0], `Exitward: ${failures[rejection][1]} (${rejection}).\n`];
+    : [statusOfFailure(rejection), bodyOfFailure(rejection)];
   const headers = {
     [reasonHeader]: rejection,
     ...(status === 407 ? { 'Proxy-Authenticate': 'Basic realm="Exitward"' } : {}),

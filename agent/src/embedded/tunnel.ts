@@ -24,7 +24,7 @@ export async function tunnel(
   const destination = readDestination('CONNECT', request.url ?? '');
   const target = destination
     ? await admit(ctx, connection, exchange, request, destination)
-    : 'bad_request';
+    : 'bad_target';
   if (typeof target === 'string') {
     rejectRaw(client, target);
     return;

@@ -10,6 +10,7 @@ import { families as otherFamily } from './families.ts';
 import type { Family } from './family.ts';
 import { at, recordsOf } from './family.ts';
 import { headers } from './headers.ts';
+import { http } from './http.ts';
 import { revocation } from './revocation.ts';
 import { Scene, type Stage, type StartNode } from './scene.ts';
 import { usage } from './usage.ts';
@@ -64,6 +65,7 @@ export function engineScenarios(
       otherFamily(scene);
       customDns(scene);
       if (isOfEach) headers(scene);
+      if (isOfEach) http(scene);
       revocation(scene);
       usage(scene);
     });

@@ -1,7 +1,7 @@
 // The headers that Squid adds to its own responses, and those of its own that clients and origins
 // must not see.
 import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
-import { allFaults, failures } from './pages.ts';
+import { allFaults, failureEntries } from './pages.ts';
 
 /** Squid writes these into its own responses. */
 const squids = ['Server', 'Mime-Version', 'X-Squid-Error'];
@@ -26,13 +26,11 @@ export const headerLines = [
   'acl answered note account_',
   'acl unanswered all-of was_asked !answered !probe !refused',
   `acl failed squid_error ${allFaults.join(' ')}`,
-  // A TRACE that must not be forwarded.
-  'acl trace method TRACE',
-  'acl own_words any-of refused unanswered failed trace',
+  'acl own_words any-of refused unanswered failed',
   'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
   `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
   `reply_header_add ${reasonHeader} not_ready unanswered`,
-  ...Object.entries(failures).flatMap(([word, { names }]) => [
+  ...failureEntries.flatMap(([word, { names }]) => [
     `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
     `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
   ]),
@@ -40,10 +38,11 @@ export const headerLines = [
   'reply_header_access Content-Type deny unanswered',
   'reply_header_replace Content-Type text/plain;charset=utf-8',
 
-  // Nothing identifies this proxy. Squid adds its X-Cache to an origin's, and cannot separate them
-  // afterwards.
+  // Nothing identifies this proxy. Squid adds these to an origin's, and cannot separate them
+  // afterwards; Cache-Status is Squid 6's.
   'httpd_suppress_version_string on',
   ...squids.map((name) => `reply_header_access ${name} deny own_words`),
   'reply_header_access X-Cache deny all',
   'reply_header_access X-Cache-Lookup deny all',
+  'reply_header_access Cache-Status deny all',
 ];

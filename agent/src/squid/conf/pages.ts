@@ -1,5 +1,6 @@
 // The pages with which Squid rejects a request: one for each reason of the policy, and one for each
 // fault that Squid itself finds.
+import { bodyOfFailure, type Failure } from '../../failures.ts';
 import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
 
 /** The name of the page for a reason. */
@@ -18,35 +19,42 @@ const faults = [
 ];
 
 /**
- * The faults that Squid itself finds in a request that the policy allows, in the embedded engine's
- * words as far as Squid can distinguish them. Replies to CONNECT, and to a request that it could
- * not parse, have no word in their header.
+ * The faults that Squid itself finds in a request that the policy allows, by the failure that they
+ * are, as far as Squid can distinguish them. Replies to CONNECT, and to a request that it could not
+ * parse, have no word in their header.
  */
-export const failures = {
+const failures: Partial<Record<Failure, { names: string[]; sentence?: string }>> = {
   bad_request: {
-    sentence: 'a proxy takes CONNECT host:port, and http://host/path for other methods',
-    names: [
-      ...['ACCESS_DENIED', 'INVALID_REQ', 'INVALID_URL', 'PROTOCOL_UNKNOWN', 'TOO_BIG'],
-      ...['UNSUP_HTTPVERSION', 'UNSUP_REQ', 'URN_RESOLVE'],
-    ],
+    names: ['INVALID_REQ', 'PROTOCOL_UNKNOWN'],
+    sentence:
+      'the request is not clean HTTP/1.1, has no length that can be read (411), or expects other than 100-continue (417)',
   },
-  unresolved: {
-    sentence: 'the name of the destination could not be resolved',
-    names: ['DNS_FAIL'],
+  bad_target: {
+    names: ['INVALID_URL', 'URN_RESOLVE'],
+    sentence:
+      'a proxy takes CONNECT host:port, and http://host/path for other methods, of 8 kB at most and without spaces',
   },
+  long_header: {
+    names: ['TOO_BIG'],
+    sentence: 'the header of the request, or of the answer to it, is longer than 64 kB',
+  },
+  unsupported: { names: ['ACCESS_DENIED', 'UNSUP_REQ'] },
+  unresolved: { names: ['DNS_FAIL'] },
   unreachable: {
-    sentence: 'the destination could not be reached, or the exit of this port is missing or busy',
     names: ['CANNOT_FORWARD', 'CONNECT_FAIL'],
+    sentence: 'the destination could not be reached, or the exit of this port is missing or busy',
   },
-  broken_answer: {
-    sentence: 'the destination ended the connection, or answered what is not HTTP',
-    names: ['INVALID_RESP', 'READ_ERROR', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'],
-  },
-  timed_out: {
-    sentence: 'the destination did not answer in time',
-    names: ['READ_TIMEOUT', 'LIFETIME_EXP'],
-  },
+  no_answer: { names: ['READ_ERROR', 'WRITE_ERROR', 'ZERO_SIZE_OBJECT'] },
+  broken_answer: { names: ['INVALID_RESP'] },
+  timed_out: { names: ['LIFETIME_EXP', 'READ_TIMEOUT'] },
+  not_cached: { names: ['ONLY_IF_CACHED_MISS'] },
+  bad_version: { names: ['UNSUP_HTTPVERSION'] },
 };
+
+/** The failures, each with the faults that it stands for. */
+export const failureEntries = Object.entries(failures) as Array<
+  [Failure, { names: string[]; sentence?: string }]
+>;
 
 /** Every fault, by Squid's name of its page. */
 export const allFaults = faults.map((name) => `ERR_${name}`);
@@ -59,8 +67,8 @@ export function errorPages(): Map<string, string> {
   const other = 'Exitward: the request could not be carried out (%c).\n';
   return new Map([
     ...[...allFaults, ...others].map((name) => [name, other] as const),
-    ...Object.entries(failures).flatMap(([word, { names, sentence }]) =>
-      names.map((name) => [`ERR_${name}`, `Exitward: ${sentence} (${word}).\n`] as const),
+    ...failureEntries.flatMap(([word, { names, sentence }]) =>
+      names.map((name) => [`ERR_${name}`, bodyOfFailure(word, sentence)] as const),
     ),
     ...allReasons.map((reason) => [pageOf(reason), bodyOf(reason)] as const),
   ]);

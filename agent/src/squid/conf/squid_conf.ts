@@ -3,6 +3,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { routedIpv6 } from '../../address.ts';
 import type { Config } from '../../config.ts';
 import { connectionCaps, descriptorLimit, mostAccepted } from '../../connection_caps.ts';
+import { statusOfFailure } from '../../failures.ts';
 import { allReasons, statusOf } from '../../policy/denials.ts';
 import type { Listener } from '../../policy/policy.ts';
 import { meterFormat } from '../agent/meter_log.ts';
@@ -113,6 +114,12 @@ export function squidConf(options: ConfOptions): string {
     'acl undecided annotate_transaction reason_=not_ready account_=0',
     'acl unreadable annotate_transaction reason_=bad_token',
     'http_access deny !connect !http bad_destination',
+    // Squid would answer it with what it got.
+    'acl traced method TRACE',
+    'acl last_hop req_header Max-Forwards ^[[:space:]]*0+[[:space:]]*$',
+    'acl not_forwarded annotate_transaction reason_=unsupported',
+    'http_access deny traced last_hop not_forwarded',
+    `deny_info ${statusOfFailure('unsupported')}:ERR_UNSUP_REQ not_forwarded`,
     // In the decider's question these would look like a missing header.
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
     'http_access deny blank unreadable',
@@ -232,6 +239,9 @@ const fixed = [
   'logfile_rotate 0',
   // Its debug output about questions to the decider contains clients' credentials.
   'debug_options ALL,1 82,0',
+  // GET and HEAD may have a body. A target with a space could be read in two ways.
+  'request_entities on',
+  'uri_whitespace deny',
   // A connection to an origin serves one request: the next one may be another account's.
   'server_persistent_connections off',
   'client_lifetime 365 days',
