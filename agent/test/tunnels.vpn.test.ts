@@ -12,6 +12,7 @@ import type { NodeRecord } from '../src/policy/records.ts';
 import type { UsageRow } from '../src/usage/journal_state.ts';
 import { createSigningKey, signToken } from './histories.ts';
 import { contractRecord, halt, now, until, userRecord } from './proxy_world.ts';
+import { renew } from './vpn_keys.ts';
 import {
   exits,
   hasDevice,
@@ -403,6 +404,21 @@ test('packets that another firewall drops on their way out are a fault, until th
   world.run('node', 'nft', 'delete table ip docker');
   expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
   await until(async () => !(await isBlocked()));
+});
+
+test('new keys that the node refuses in an open tunnel are a fault', async () => {
+  // The login compares no groups for ESP.
+  const words = { ike: ['aes256-sha256-ecp256'], esp: ['aes256-sha256-ecp521'] };
+  try {
+    await world.client(1).connect({ words });
+    await renew(world.client(1).vici, 'esp');
+    await until(async () => {
+      const faults = await world.node.ask<Fault[]>({ do: 'faults' });
+      return faults.some(({ subject }) => subject === 'keys');
+    });
+  } finally {
+    await world.restartNode();
+  }
 });
 
 test('with the agent stopped for good charon ends, and the kernel lets nothing through', async () => {

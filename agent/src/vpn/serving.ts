@@ -85,8 +85,18 @@ export class Serving {
     await this.#offerL2tp(offer);
   }
 
-  /** All tunnels, by the client's address inside. */
-  async tunnels(): Promise<Map<string, Tunnel>> {
+  /**
+   * All tunnels, by the client's address inside. `expected`: the addresses that had one. New keys
+   * of IKE move a tunnel within charon's list, which may be read meanwhile: one that is missing is
+   * looked for again.
+   */
+  async tunnels(expected: readonly string[]): Promise<Map<string, Tunnel>> {
+    const tunnels = await this.#listTunnels();
+    if (expected.every((address) => tunnels.has(address))) return tunnels;
+    return new Map([...tunnels, ...(await this.#listTunnels())]);
+  }
+
+  async #listTunnels(): Promise<Map<string, Tunnel>> {
     const { charon, l2tp } = this.#options;
     const links = Array.from(l2tp.links(), ([address, pppd]) => [address, { pppd }] as const);
     const tunnels = new Map<string, Tunnel>(links);

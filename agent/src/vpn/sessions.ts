@@ -126,14 +126,20 @@ export class VpnSessions {
     return this.#byAddress.values();
   }
 
+  /** The addresses of open sessions that had a tunnel at the last look. */
+  get withTunnel(): string[] {
+    const open = [...this.all].filter(({ is_open }) => is_open);
+    return open.map(({ address }) => address).filter((address) => this.#tunnels?.has(address));
+  }
+
   /** The number of tunnels; undefined before the first look. */
   get size(): number | undefined {
     return this.#tunnels?.size;
   }
 
-  /** Whether the address is unused, and no count of its last user is left. */
-  isFree(address: string): boolean {
-    return !this.#byAddress.has(address);
+  /** Whether a session has the address, open or until its last bytes are reported. */
+  hasSession(address: string): boolean {
+    return this.#byAddress.has(address);
   }
 
   /**
@@ -162,9 +168,9 @@ export class VpnSessions {
   ): Promise<VpnSession | Reason> {
     return this.#queue.run(async () => {
       const { kernel, rules, policy, clock } = this.#options;
-      const address = given ?? this.#freeAddress();
+      const address = given ?? this.#chooseAddress();
       if (this.#isShut) return 'not_ready';
-      if (address === undefined || !this.isFree(address)) return 'too_many_connections';
+      if (address === undefined || this.hasSession(address)) return 'too_many_connections';
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
@@ -241,55 +247,70 @@ export class VpnSessions {
   }
 
   /**
-   * The counts since the cursor; without one, since this agent started. A finished session is
-   * reported once, and the kernel holds it until the cursor that says so is stored. One that the
-   * kernel lost in a reboot is reported with its stored counts.
+   * The counts for the usage journal. `cursor`: the names of the finished sessions that were
+   * reported and may not be stored yet; undefined or null for a journal that is new. `stored`: the
+   * journal on disk; without it, everything reported is stored.
+   *
+   * A finished session is reported once, and the kernel holds it until the cursor with its name is
+   * stored. One that the kernel lost, in a reboot, is reported with its stored counts.
    */
   poll(cursor: unknown, stored?: Stored): Promise<Poll> {
     return this.#queue.run(async () => {
       const reported = namesOf(cursor);
       const durable = stored ? namesOf(stored.cursor) : reported;
-      // A new journal has received nothing, but another one may have: earlier traffic is not
-      // reported again.
-      if (cursor === undefined || cursor === null) {
-        await this.#close(this.#inherited);
-        await this.#forget(this.#inherited);
-      }
+      if (cursor === undefined || cursor === null) await this.#forgetInherited();
       this.#inherited = [];
       await this.#forget([...this.all].filter(({ connection }) => durable.has(connection)));
-      const now = this.#options.clock.now();
-      const sessions = [...this.all];
-      // Sessions that end meanwhile may have more packets after their counts are read.
-      const isFinal = new Set(sessions.filter(({ is_open }) => !is_open));
-      const counts = sessions.length === 0 ? [] : await this.#options.kernel.list();
-      const finished: Finished[] = [];
-      const open: Traffic[] = [];
-      const listed = new Set<string>();
-      for (const { address, note, up, down } of counts) {
-        const session = this.#byAddress.get(address);
-        if (!session || !note.startsWith(session.connection)) continue;
-        const { connection, authority } = session;
-        const { account, user } = authority;
-        listed.add(connection);
-        if (reported.has(connection)) continue;
-        const traffic = { connection, account, user, up, down };
-        if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
-        else open.push(traffic);
-      }
-      await this.#close(sessions.filter((session) => session.is_open && this.#isOver(session)));
-      for (const [connection, traffic] of stored?.counted ?? []) {
-        if (!connection.startsWith(prefix) || listed.has(connection) || reported.has(connection))
-          continue;
-        finished.push({ ...traffic, at: now });
-      }
-      for (const session of sessions) if (!listed.has(session.connection)) this.#drop(session);
+      const { finished, open } = await this.#count(reported, stored?.counted ?? new Map());
       const waiting = [...reported].filter((connection) => !durable.has(connection));
-      return {
-        finished,
-        open,
-        cursor: [...waiting, ...finished.map(({ connection }) => connection)],
-      };
+      const names = finished.map(({ connection }) => connection);
+      return { finished, open, cursor: [...waiting, ...names] };
     });
+  }
+
+  /**
+   * A new journal has received nothing of them, but another one may have: their traffic is not
+   * reported again.
+   */
+  async #forgetInherited(): Promise<void> {
+    await this.#close(this.#inherited);
+    await this.#forget(this.#inherited);
+  }
+
+  /**
+   * The traffic of sessions that were not reported as finished. Closes those that are over, which
+   * the next call reports: more packets may come after their counts are read.
+   */
+  async #count(
+    reported: ReadonlySet<string>,
+    counted: Stored['counted'],
+  ): Promise<Pick<Poll, 'finished' | 'open'>> {
+    const now = this.#options.clock.now();
+    const sessions = [...this.all];
+    const isFinal = new Set(sessions.filter(({ is_open }) => !is_open));
+    const counts = sessions.length === 0 ? [] : await this.#options.kernel.list();
+    const finished: Finished[] = [];
+    const open: Traffic[] = [];
+    const listed = new Set<string>();
+    for (const { address, note, up, down } of counts) {
+      const session = this.#byAddress.get(address);
+      if (!session || !note.startsWith(session.connection)) continue;
+      const { connection, authority } = session;
+      const { account, user } = authority;
+      listed.add(connection);
+      if (reported.has(connection)) continue;
+      const traffic = { connection, account, user, up, down };
+      if (isFinal.has(session) && this.#isOver(session)) finished.push({ ...traffic, at: now });
+      else open.push(traffic);
+    }
+    await this.#close(sessions.filter((session) => session.is_open && this.#isOver(session)));
+    for (const [connection, traffic] of counted) {
+      if (!connection.startsWith(prefix) || listed.has(connection) || reported.has(connection))
+        continue;
+      finished.push({ ...traffic, at: now });
+    }
+    for (const session of sessions) if (!listed.has(session.connection)) this.#drop(session);
+    return { finished, open };
   }
 
   /** Whether a session is over: without a tunnel, and not about to get one. */
@@ -322,12 +343,13 @@ export class VpnSessions {
     this.#building.delete(connection);
   }
 
-  #freeAddress(): string | undefined {
+  /** An address of the pool without a session or a tunnel; undefined: none is left. */
+  #chooseAddress(): string | undefined {
     const { pool } = this.#options;
     for (let tries = 0; tries < pool.size; tries += 1) {
       const address = addressAt(pool, this.#next);
       this.#next = (this.#next + 1) % pool.size;
-      if (this.isFree(address) && !this.#tunnels?.has(address)) return address;
+      if (!this.hasSession(address) && !this.#tunnels?.has(address)) return address;
     }
     return undefined;
   }

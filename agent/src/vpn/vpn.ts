@@ -25,6 +25,7 @@ import { findLack } from './machine.ts';
 import { findFullConntrack, Passage } from './passage.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
+import { RefusedKeys } from './refused_keys.ts';
 import { type Offer, offerOf, Serving } from './serving.ts';
 import { VpnSessions } from './sessions.ts';
 import { flowBytes, nftSessions } from './vpn_firewall.ts';
@@ -47,6 +48,8 @@ const passageSeconds = 10;
 /** How often tunnels and expiries are checked, and failures tried again. */
 const lookSeconds = 1;
 
+const keysRefused =
+  'New keys were refused in an open tunnel within the last hour, so that tunnel ended: the settings of a client are not those of its profile (docs/vpn.md, New keys); charon.log has the line, and the client above it.';
 const droppedByOthers =
   'Clients of the VPN are connected and reach nothing: another firewall of this machine drops what the VPN lets pass (a forward policy of drop, by Docker, ufw or firewalld); exitward-agent doctor says which';
 
@@ -56,6 +59,7 @@ export class Vpn {
   /** The kernel's sessions, from the first time that there may be any. */
   #sessions: VpnSessions | undefined;
   #takingOver: Promise<VpnSessions> | undefined;
+  readonly #refusedKeys: RefusedKeys;
   /** Set from the first time that the server has a VPN service. */
   #serving: Serving | undefined;
   #radius: RadiusServer | undefined;
@@ -77,6 +81,7 @@ export class Vpn {
     this.#options = options;
     this.#replica = new Replica(dir, unstored, true);
     this.#certificate = new Certificate(config, () => clock.now());
+    this.#refusedKeys = new RefusedKeys(join(this.#dir, 'charon.log'));
   }
 
   /**
@@ -227,7 +232,7 @@ export class Vpn {
     const { clock } = this.#options;
     const until = clock.steady() + addressSeconds;
     this.#sessions?.noteReuse(address);
-    while (this.#sessions?.isFree(address) === false && clock.steady() < until) {
+    while (this.#sessions?.hasSession(address) && clock.steady() < until) {
       await clock.sleep(0.1);
     }
   }
@@ -263,9 +268,11 @@ export class Vpn {
     });
   }
 
-  /** Whether the rest of the machine lets clients out. */
+  /** Whether clients get new keys, and the rest of the machine lets them out. */
   async #watchPassage(): Promise<void> {
     if (!this.#sessions) return;
+    const refused = this.#refusedKeys.look(this.#options.clock.steady());
+    this.#note('keys', refused === 0 ? undefined : keysRefused);
     const full = findFullConntrack();
     this.#note('conntrack', full && `${full.sentence}: ${full.remedy}.`);
     const flows = await flowBytes().catch(() => undefined);
@@ -360,7 +367,7 @@ export class Vpn {
     while (!this.#stopping.signal.aborted) {
       this.#pause = new AbortController();
       try {
-        const tunnels = await this.#serving?.tunnels();
+        const tunnels = await this.#serving?.tunnels(this.#sessions?.withTunnel ?? []);
         for (const stray of (tunnels && this.#sessions?.noteTunnels(tunnels)) ?? []) {
           await this.#serving?.end(stray);
         }

@@ -1,0 +1,61 @@
+// New keys that a side refused in an open tunnel: charon writes that to its log alone. The tunnel
+// ends soon after, and its client may continue past it.
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/**
+ * The line for a refusal inside a tunnel, by either side. Outside tunnels scanners are refused all
+ * the time. With IKEv1, only a client with a tunnel gets the refusal with a hash.
+ */
+const refusal =
+  /(?:generating|parsed) (?:CREATE_CHILD_SA response \d+ \[ N\(NO_PROP\)|INFORMATIONAL_V1 request \d+ \[ HASH N\(NO_PROP\))/g;
+const maxReadBytes = 4 * 1024 * 1024;
+/** How long a refusal is reported: as long as most tunnels keep their keys. */
+const reportedSeconds = 3600;
+
+export class RefusedKeys {
+  readonly #path: string;
+  /** Where the next look begins. */
+  #offset: number | undefined;
+  #count = 0;
+  #refused_at = Number.NEGATIVE_INFINITY;
+
+  /** `path`: charon's log. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * How many were refused until none had been for an hour. It reads what was added since the last
+   * look; the first one skips the past. `now`: in seconds, of a clock that is never set.
+   */
+  look(now: number): number {
+    const added = this.#read().match(refusal)?.length ?? 0;
+    if (now - this.#refused_at >= reportedSeconds) this.#count = 0;
+    if (added > 0) this.#refused_at = now;
+    this.#count += added;
+    return this.#count;
+  }
+
+  #read(): string {
+    let file: number;
+    try {
+      file = openSync(this.#path, 'r');
+    } catch {
+      this.#offset = 0;
+      return '';
+    }
+    try {
+      const { size } = fstatSync(file);
+      // The agent empties a log that has become long.
+      const offset = this.#offset === undefined ? size : this.#offset > size ? 0 : this.#offset;
+      const bytes = Buffer.alloc(Math.min(size - offset, maxReadBytes));
+      const length = readSync(file, bytes, 0, bytes.length, offset);
+      // A line that is being written is read with the rest of it.
+      const end = bytes.lastIndexOf('\n', length - 1) + 1;
+      this.#offset = offset + (end === 0 && length === maxReadBytes ? length : end);
+      return bytes.toString('latin1', 0, end);
+    } finally {
+      closeSync(file);
+    }
+  }
+}
