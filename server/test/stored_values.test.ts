@@ -7,6 +7,7 @@ import { requireServer, serverChanged } from '../src/servers/servers.ts';
 import { eachDatabase } from './databases.ts';
 import { keptLog, startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
+import { until } from './waiting.ts';
 
 /** The part of a server's record that the test reads. */
 interface Server {
@@ -187,13 +188,21 @@ eachDatabase((database) => {
     const { id } = (await t.as(acme).post('/contract/overrides', override)).body;
     await node.until(() => node.heard('override').length === 1);
     const account_id = acme.account.id;
+    const late = await t.node('zrh1', 'late');
+    await late.snapshot();
     const rename = (from: string, to: string) =>
       t.running.ctx.db.script([`alter table ${from} rename to ${to}`]);
     await rename('overrides', 'overrides_away');
     await t.write((tx) => recordChange(tx, { kind: 'override', account_id, record_id: id }));
     await t.as(acme).delete(`/contract/ip-authlist/${gone}`);
     await node.until(() => node.heard('authlist').some((record) => record.id === gone));
+    // One that reads the change later: its stream is cut once.
+    await late.follow();
+    await until(() => late.ended);
+    await late.follow();
+    await late.until(() => late.heard('authlist').some((record) => record.id === gone));
     await rename('overrides_away', 'overrides');
+    expect(late.heard('override').at(-1)?.value).toBe(null);
     expect(node.heard('override').at(-1)).toEqual({
       kind: 'override',
       account: account_id,
