@@ -84,6 +84,7 @@ export const examples: Record<string, unknown> = {
   reason: 'authlist',
   received_at: 1_798_761_600,
   rule: 'authlist entry 3',
+  rejection: null,
   request_id: 'k3v9x2ab-1f',
   seen_at: 1_798_761_600,
   server: 'fra1',

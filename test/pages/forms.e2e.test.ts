@@ -171,13 +171,23 @@ describe('the forms of the console', () => {
     expect(await faultsOf(path, ways)).toEqual([]);
   });
 
-  test.each([paths.overview, paths.invite('ewi_fake'), paths.enter('ewl_fake')])(
+  test.each([paths.overview, paths.invite('ewi_fake')])(
     'of %s, where nobody is signed in',
     async (path) => {
       t.signOut();
       expect(await faultsOf(path, await waysOn(path))).toEqual([]);
     },
   );
+
+  test('are not all that sends: a sign-in link is used up by its button, not by being opened', async () => {
+    t.signOut();
+    await t.open(paths.enter('ewl_fake'));
+    expect(t.fake.requests.some(isWrite)).toBe(false);
+    await t.visit.button('Sign in').click();
+    expect((await t.fake.next(isWrite))?.operation).toBe('POST /console/session/link');
+    await t.visit.heading('Overview').waitFor();
+    expect(t.takeFaults()).toEqual([]);
+  });
 
   test('of people without the admin flag list addresses for themselves alone', async () => {
     t.setFields({ admin: false });
