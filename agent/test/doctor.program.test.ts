@@ -42,14 +42,17 @@ afterEach(async () => {
 });
 
 /** A name server that knows these names alone; `*` is every other one. */
-async function nameServer(addresses: Record<string, string>): Promise<string> {
+async function nameServer(
+  addresses: Record<string, string>,
+  ignores_ipv6 = false,
+): Promise<string> {
   class Known extends Map<string, () => Promise<string[]>> {
     override get(name: string) {
       const ip = addresses[name] ?? addresses['*'];
       return ip === undefined ? undefined : async () => [ip];
     }
   }
-  const server = await startNameServer(new Known(), { ip: '127.0.0.1', port: 0 });
+  const server = await startNameServer(new Known(), { ip: '127.0.0.1', port: 0, ignores_ipv6 });
   return server.address;
 }
 
@@ -217,6 +220,16 @@ describe('names', () => {
         state: 'warning',
         sentence: expect.stringContaining('198.51.100.9 for a name that does not'),
       },
+    ]);
+    expect(code).toBe(0);
+  });
+
+  test('a name server that ignores questions for IPv6 addresses is a warning', async () => {
+    const { of, code } = await doctor([], {
+      EXITWARD_AGENT_DNS_SERVERS: await nameServer({}, true),
+    });
+    expect(of('dns')).toMatchObject([
+      { state: 'warning', sentence: expect.stringContaining('IPv6 addresses (AAAA)') },
     ]);
     expect(code).toBe(0);
   });

@@ -253,7 +253,7 @@ export interface NameServer {
 /** Knows these names (by default to be kept for no time) and no others. */
 export async function startNameServer(
   names: Names,
-  on: { ip: string; port: number; ttl_seconds?: number },
+  on: { ip: string; port: number; ttl_seconds?: number; ignores_ipv6?: boolean },
 ) {
   const socket = createSocket('udp4');
   socket.on('message', async (query, { address, port }) => {
@@ -264,6 +264,7 @@ export async function startNameServer(
       at += 1 + length;
     }
     const type = query.readUInt16BE(at + 1);
+    if (type === 28 && on.ignores_ipv6) return;
     const find = names.get(labels.join('.').toLowerCase());
     const addresses = ((await find?.()) ?? []).map((ip) => ipaddr.parse(ip));
     const answers = addresses

@@ -142,6 +142,27 @@ test('failures are explained in words, as far as Squid knows', async () => {
   expect(connected.body).toContain('(unreachable).\n');
 });
 
+test('a tunnel ends as a whole when its client ends its side', async () => {
+  let text = '';
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        text += chunk;
+      });
+    socket.on('end', () => socket.end('the rest'));
+  });
+  await once(server.listen(0, t.originIp), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = await t.openTunnel(normal, `${t.originIp}:${port}`);
+  const { received } = client;
+  client.socket.end('question');
+  await client.ended();
+  await t.until(() => text === 'question');
+  expect(client.received).toBe(received);
+  server.close();
+});
+
 test('with the disk full the log loses lines, and no connection ends', async () => {
   const [squid = 0] = node.squids();
   const log = join(node.dir, 'squid/0/logs/meter.log');

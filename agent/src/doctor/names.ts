@@ -64,6 +64,13 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
       `another one in ${where}, such as 9.9.9.9`,
     );
   }
+  const ipv6 = await ask(server, absent, subject, 6);
+  if (ipv6.what === 'nothing') {
+    return warning(
+      `The name server ${server} ignores questions for IPv6 addresses (AAAA): with Squid, each new name takes seconds.`,
+      `dig @${server} AAAA example.com; another one in ${where}, such as 9.9.9.9`,
+    );
+  }
   const right = controlName === undefined ? undefined : await ask(server, controlName, subject);
   if (right && right.what !== 'addresses') {
     return warning(
@@ -80,7 +87,13 @@ async function judge(server: string, where: string, subject: Subject): Promise<O
   );
 }
 
-async function ask(server: string, name: string, { clock }: Subject): Promise<Reply> {
+/** `family` 4: an IPv4 address, or else an IPv6 one. */
+async function ask(
+  server: string,
+  name: string,
+  { clock }: Subject,
+  family: 4 | 6 = 4,
+): Promise<Reply> {
   const resolver = new dns.Resolver({ timeout: 1500, tries: 2 });
   resolver.setServers([server]);
   const start = clock.steady();
@@ -92,11 +105,13 @@ async function ask(server: string, name: string, { clock }: Subject): Promise<Re
     milliseconds: (clock.steady() - start) * 1000,
   });
   try {
-    const four = await resolver.resolve4(name).catch((error) => {
-      if (error.code === NODATA) return resolver.resolve6(name);
-      throw error;
-    });
-    return replyOf('addresses', four);
+    const resolve6 = () => resolver.resolve6(name);
+    const resolve4 = () =>
+      resolver.resolve4(name).catch((error) => {
+        if (error.code === NODATA) return resolve6();
+        throw error;
+      });
+    return replyOf('addresses', await (family === 4 ? resolve4() : resolve6()));
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     return code === NOTFOUND || code === NODATA ? replyOf('absent') : replyOf('nothing', [], code);
