@@ -1,8 +1,7 @@
 // Caps on clients' connections: derived from the descriptors that a process may open, and counted
 // per address, user and account.
 import { readFileSync } from 'node:fs';
-import { isIPv4 } from 'node:net';
-import { canonicalAddress } from '../../kit/src/address.ts';
+import { clientNetworks } from '../../kit/src/client_networks.ts';
 import type { Authority } from './policy/decide.ts';
 
 export interface ConnectionCaps {
@@ -10,7 +9,7 @@ export interface ConnectionCaps {
   all: number;
   account: number;
   user: number;
-  /** Per client address; for IPv6 per /64, since that is what one client gets. */
+  /** Per client address; for IPv6 per /64, with twice as many for a /56, four times for a /48. */
   address: number;
   /** Connections without an admitted request, for all addresses together. */
   waiting: number;
@@ -75,22 +74,6 @@ export function connectionCaps(
  */
 export function mostAccepted({ address }: Pick<ConnectionCaps, 'address'>): number {
   return address + Math.max(16, Math.floor(address / 8));
-}
-
-/** The addresses of one client, as one word: an IPv4 address, or a /64 of IPv6. */
-export function clientNetwork(ip: string): string {
-  const canonical = canonicalAddress(ip) ?? ip;
-  if (isIPv4(canonical) || !canonical.includes(':')) return canonical;
-  const [head = '', tail] = canonical.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const behind = tail === '' ? 0 : tail.split(':').length;
-    while (groups.length + behind < 8) groups.push('0');
-  }
-  return groups
-    .concat(tail ? tail.split(':') : [])
-    .slice(0, 4)
-    .join(':');
 }
 
 /** Counts how often each name occurs. */
@@ -175,10 +158,11 @@ export class CappedConnections {
 type Owner = Exclude<Authority, { by: 'probe' }>;
 
 function countedNames(source: string, { account, user }: Owner): readonly string[] {
-  return [`${account}`, `${account} ${user}`, `from ${clientNetwork(source)}`];
+  const networks = clientNetworks(source).map(({ name }) => `from ${name}`);
+  return [`${account}`, `${account} ${user}`, ...networks];
 }
 
 /** In the order of `countedNames`. */
-function capOf(caps: ConnectionCaps, index: number): number | undefined {
-  return [caps.account, caps.user, caps.address][index];
+function capOf({ account, user, address }: ConnectionCaps, index: number): number | undefined {
+  return [account, user, address, 2 * address, 4 * address][index];
 }

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import {
   CappedConnections,
-  clientNetwork,
   connectionCaps,
   descriptorLimit,
   mostAccepted,
@@ -44,18 +43,6 @@ test('a setting holds as far as the descriptors reach', () => {
   });
   expect(connectionCaps({ all: 1_000_000 }, 1024).all).toBeLessThan(512);
   expect(descriptorLimit()).toBeGreaterThanOrEqual(256);
-});
-
-test.each([
-  ['192.0.2.7', '192.0.2.7'],
-  ['::ffff:192.0.2.7', '192.0.2.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-  ['2001:db8:1:2::1', '2001:db8:1:2'],
-  ['2001:db8::1', '2001:db8:0:0'],
-  ['2001:db8::1:2:3:4:5', '2001:db8:0:1'],
-  ['::1', '0:0:0:0'],
-])('the client of %s is %s', (ip, network) => {
-  expect(clientNetwork(ip)).toBe(network);
 });
 
 test('a connection counts for its last owner, once, until it is closed; the checks of the node never', () => {
@@ -165,4 +152,16 @@ test('of connections that wait the oldest are closed, of one client and in all, 
   const few = { ...caps, waiting: 4 };
   expect(waiting.tooMany(another, isWaiting, few)).toEqual(another.slice(0, 1));
   expect(waiting.tooMany([...another, ...first], () => false, few)).toEqual([]);
+});
+
+test('a client with many /64 of IPv6 has twice the cap of one in a /56, four times in a /48', () => {
+  const caps = { all: 100, account: 100, user: 100, address: 2, waiting: 100 };
+  const admitted = (address: (n: string) => string) => {
+    const counted = new CappedConnections(caps);
+    const names = Array.from({ length: 20 }, (_, n) => (n + 16).toString(16));
+    return names.filter((n) => counted.admit(n, address(n), owner(1)) !== 'refused').length;
+  };
+  expect(admitted((n) => `2001:db8:1:${n}::1`)).toBe(4);
+  expect(admitted((n) => `2001:db8:2:${n}00::1`)).toBe(8);
+  expect(admitted((n) => `2001:db8:${n}::1`)).toBe(20);
 });

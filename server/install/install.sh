@@ -122,7 +122,7 @@ install_agent() {
   # apt's own user reads the package.
   chmod 0755 "$folder"
   say "fetching $file"
-  curl -fsSL -o "$folder/$file" "$url/node/packages/$file" || fail "$url/node/packages/$file cannot be had"
+  curl -fsSL --retry 5 -o "$folder/$file" "$url/node/packages/$file" || fail "$url/node/packages/$file cannot be had"
   printf '%s  %s\n' "$sum" "$folder/$file" | sha256sum --check --quiet ||
     fail "$file is not the package that this script came with, and was not installed"
   apt-get update -q || say 'apt-get update failed; going on with what apt knows'

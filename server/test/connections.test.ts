@@ -5,16 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect } from 'node:net';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { Connections, networkOf } from '../src/http/connections.ts';
-
-test('an address of IPv4 is a network, and so is a /64 of IPv6', () => {
-  expect(networkOf('203.0.113.7')).toBe('203.0.113.7');
-  expect(networkOf('::ffff:203.0.113.7')).toBe('203.0.113.7');
-  expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::');
-  expect(networkOf('2001:db8:1:2:ffff::1')).toBe('2001:db8:1:2::');
-  expect(networkOf('2001:db8:1:3::1')).not.toBe('2001:db8:1:2::');
-  expect(networkOf('fe80::1%eth0')).toBe('fe80::');
-});
+import { Downloads } from '../src/bounds/downloads.ts';
+import { Connections } from '../src/http/connections.ts';
 
 /** A server whose responses wait until the test lets them go. */
 async function guarded(
@@ -132,4 +124,48 @@ test('a new connection has a moment for its first request, and is cut as unused 
   await expect.poll(() => connections.size).toBe(1);
   expect(busy.closed).toBe(false);
   await stop();
+});
+
+test('a customer with a /56 or a /48 of IPv6 has no more connections by having many /64', async () => {
+  const { connections, open, stop, server } = await guarded({ max: 640, max_per_address: 2 });
+  let next = '';
+  server.prependListener('connection', (socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: next }),
+  );
+  const opened = async (addresses: string[]) => {
+    const before = connections.size;
+    for (const address of addresses) {
+      next = address;
+      await Promise.all([once(server, 'connection'), once(open(''), 'connect')]);
+    }
+    return connections.size - before;
+  };
+  const of = (address: (n: string) => string) =>
+    Array.from({ length: 20 }, (_, n) => address((n + 16).toString(16)));
+  expect(await opened(of((n) => `2001:db8:1:${n}::1`))).toBe(4);
+  expect(await opened(of((n) => `2001:db8:2:${n}00::1`))).toBe(8);
+  expect(await opened(of((n) => `2001:db8:${n}::1`))).toBe(20);
+  await stop();
+});
+
+test('a download whose client does not read is ended', async () => {
+  const downloads = new Downloads(640, pino({ level: 'silent' }), 200);
+  const server = createServer((_, response) => {
+    downloads.begin(response, '192.0.2.1');
+    response.write(Buffer.alloc(20_000_000));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo;
+  const begin = () => {
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'),
+    );
+    socket.on('error', () => {});
+    return socket;
+  };
+  const unread = begin();
+  const [ended] = await once(server, 'connection');
+  await once(ended, 'close');
+  unread.destroy();
+  server.close();
 });

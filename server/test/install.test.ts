@@ -2,7 +2,7 @@
 // packages.
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
@@ -118,6 +118,29 @@ eachDatabase((database) => {
       ]);
     }
     expect(await statusOf('/node/packages/exitward-agent_0.1.0_amd64.deb')).toBe(200);
+  });
+
+  test('a network has four downloads at once, which give their places back', async () => {
+    const file = 'exitward-agent_0.1.0_amd64.deb';
+    put(file, 'x'.repeat(20_000_000));
+    const { hostname, port } = new URL(t.base_url);
+    const begin = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const path = `/node/packages/${file}`;
+        request({ hostname, port, path, agent: false }, resolve).on('error', reject).end();
+      });
+    const unread = await Promise.all([begin(), begin(), begin(), begin()]);
+    expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
+    const further = await begin();
+    expect([further.statusCode, further.headers['retry-after']]).toEqual([503, '10']);
+    further.resume();
+    for (const response of unread) response.destroy();
+    const status = async () => {
+      const response = await begin();
+      response.destroy();
+      return response.statusCode;
+    };
+    await expect.poll(status).toBe(200);
   });
 
   test('nothing is sent that other users of the machine can write, or replace', async () => {

@@ -1,19 +1,14 @@
 // Accepted connections. They are capped per address and while no request was let in, and counted
 // after that.
 import type { Socket } from 'node:net';
+import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.ts';
 import type { Own } from '../../../kit/src/owner.ts';
-import {
-  CappedConnections,
-  type ConnectionCaps,
-  clientNetwork,
-  mostAccepted,
-  Tally,
-} from '../connection_caps.ts';
+import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connection_caps.ts';
 import type { Authority } from '../policy/decide.ts';
 
 export class Accepted {
   readonly #caps: ConnectionCaps;
-  readonly #byNetwork = new Tally();
+  readonly #byNetwork = new NetworkTally();
   /** Connections without an admitted request, oldest first, by the two ends of the connection. */
   readonly #waiting = new Map<string, Socket>();
   readonly #admitted: CappedConnections;
@@ -30,18 +25,18 @@ export class Accepted {
    */
   accept(socket: Socket, own: Own): void {
     const ends = endsOf(socket);
-    const network = clientNetwork(socket.remoteAddress ?? '');
-    if (ends === undefined || this.#byNetwork.of(network) >= mostAccepted(this.#caps)) {
+    const networks = clientNetworks(socket.remoteAddress ?? '');
+    if (ends === undefined || this.#byNetwork.isFull(networks, mostAccepted(this.#caps))) {
       socket.destroy();
       return;
     }
-    this.#byNetwork.add(network, 1);
+    this.#byNetwork.add(networks, 1);
     this.#open.add(ends);
     this.#waiting.set(ends, socket);
     socket.once(
       'close',
       own(() => {
-        this.#byNetwork.add(network, -1);
+        this.#byNetwork.add(networks, -1);
         this.#open.delete(ends);
         this.#waiting.delete(ends);
         this.#admitted.close(ends);

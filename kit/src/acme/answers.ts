@@ -1,12 +1,13 @@
 // Answers the challenges of a certificate authority, on existing listeners or on one for the check.
 import { generateKeyPairSync } from 'node:crypto';
-import type { Server } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import {
   createSecureContext,
   createServer as createTlsServer,
   type SecureContext,
   type TLSSocket,
 } from 'node:tls';
+import { Places } from '../client_networks.ts';
 import { whyNotListening } from '../listening.ts';
 import { createServer as createHttpServer } from '../node_http.ts';
 import { AcmeError } from './problems.ts';
@@ -29,6 +30,8 @@ export interface AlpnOffer {
 const acmeProtocol = 'acme-tls/1';
 const requestMs = 10_000;
 const maxConnections = 64;
+/** Authorities check from several networks, with a connection or two of each. */
+const maxPerNetwork = 8;
 const daySeconds = 86_400;
 
 export class Answers {
@@ -92,12 +95,16 @@ export class Answers {
   /** Listens, and returns the function that stops it. */
   async #open(type: Challenge['type'], { host, port }: ListenAt): Promise<() => void> {
     const server = type === 'http-01' ? this.#httpServer() : this.#tlsServer();
-    server.maxConnections = maxConnections;
-    const sockets = new Set<{ destroy(): void }>();
-    server.on('connection', (socket) => {
-      sockets.add(socket);
+    const places = new Places<Socket>(maxConnections, maxPerNetwork);
+    const sockets = new Set<Socket>();
+    server.on('connection', (socket: Socket) => {
       socket.on('error', () => {});
-      socket.on('close', () => sockets.delete(socket));
+      if (!places.take(socket, socket.remoteAddress ?? '')) return void socket.destroy();
+      sockets.add(socket);
+      socket.on('close', () => {
+        places.leave(socket);
+        sockets.delete(socket);
+      });
     });
     await new Promise<void>((resolve, reject) => {
       server.on('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port)));

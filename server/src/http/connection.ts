@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
+import type { ClientNetwork } from '../../../kit/src/client_networks.ts';
 import type { Own } from '../../../kit/src/owner.ts';
 
 interface Request {
@@ -25,8 +26,8 @@ export class Connection {
   readonly server: Server;
   /** The socket as the system accepted it; it may carry TLS. */
   readonly raw: Socket;
-  /** The network that the connection is counted with. */
-  readonly network: string;
+  /** The networks that the connection is counted with, the narrowest first. */
+  readonly networks: readonly ClientNetwork[];
   /** The socket that carries HTTP. */
   socket: Socket;
   /** Whether it has sent a response. */
@@ -46,11 +47,17 @@ export class Connection {
   readonly #own: Own;
 
   /** `all` counts the waiting requests of all connections. */
-  constructor(server: Server, raw: Socket, network: string, all: { waiting: number }, own: Own) {
+  constructor(
+    server: Server,
+    raw: Socket,
+    networks: readonly ClientNetwork[],
+    all: { waiting: number },
+    own: Own,
+  ) {
     this.server = server;
     this.raw = raw;
     this.socket = raw;
-    this.network = network;
+    this.networks = networks;
     this.#all = all;
     this.#own = own;
     this.#ownPause = own(() => this.socket.pause());

@@ -1,9 +1,9 @@
 // The connections of all listeners: how many, per address and in total, and which one gives way.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { Logger } from 'pino';
 import { canonicalAddress, type Network } from '../../../kit/src/address.ts';
+import { clientNetworks } from '../../../kit/src/client_networks.ts';
 import { type Own, ownedByConnection, ownedByLog } from '../../../kit/src/owner.ts';
 import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import { type Config, isLoopback } from '../config.ts';
@@ -13,7 +13,10 @@ import { Connection } from './connection.ts';
 export interface ConnectionLimits {
   /** In total, including reserved places. */
   max: number;
-  /** For one IPv4 address or IPv6 /64. Undefined: no limit for loopback, else `usualPerAddress`. */
+  /**
+   * For one IPv4 address or IPv6 /64; twice as many for a /56, four times for a /48. Undefined: no
+   * limit for loopback, else `usualPerAddress`.
+   */
   max_per_address: number | undefined;
   /** How long a client may stop reading its response. */
   unread_seconds: number;
@@ -23,13 +26,6 @@ export interface ConnectionLimits {
 
 const usualPerAddress = 256;
 const lookMs = 1000;
-
-/** A connection's network: its address, or its IPv6 /64, which belongs to one customer. */
-export function networkOf(address: string): string {
-  const canonical = canonicalAddress(address.replace(/%.*$/, '')) ?? address;
-  if (!canonical.includes(':')) return canonical;
-  return ipaddr.IPv6.networkAddressFromCIDR(`${canonical}/64`).toString();
-}
 
 /**
  * Operators on loopback and the streams of nodes have reserved places; all others share the rest.
@@ -165,19 +161,23 @@ export class Connections {
     const address = raw.remoteAddress;
     // Gone already.
     if (address === undefined) return undefined;
-    const network = networkOf(address);
-    const isLocal = isLoopback(network);
-    const connection = new Connection(server, raw, network, this.#all, own);
-    const others = this.#networks.get(network) ?? new Set();
+    const isLocal = isLoopback(canonicalAddress(address) ?? address);
+    const networks = clientNetworks(address);
+    const connection = new Connection(server, raw, networks, this.#all, own);
     const hasPlace = servesOperators && isLocal && this.#operators.size < this.#reserve.operators;
     if (!hasPlace) {
       const limit = this.#limitOf(address, isLocal);
-      if (others.size >= limit && !this.#giveWay(others)) return undefined;
+      for (const { name, share } of networks) {
+        const others = this.#networks.get(name) ?? [];
+        if (this.#sizeOf(name) >= limit * share && !this.#giveWay(others)) return undefined;
+      }
       const places = this.#limits.max - this.#reserve.operators - this.#reserve.nodes;
       if (this.#others.size >= places && !this.#giveWay(this.#others)) return undefined;
     }
     (hasPlace ? this.#operators : this.#others).add(connection);
-    this.#networks.set(network, others.add(connection));
+    for (const { name } of networks) {
+      this.#networks.set(name, (this.#networks.get(name) ?? new Set()).add(connection));
+    }
     this.#bySocket.set(raw, connection);
     return connection;
   }
@@ -194,8 +194,8 @@ export class Connections {
     let maxWeight = -1;
     for (const connection of connections) {
       if (!connection.isIdle || this.#nodes.has(connection)) continue;
-      const size = this.#networks.get(connection.network)?.size ?? 0;
-      const weight = size + (connection.isServed ? 0 : 1e9);
+      const sizes = connection.networks.map(({ name, share }) => this.#sizeOf(name) / share);
+      const weight = Math.max(...sizes) + (connection.isServed ? 0 : 1e9);
       if (weight > maxWeight) [chosen, maxWeight] = [connection, weight];
     }
     if (!chosen) return false;
@@ -206,9 +206,15 @@ export class Connections {
 
   #remove(connection: Connection): void {
     for (const set of [this.#operators, this.#nodes, this.#others]) set.delete(connection);
-    const others = this.#networks.get(connection.network);
-    others?.delete(connection);
-    if (others?.size === 0) this.#networks.delete(connection.network);
+    for (const { name } of connection.networks) {
+      const others = this.#networks.get(name);
+      others?.delete(connection);
+      if (others?.size === 0) this.#networks.delete(name);
+    }
+  }
+
+  #sizeOf(network: string): number {
+    return this.#networks.get(network)?.size ?? 0;
   }
 
   #cutUnread(): void {

@@ -1,6 +1,7 @@
 // A Squid's client connections without an admitted request: if there are too many, the oldest are
 // closed.
-import { type ConnectionCaps, clientNetwork, mostAccepted, Tally } from '../../connection_caps.ts';
+import { clientNetworks, NetworkTally } from '../../../../kit/src/client_networks.ts';
+import { type ConnectionCaps, mostAccepted } from '../../connection_caps.ts';
 import { sourceOf } from '../sockets.ts';
 
 /**
@@ -19,19 +20,20 @@ export class WaitingConnections {
   ): string[] {
     const open = new Set(listed);
     this.#seen = new Set([...this.#seen].filter((connection) => open.has(connection)));
-    const ofNetwork = new Tally();
+    const ofNetwork = new NetworkTally();
     for (const connection of listed) {
       this.#seen.add(connection);
-      ofNetwork.add(clientNetwork(sourceOf(connection)), 1);
+      ofNetwork.add(clientNetworks(sourceOf(connection)), 1);
     }
     const waiting = [...this.#seen].filter(isWaiting);
     let excess = waiting.length - caps.waiting;
     const maxPerNetwork = mostAccepted(caps);
     return waiting.filter((connection) => {
-      const network = clientNetwork(sourceOf(connection));
-      if (excess <= 0 && ofNetwork.of(network) <= maxPerNetwork) return false;
+      const networks = clientNetworks(sourceOf(connection));
+      const isOver = networks.some(({ name, share }) => ofNetwork.of(name) > maxPerNetwork * share);
+      if (excess <= 0 && !isOver) return false;
       excess -= 1;
-      ofNetwork.add(network, -1);
+      ofNetwork.add(networks, -1);
       return true;
     });
   }
