@@ -20,6 +20,7 @@ const failures = {
   no_answer: [502, 'the destination ended the connection without an answer'],
   broken_answer: [502, 'the answer of the destination is not clean HTTP/1.1'],
   long_answer: [502, 'the header of the answer is longer than 64 kB'],
+  no_name_server: [503, 'no name server of this node answers; try again, or another node'],
   exit_unavailable: [503, 'the exit address of this port is not available; try another one'],
   exit_busy: [503, 'the exit of this port can open no more connections now; try another one'],
   timed_out: [504, 'the destination did not answer in time'],

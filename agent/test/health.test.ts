@@ -90,7 +90,7 @@ class ScriptedProxy {
     const server = tls ? createTlsServer(certificate) : createServer();
     server.on('request', async (message, response) => {
       if (!(await this.#mayPass(message.headers['proxy-authorization'], message.socket))) {
-        return response.writeHead(407).end();
+        return response.writeHead(407, { 'X-Exitward-Reason': 'bad_token' }).end();
       }
       const { host } = message.headers;
       // An absolute-form target, as a proxy is asked.
@@ -108,7 +108,7 @@ class ScriptedProxy {
     });
     server.on('connect', async (message, socket: Duplex, head) => {
       if (!(await this.#mayPass(message.headers['proxy-authorization'], socket))) {
-        return socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+        return socket.end('HTTP/1.1 407 Denied\r\nX-Exitward-Reason: bad_token\r\n\r\n');
       }
       const { hostname, port } = new URL(`tcp://${message.url}`);
       const host = hostname === 'localhost' ? '127.0.0.1' : hostname;
@@ -248,13 +248,17 @@ describe('a check', () => {
     const checks = checksOf({ probe_password: 'guessed' });
     await checks.checkAll(never);
     expect(statuses(checks)).toEqual(['warn']);
-    expect(lines[0]?.err?.message).toBe('the answer was 407');
+    expect(lines[0]?.err?.message).toBe('the answer was 407 (bad_token)');
   });
 
   test.each([
-    ['an https echo', { echoTls: true, tls: false }, 'the proxy answered 407'],
-    ['a port with TLS', { echoTls: false, tls: true }, 'the answer was 407'],
-    ['an https echo and a port with TLS', { echoTls: true, tls: true }, 'the proxy answered 407'],
+    ['an https echo', { echoTls: true, tls: false }, 'the proxy answered 407 (bad_token)'],
+    ['a port with TLS', { echoTls: false, tls: true }, 'the answer was 407 (bad_token)'],
+    [
+      'an https echo and a port with TLS',
+      { echoTls: true, tls: true },
+      'the proxy answered 407 (bad_token)',
+    ],
   ])('works with %s', async (_, { echoTls, tls }, refusal) => {
     await start(3, { echoTls, tls });
     behave('good', 'wrong', 'refuse');
@@ -321,7 +325,7 @@ describe('a check', () => {
         address: expect.not.stringContaining(proxies[1]?.ip ?? ''),
         milliseconds: expect.any(Number),
       },
-      { fault: 'the answer was 407' },
+      { fault: 'the answer was 407 (bad_token)' },
       { fault: 'socket hang up' },
     ]);
     expect(await checks.checkNow('192.0.2.99')).toEqual({

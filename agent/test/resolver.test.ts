@@ -64,7 +64,7 @@ describe('a name', () => {
 
   test('that is not there is none, until it is', async () => {
     const resolver = new Resolver([brief.address], clock);
-    expect(await resolver.resolve('new.example', 4)).toBeUndefined();
+    expect(await resolver.resolve('new.example', 4)).toBe('unresolved');
     names.set('new.example', () => ['192.0.2.9']);
     expect(await resolver.resolve('new.example', 4)).toEqual(['192.0.2.9']);
   });
@@ -75,7 +75,7 @@ describe('a name', () => {
     const resolver = new Resolver([brief.address, long.address], clock);
     const resolving = resolver.resolve('slow.example', 4);
     losePatience();
-    expect(await resolving).toBeUndefined();
+    expect(await resolving).toBe('no_name_server');
     isSilent = false;
     expect(await resolver.resolve('slow.example', 4)).toEqual(['192.0.2.8']);
   });
@@ -85,5 +85,13 @@ describe('a name', () => {
     silent.stop();
     const resolver = new Resolver([silent.address, brief.address], clock);
     expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
+  test('has another failure than an unknown name if no server is there to ask', async () => {
+    const absent = await startNameServer(new Map(), { ip: nameServerIp, port: 0 });
+    absent.stop();
+    const resolver = new Resolver([absent.address], clock);
+    expect(await resolver.resolve('www.example', 4)).toBe('no_name_server');
+    expect(await resolver.resolve('www.example', 6)).toBe('no_name_server');
   });
 });

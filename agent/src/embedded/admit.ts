@@ -108,14 +108,15 @@ async function addressesOf(
   // Only the exit's own family: an address of the other one could not be reached from it.
   const [family, other] = isIP(exit_ip) === 4 ? ([4, 6] as const) : ([6, 4] as const);
   const addresses = await resolver.resolve(host, family);
-  if (!addresses) return 'unresolved';
+  if (typeof addresses === 'string') return addresses;
   if (authority.by === 'probe') return addresses.length > 0 ? addresses : 'unresolved';
   const mayBe = (address: string) => mayReach(replica.policy, rules, address);
   if (addresses.length > 0) {
     const allowed = addresses.filter(mayBe);
     return allowed.length > 0 ? allowed : 'destination_refused';
   }
-  const others = (await resolver.resolve(host, other)) ?? [];
+  const others = await resolver.resolve(host, other);
+  if (typeof others === 'string') return others;
   if (others.length === 0) return 'unresolved';
   return others.some(mayBe) ? 'other_family' : 'destination_refused';
 }

@@ -1,8 +1,14 @@
 // Resolves names to addresses, with the operator's name servers or those of the machine.
-import { promises as dns, NODATA, type RecordWithTtl } from 'node:dns';
+import { CONNREFUSED, promises as dns, NODATA, type RecordWithTtl, TIMEOUT } from 'node:dns';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
+import type { Failure } from '../failures.ts';
 import { machineNameServers } from '../name_servers.ts';
+
+export type NameFailure = Extract<Failure, 'unresolved' | 'no_name_server'>;
+
+/** No server was reached, or none responded in time. */
+const unreached: ReadonlySet<string> = new Set([TIMEOUT, CONNREFUSED]);
 
 interface Resolved {
   addresses: string[];
@@ -46,24 +52,26 @@ export class Resolver {
   }
 
   /**
-   * The addresses of a name, of one family; empty if it has only others. Undefined if the name does
-   * not exist, or no server responds. They are not checked. Dial exactly the addresses that were
-   * checked: the next response may have others.
+   * The addresses of a name, of one family; empty if it has only others. They are not checked. Dial
+   * exactly the addresses that were checked: the next response may have others. `unresolved`: the
+   * name does not exist, or its own servers fail. `no_name_server`: none of ours responds.
    */
-  async resolve(name: string, family: 4 | 6): Promise<string[] | undefined> {
+  async resolve(name: string, family: 4 | 6): Promise<string[] | NameFailure> {
     const key = `${family} ${name.toLowerCase()}`;
     const cached = this.#cached.get(key);
     if (cached && this.#clock.steady() < cached.until) return cached.addresses;
     this.#cached.delete(key);
     try {
       const records = await this.#ask(name, family);
-      if (!records) return undefined;
+      if (!records) return 'no_name_server';
       const ttl = Math.min(...records.map((record) => record.ttl), longestSeconds);
       const addresses = records.map(({ address }) => address);
       if (ttl > 0) this.#cache(key, { addresses, until: this.#clock.steady() + ttl });
       return addresses;
     } catch (error) {
-      return (error as NodeJS.ErrnoException).code === NODATA ? [] : undefined;
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (code === NODATA) return [];
+      return unreached.has(code) ? 'no_name_server' : 'unresolved';
     }
   }
 
