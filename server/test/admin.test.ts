@@ -689,6 +689,7 @@ eachDatabase((database) => {
       expect(body).toEqual({
         version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
         now: t.now(),
+        joining: { url: expect.any(String), obstacles: expect.any(Array) },
         maintenance: false,
         database: {
           engine: database.name === 'SQLite' ? 'sqlite' : 'postgres',
