@@ -108,7 +108,7 @@ const arbitraryFilter: fc.Arbitrary<Filter> = fc
   .tuple(fc.subarray(Object.keys(fields), { minLength: 1, maxLength: 2 }), fc.record(fields))
   .map(([names, all]) => Object.fromEntries(names.map((name) => [name, all[name]])));
 
-const small = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const small = (text: string) => text.toLowerCase();
 
 /** The plain filter. */
 function isFound(entry: Entry, filter: Filter, isPerson: boolean): boolean {

@@ -52,7 +52,7 @@ const filtersOf = {
     caller: ['admin', 'operator'],
   },
 };
-const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const lower = (text: string) => text.toLowerCase();
 
 eachDatabase((database) => {
   let t: TestApp;

@@ -52,7 +52,7 @@ export function accountPageSlices(
   page: lists.PageRequest<AccountSort>,
   now: number,
 ): AsyncGenerator<lists.PageSlice<AccountRow>, void, void> {
-  const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or lower(a.plan) like $4 escape '\\')
+  const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or ${lists.foldOf(search)}(a.plan) like $4 escape '\\')
     and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
   const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {

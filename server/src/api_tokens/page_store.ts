@@ -43,7 +43,7 @@ export function tokenPageSlices(
   page: lists.PageRequest<TokenSort>,
   now: number,
 ): AsyncGenerator<lists.PageSlice<ApiTokenRow>, void, void> {
-  const matches = `($5 = '' or lower(t.name) like $5 escape '\\')
+  const matches = `($5 = '' or ${lists.foldOf(search)}(t.name) like $5 escape '\\')
     and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
   const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {

@@ -39,7 +39,9 @@ export interface PagedEntry extends AuthlistEntry {
 /** Users are few: they are looked up once, not for each row. */
 const ofUsers = (condition: string) =>
   `a.user_id in (select id from users where account_id = $3 and ${condition})`;
-const filterSql = `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and lower(a.note) like $6 escape '\\')
+const filterSql = (
+  fold: string,
+) => `($6 = '' or a.ip like $6 escape '\\' or (a.note <> '' and ${fold}(a.note) like $6 escape '\\')
     or ${ofUsers("lower(name) like $6 escape '\\'")})
   and ($7 = '' or ${ofUsers('name = $7')})
   and ($8 = '' or ($8 = 'idle' and ${ofUsers('(active = 0 or proxy = 0)')})
@@ -69,7 +71,10 @@ export function entryPageSlices(
       values: [account_id, now, only_user_id],
     },
     filter: isFiltered
-      ? { sql: filterSql, values: [lists.containing(search), user, state ?? '', ends_before] }
+      ? {
+          sql: filterSql(lists.foldOf(search)),
+          values: [lists.containing(search), user, state ?? '', ends_before],
+        }
       : undefined,
     sort,
   };

@@ -188,7 +188,7 @@ function conditionsOf(filter: ServerFilter, first: number) {
     const ofCountry =
       searchedCountries.length > 0 ? [`s.country in ${among(searchedCountries)}`] : [];
     const texts = ['s.name', 's.title', 's.hostname', 's.city'].map(
-      (text) => `lower(${text}) ${pattern}`,
+      (text) => `${lists.foldOf(search)}(${text}) ${pattern}`,
     );
     const ofExit = `(c.server_id is not null and ${isThere(exits(`and e.ip ${pattern}`))})`;
     conditions.push(`(${[...texts, ...ofCountry, ofExit].join(' or ')})`);

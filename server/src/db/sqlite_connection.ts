@@ -9,6 +9,7 @@ import {
 import { periodAt } from '../values/periods.ts';
 import type { Reader, Value } from './database.ts';
 import { markStorageFault } from './faults.ts';
+import { folded } from './folded.ts';
 import { ipOrder } from './ip_order.ts';
 
 /**
@@ -79,6 +80,7 @@ export class Connection implements Reader {
     const needed = `journal_mode=wal synchronous=${synchronous} wal_autocheckpoint=0`;
     if (actual !== needed) throw new Error(`SQLite runs with ${actual}; Exitward needs ${needed}`);
     db.exec(`pragma busy_timeout = ${wait_milliseconds}`);
+    db.function('folded', { deterministic: true }, (text) => text && folded(String(text)));
     db.function('ip_order', { deterministic: true }, ipOrder);
     db.function('period_start', { deterministic: true }, periodStart);
     return db;

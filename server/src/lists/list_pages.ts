@@ -2,6 +2,7 @@
 // the previous one (keyset). A long list is read a slice of ids at a time, and only rows that can
 // be on the page leave the database.
 import type { Reader, Value } from '../db/database.ts';
+import { folded, foldOf } from '../db/folded.ts';
 import type { Ids } from '../db/slices.ts';
 import { invalidField } from '../errors.ts';
 
@@ -150,9 +151,10 @@ function order(a: string | number, b: string | number): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A text as a pattern of `like … escape '\'`; both databases ignore the case of a to z in it. */
+export { foldOf };
+
+/** A text as a pattern of `like … escape '\'` for what `foldOf` of it makes of a column. */
 export function containing(text: string): string {
   if (text === '') return '';
-  const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return `%${lower.replace(/[\\%_]/g, '\\$&')}%`;
+  return `%${folded(text).replace(/[\\%_]/g, '\\$&')}%`;
 }

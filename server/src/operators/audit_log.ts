@@ -1,6 +1,7 @@
 // Reading and searching the audit log: newest first; each page scans a limited number of records.
 import { lastId } from '../changes/changes.ts';
 import type { Database, Engine, Reader, Value } from '../db/database.ts';
+import { folded, foldOf } from '../db/folded.ts';
 import {
   type AuditConditions,
   accountId,
@@ -96,7 +97,7 @@ function conditionsOf(
     sql.push(`(u.actor = ${place(actor)} or u.actor = a.name || '/' || ${place(actor)})`);
   }
   if (actions) sql.push(`(${actions.map((action) => isOfAction(action, place)).join(' or ')})`);
-  const text = shownText(engine, sees_all_addresses);
+  const text = shownText(engine, sees_all_addresses, foldOf(words.join('')));
   // Both engines replace plain text, so no character of a word is a pattern.
   for (const word of words) sql.push(`replace(${text}, ${place(word)}, '') <> ${text}`);
   return { sql, values };
@@ -107,8 +108,8 @@ function isOfAction(action: string, place: (value: Value) => string): string {
   return `substr(u.action, 1, ${action.length + 1}) = ${place(`${action}.`)}`;
 }
 
-/** The text that the reader is shown of a record, in lower case: hidden text cannot be found. */
-function shownText(engine: Engine, sees_all_addresses: boolean): string {
+/** The text that the reader is shown of a record, folded: hidden text cannot be found. */
+function shownText(engine: Engine, sees_all_addresses: boolean, fold: string): string {
   const address = sees_all_addresses
     ? 'u.address'
     : "case when u.actor_kind in ('account', 'user') then u.address else '' end";
@@ -117,7 +118,7 @@ function shownText(engine: Engine, sees_all_addresses: boolean): string {
     ...["coalesce(u.before, '')", "coalesce(u.after, '')"],
   ];
   // By default PostgreSQL lowers the letters of a language, SQLite those of ASCII.
-  return `lower((${parts.join(" || ' ' || ")})${engine === 'sqlite' ? '' : ' collate "C"'})`;
+  return `${fold}((${parts.join(" || ' ' || ")})${engine === 'sqlite' ? '' : ' collate "C"'})`;
 }
 
 /**
@@ -125,8 +126,13 @@ function shownText(engine: Engine, sees_all_addresses: boolean): string {
  * escapes it.
  */
 export function wordsOf(text: string): string[] {
-  const small = text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  return [...new Set(small.split(/[\s\p{Cc}"\\]+/u).filter(Boolean))];
+  return [
+    ...new Set(
+      folded(text)
+        .split(/[\s\p{Cc}"\\]+/u)
+        .filter(Boolean),
+    ),
+  ];
 }
 
 /**

@@ -32,7 +32,7 @@ export function operatorTokenPageSlices(
   { search = '', state }: OperatorTokenFilter,
   page: lists.PageRequest<OperatorTokenSort>,
 ): AsyncGenerator<lists.PageSlice<OperatorTokenRow>, void, void> {
-  const matches = "($3 = '' or lower(t.name) like $3 escape '\\')";
+  const matches = `($3 = '' or ${lists.foldOf(search)}(t.name) like $3 escape '\\')`;
   const sql = {
     slices: (rows: number) => idSlices(db, 'admin_tokens', rows),
     row: 't',

@@ -32,11 +32,13 @@ export interface OverrideFilter {
 
 const status = `case when o.expiry > $5 then case when ${isApplied} then 'active' else 'pending' end
   else case when ${isApplied} then 'expiring' else 'expired' end end`;
-const matchesSql = `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
-    or (o.note <> '' and lower(o.note) like $6 escape '\\'))
+const matchesSql = (
+  fold: string,
+) => `($6 = '' or o.hostname like $6 escape '\\' or o.ip like $6 escape '\\'
+    or (o.note <> '' and ${fold}(o.note) like $6 escape '\\'))
   and ($7 = '' or o.server_id = (select id from servers where name = $7))
   and (cast($8 as bigint) = 0 or (o.expiry > $5 and o.expiry < cast($8 as bigint)))`;
-const isInState = `${matchesSql} and (($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
+const isInState = `(($9 = 'current' and ${status} <> 'expired') or $9 = ${status})`;
 
 /** The entries that expire after `since`, at `now`. */
 export function pageSlicesOf(
@@ -48,6 +50,7 @@ export function pageSlicesOf(
 ): AsyncGenerator<lists.PageSlice<Override>, void, void> {
   const sort = sorts[page.sort];
   const values = [now, lists.containing(search), server, ends_before];
+  const matches = matchesSql(lists.foldOf(search));
   const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
     slices: (rows: number) => liveSlices(db, 'overrides', account_id, rows),
@@ -57,9 +60,9 @@ export function pageSlicesOf(
     joins,
     shown: { sql: 'o.account_id = $3 and o.expiry > $4', values: [account_id, since] },
     filter: state
-      ? { sql: isInState, values: [...values, state] }
+      ? { sql: `${matches} and ${isInState}`, values: [...values, state] }
       : asksFor
-        ? { sql: matchesSql, values }
+        ? { sql: matches, values }
         : undefined,
     sort,
   };

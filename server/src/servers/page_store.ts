@@ -86,9 +86,9 @@ export interface ServerFilter {
 const exitStatus = `case when e.status_time > cast($8 as bigint) then e.status else 'unknown' end`;
 const hasExit = (condition: string) =>
   `exists (select 1 from exit_ips e where e.server_id = s.id and ${condition})`;
-const conditions = (more: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
-    or lower(s.hostname) like $3 escape '\\' or lower(s.title) like $3 escape '\\'
-    or lower(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
+const conditions = (more: string, fold: string) => `($3 = '' or lower(s.name) like $3 escape '\\'
+    or lower(s.hostname) like $3 escape '\\' or ${fold}(s.title) like $3 escape '\\'
+    or ${fold}(s.city) like $3 escape '\\' or lower(s.country) like $3 escape '\\'
     or ${hasExit("e.ip like $3 escape '\\'")})
   and ($4 = '' or s.country = $4) and ($5 = '' or s.services like $5)
   and ($6 = '' or exists (select 1 from server_port_schemes t join port_schemes p on p.id = t.port_scheme_id
@@ -134,7 +134,7 @@ export function serverPageSlices(
     joins: '',
     columns: 's.*',
     shown: { sql: '1 = 1', values: [] },
-    filter: isFiltered ? { sql: conditions(more), values } : undefined,
+    filter: isFiltered ? { sql: conditions(more, lists.foldOf(search)), values } : undefined,
     sort,
   };
   return lists.pageSlices(db, sql, page);

@@ -53,7 +53,7 @@ export function userPageSlices(
 ): AsyncGenerator<lists.PageSlice<User>, void, void> {
   const sort = sorts[page.sort];
   const matches = `cast($5 as bigint) is not null
-    and ($6 = '' or lower(u.name) like $6 escape '\\' or lower(u.display_name) like $6 escape '\\')`;
+    and ($6 = '' or lower(u.name) like $6 escape '\\' or ${lists.foldOf(search)}(u.display_name) like $6 escape '\\')`;
   const conditions = [matches, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
   const isFiltered = search !== '' || conditions.length > 1;
   const sql = {
