@@ -79,6 +79,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // The licences that the libraries within ask to be passed on.
     license: { fileName: licences },
+    // A slow machine is no reason for a warning to a newcomer.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   plugins: [worldMap(), firstPageSize(), typeface()],
 });

@@ -53,7 +53,7 @@ async function outlive(child) {
 
 /** `npm ci` by the npm and the Node that run us, not by the ones that it is about to replace. */
 async function install(reason) {
-  stderr.write(`exitward: node_modules is ${reason}; running npm ci (about half a minute)\n`);
+  stderr.write(`exitward: node_modules is ${reason}; running npm ci (a minute or two)\n`);
   // Without the warnings of packages about the Node that npm has: it only installs.
   const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund'];
   const isNpm = /npm-cli\.js$/.test(env.npm_execpath ?? '');

@@ -2,16 +2,19 @@
 // restart needed.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { systemClock } from '../src/clock.ts';
 import type { Actor } from '../src/db/database.ts';
+import { openDatabase } from '../src/db/open.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, basic, startTestApp, type TestApp, TestClient } from './harness.ts';
+import { databaseUrl } from './postgres.ts';
 import { Relay } from './relay.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
@@ -51,6 +54,26 @@ function expectUnavailable(answer: Answer): void {
 describe('SQLite', () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-faults-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('a file that is removed, or replaced, under the server makes it not ready', async () => {
+    const file = join(folder, 'lost.db');
+    const t = await startTestApp(`sqlite:${file}`);
+    const readyz = () => fetch(`${t.base_url}/readyz`);
+    expect((await readyz()).status).toBe(200);
+    renameSync(file, `${file}.away`);
+    for (const lost of [() => {}, () => copyFileSync(`${file}.away`, file)]) {
+      lost();
+      const response = await readyz();
+      expect([response.status, await response.text()]).toEqual([
+        503,
+        expect.stringContaining('removed or replaced'),
+      ]);
+    }
+    rmSync(file);
+    renameSync(`${file}.away`, file);
+    expect((await readyz()).status).toBe(200);
+    await t.stop();
+  });
 
   test('a full database answers 503 to writes and 200 to reads, and recovers without a restart', async () => {
     const t = await startTestApp(`sqlite:${join(folder, 'full.db')}`);
@@ -188,6 +211,13 @@ describe('SQLite', () => {
 });
 
 describe('PostgreSQL', () => {
+  test('a server that refuses is not said to be silent', async () => {
+    const url = databaseUrl(inject('postgresUrl'), 'exitward_none');
+    await expect(openDatabase(url, { clock: systemClock })).rejects.toThrow(
+      'The PostgreSQL server refuses the connection: database "exitward_none" does not exist.',
+    );
+  });
+
   eachPostgres('its server is not reached', (made) => {
     test('while it refuses: 503 on reads and writes, alive but not ready; then all goes on', async () => {
       const { t, relay, write, read } = made;

@@ -94,6 +94,8 @@ export interface Database extends Reader {
    * undefined.
    */
   dataVersion?(): number;
+  /** SQLite: whether its file was removed or replaced: then what is written is gone at the end. */
+  isLost?(): boolean;
   /**
    * Calls `listener` after each commit of this process, and soon after one of another process.
    * Returns the function that stops it.

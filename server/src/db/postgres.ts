@@ -200,7 +200,9 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     if (error instanceof Unfit) throw error;
     const cause = (error as Error).cause ?? error;
     const reason = (cause as Error).message || (cause as { code?: string }).code || 'no answer';
-    throw new Error(`The PostgreSQL server does not answer: ${reason}.`);
+    // An error of the server itself has a severity: it answered, and refused.
+    const does = 'severity' in (cause as object) ? 'refuses the connection' : 'does not answer';
+    throw new Error(`The PostgreSQL server ${does}: ${reason}.`);
   }
   return database;
 }

@@ -36,6 +36,8 @@ function ensureFile(file: string): void {
 class SqliteDatabase implements Database {
   readonly engine = 'sqlite';
   readonly #file: string;
+  /** Identifies the file on its disk, whatever its name is later. */
+  readonly #inode: number;
   readonly #connection: Connection;
   readonly #wal: Wal;
   readonly #reads: DurableReads;
@@ -50,6 +52,7 @@ class SqliteDatabase implements Database {
   constructor(file: string, options: DatabaseOptions) {
     this.#file = file;
     ensureFile(file);
+    this.#inode = statSync(file).ino;
     this.#connection = new Connection(file, 'write');
     this.#wal = new Wal(file, options.sync);
     this.#reads = new DurableReads(new Connection(file, 'read'), this.#connection, this.#wal);
@@ -75,6 +78,10 @@ class SqliteDatabase implements Database {
       if (!isBusy(error)) throw error;
       throw new Error(`another process has held its write lock for ${busySeconds} seconds`);
     }
+  }
+
+  isLost(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
 
   async one<R>(sql: string, values?: readonly Value[]): Promise<R | undefined> {

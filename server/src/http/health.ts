@@ -9,6 +9,10 @@ export function healthRoutes(app: FastifyInstance, ctx: Context): void {
 
   app.get('/readyz', async (_request, reply) => {
     await ctx.db.one('select 1');
+    if (ctx.db.isLost?.())
+      throw unavailable(
+        'The database file was removed or replaced while this server runs: what it writes is lost when it stops.',
+      );
     if (!(await schemaIsCurrent(ctx.db)))
       throw unavailable('The database has another schema than this program.');
     return reply.send('{"status":"ready"}');
