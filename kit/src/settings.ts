@@ -1,9 +1,9 @@
 // Settings: reads a program's environment, reports all faults at once, and names what no setting is
 // called.
 import { type Network, parseNetworks } from './address.ts';
-import { nearest } from './similar.ts';
+import { type Environment, unknownSettings } from './environment.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from './environment.ts';
 
 /** Invalid settings, in the environment or in files that it names. The message has a line each. */
 export class SettingsFault extends Error {}
@@ -95,34 +95,6 @@ export function settingsOf(env: Environment) {
     ...{ faults, text, optional, fault, choice, flag, whole, wholeOrNone, optionalWhole },
     ...{ listenAddress, networks, certificate, check },
   };
-}
-
-/**
- * A sentence for each variable whose name has the pattern and is not among the settings' names:
- * most are misspelt. Values are not shown, since they may be secrets.
- */
-export function unknownSettings(
-  env: Environment,
-  pattern: RegExp,
-  names: Iterable<string>,
-): string[] {
-  const settings = [...names];
-  return Object.entries(env)
-    .filter(([name, value]) => value && pattern.test(name) && !settings.includes(name))
-    .filter(([name, value = '']) => !isInjected(name, value))
-    .map(([name]) => {
-      const likely = nearest(name.toUpperCase(), settings).join(' or ');
-      const question = likely && ` Did you mean ${likely}?`;
-      return `${name}: no setting has this name, so it is ignored.${question}`;
-    });
-}
-
-/** Whether Kubernetes or Docker made it, for a service or a container named after the program. */
-function isInjected(name: string, value: string): boolean {
-  return (
-    /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name) ||
-    (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
-  );
 }
 
 /** The settings that a reader returns, or the lines of its SettingsFault. */

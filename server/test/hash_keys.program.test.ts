@@ -101,9 +101,11 @@ eachDatabase((database) => {
 
     /** Whether each of them is still what it was; uses no one-time code up. */
     const holds = async (by: TestApp) => {
+      // The name of the cookie ends in the port.
+      const cookie = person.cookie.replace(/-\d+=/g, `-${new URL(by.base_url).port}=`);
       return {
         api: (await by.as(account).get('/contract')).status,
-        session: (await by.browser().get('/session', { cookie: person.cookie })).status,
+        session: (await by.browser().get('/session', { cookie })).status,
         node: (
           await new TestNode(by.running.node_url, node.id, node.token).send('GET', '/snapshot')
         ).status,

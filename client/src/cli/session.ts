@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
-import { unknownSettings } from '../../../kit/src/settings.ts';
+import { unknownSettings } from '../../../kit/src/environment.ts';
 import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';

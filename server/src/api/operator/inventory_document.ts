@@ -260,7 +260,9 @@ function canonical<T extends string>(
     return spell(value);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    faults.push(`${where}, ${error.message}`);
+    // The schema may have said already what is wrong with the field.
+    const isReported = faults.some((fault) => fault.startsWith(`${where}, ${error.field}:`));
+    if (!isReported) faults.push(`${where}, ${error.message}`);
     return value as T;
   }
 }
