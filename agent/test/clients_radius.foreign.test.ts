@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { type LoginAttempt, RadiusServer, type Verdict } from '../src/vpn/radius_server.ts';
+import {
+  type LoginAttempt,
+  RadiusServer,
+  radiusAddress,
+  type Verdict,
+} from '../src/vpn/radius_server.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'exitward-radius-'));
 const secret = 'of-both';
@@ -58,7 +63,17 @@ const eapol = (login: string, given: string) => {
   writeFileSync(conf, lines.join('\n'));
   // Called-Station-Id and Calling-Station-Id, as charon sends them.
   const where = ['-N', '30:s:203.0.113.1', '-M', '02:00:00:00:00:01', '-t', '5'];
-  return run('eapol_test', ['-c', conf, '-p', `${port}`, '-s', secret, ...where]);
+  return run('eapol_test', [
+    '-c',
+    conf,
+    '-a',
+    radiusAddress,
+    '-p',
+    `${port}`,
+    '-s',
+    secret,
+    ...where,
+  ]);
 };
 test('eapol_test logs in with EAP-MSCHAPv2, and finds the same keys', async () => {
   for (const given of [password, password.replaceAll('-', '')]) {
@@ -85,7 +100,7 @@ const radclient = (given: string, shared = secret) => {
     'Calling-Station-Id = "198.51.100.7"',
     'Message-Authenticator = 0x00',
   ];
-  const args = ['-x', '-r', '1', '-t', '1', `127.0.0.1:${port}`, 'auth', shared];
+  const args = ['-x', '-r', '1', '-t', '1', `${radiusAddress}:${port}`, 'auth', shared];
   return run('radclient', args, `${lines.join('\n')}\n`);
 };
 

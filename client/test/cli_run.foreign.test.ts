@@ -117,7 +117,9 @@ describe('run, behind the proxy of a real node', () => {
     expect(added.stderr).toContain(': active.');
     const page = await exw.run('run', ...proxy, ...curl('--override'), shop);
     expect(page.stdout).toContain(`You asked for ${shop}`);
-    expect((await exw.run('run', ...proxy, ...curl(), shop)).stdout).toContain('unresolved');
+    // By the name servers of this machine, if it has any.
+    const { stdout } = await exw.run('run', ...proxy, ...curl(), shop);
+    expect(stdout).toMatch(/\((unresolved|no_name_server)\)/);
   });
 
   test('what the environment said of proxies before is replaced', async () => {

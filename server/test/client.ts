@@ -106,3 +106,8 @@ export class Browser extends TestClient {
     else this.#cookies.set(name, value ?? '');
   }
 }
+
+/** The cookies as another server of the network reads them: their names end in its port. */
+export function cookieAt(url: string, cookie: string): string {
+  return cookie.replace(/-\d+=/g, `-${new URL(url).port}=`);
+}

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EventStreams } from '../src/http/event_streams.ts';
 import type { BuiltAccount } from './builders.ts';
+import { cookieAt } from './client.ts';
 import { eachDatabase } from './databases.ts';
 import { EventStream } from './event_stream.ts';
 import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
@@ -98,7 +99,9 @@ eachDatabase((database) => {
   test('an event names what has changed, on every server of the database; what is read later is as new', async () => {
     const second = await startTestApp(url, { EXITWARD_DATA_DIR: t.data_dir });
     const there = `${second.base_url}/console/events`;
-    const elsewhere = await EventStream.open(there, { cookie: alice.cookie });
+    const elsewhere = await EventStream.open(there, {
+      cookie: cookieAt(there, alice.cookie),
+    });
     open.push(elsewhere);
     const [here, operator] = [await listen(alice), await listenAsOperator()];
     await elsewhere.until(({ heard }) => heard.length > 0);

@@ -18,6 +18,7 @@ import {
 import { addHashKey, loadSecrets, newKeys, Secrets } from '../src/keys/secrets.ts';
 import { createDevice, deviceOf } from '../src/sign_in/devices.ts';
 import { CommandLine } from './cli_process.ts';
+import { cookieAt } from './client.ts';
 import { eachDatabase } from './databases.ts';
 import { passwordOf, startTestApp, type TestApp } from './harness.ts';
 import { TestNode } from './node.ts';
@@ -101,8 +102,7 @@ eachDatabase((database) => {
 
     /** Whether each of them is still what it was; uses no one-time code up. */
     const holds = async (by: TestApp) => {
-      // The name of the cookie ends in the port.
-      const cookie = person.cookie.replace(/-\d+=/g, `-${new URL(by.base_url).port}=`);
+      const cookie = cookieAt(by.base_url, person.cookie);
       return {
         api: (await by.as(account).get('/contract')).status,
         session: (await by.browser().get('/session', { cookie })).status,

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import { folded } from '../src/db/folded.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
 import { eachDatabase } from './databases.ts';
@@ -25,7 +26,6 @@ const keys: Record<string, (token: Token) => number | string> = {
   expiry: ({ expiry }) => expiry ?? never,
   last_used_at: ({ last_used_at }) => last_used_at ?? 0,
 };
-const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const order = (a: number | string, b: number | string) =>
   typeof a === 'string' ? bytewise(a, String(b)) : a - Number(b);
 
@@ -113,7 +113,7 @@ eachDatabase((database) => {
       const all = await whole(list);
       const now = t.now();
       const isOf: Record<string, (token: Token, wanted: unknown) => boolean> = {
-        search: ({ name }, wanted) => lower(name).includes(lower(String(wanted))),
+        search: ({ name }, wanted) => folded(name).includes(folded(String(wanted))),
         state: ({ expiry, last_used_at }, wanted) =>
           wanted === 'used' || wanted === 'unused'
             ? (last_used_at === null) === (wanted === 'unused')

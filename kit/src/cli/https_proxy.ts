@@ -1,6 +1,6 @@
 // HTTPS_PROXY: a command line reaches an https service through the proxy that the environment
 // names.
-import type { Environment } from '../settings.ts';
+import type { Environment } from '../environment.ts';
 import { notify } from './output.ts';
 
 /** This machine is never reached through it. */
