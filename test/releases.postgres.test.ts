@@ -79,7 +79,9 @@ eachDatabase((database) => {
       expect((await t.operator.get('/audit?limit=1000')).body.length).toBeGreaterThanOrEqual(
         recorded.audit,
       );
-      const session = await t.browser().get('/session', { cookie: recorded.cookie });
+      // Since then the port is in the name of the cookie: browsers sign in once more.
+      const cookie = recorded.cookie.replace('=', `-${new URL(t.base_url).port}=`);
+      const session = await t.browser().get('/session', { cookie });
       expect(session.status).toBe(200);
       const signedIn = await t
         .browser()

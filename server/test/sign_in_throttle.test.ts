@@ -4,6 +4,7 @@ import { type TOTP, URI } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inHashQueue } from '../src/sign_in/hash_queue.ts';
 import { addressPrefix } from '../src/sign_in/throttle.ts';
+import { cookieAt } from './client.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, passwordOf, startTestApp, type TestApp } from './harness.ts';
 import { until } from './waiting.ts';
@@ -255,7 +256,7 @@ eachDatabase((database) => {
     });
     await app.account('acme');
     const alice = await app.signIn('acme', 'alice');
-    const { cookie } = alice;
+    const cookie = cookieAt(other.base_url, alice.cookie);
     const session = () => other.browser().get('/session', { cookie });
     expect((await session()).status).toBe(200);
     const guess = (t: TestApp) =>

@@ -82,9 +82,11 @@ eachDatabase((database) => {
       wake();
       await expect.poll(() => reads).toBe(commits);
     }
-    expect(await watch.wait(account.id, null, 1, 30)).toBe(false);
+    expect(await watch.wait(account.id, null, 1, 30)).toBe(undefined);
     stopping.abort();
-    expect(await Promise.all(waits)).toEqual(Array(maxWaitingOfAccount).fill(true));
+    expect(await Promise.all(waits)).toEqual(
+      Array(maxWaitingOfAccount).fill({ progress: undefined }),
+    );
     node.stop();
   });
 });

@@ -87,8 +87,8 @@ export class Install {
   async packageObstacle(): Promise<Obstacle | undefined> {
     if ((await this.packages()).length > 0) return undefined;
     return {
-      message: `The server has no package of the agent to hand out: there is none in ${this.folder}.`,
-      remedy: `copy exitward-agent_${version}_….deb there (EXITWARD_PACKAGES_DIR), or install exitward-agent on the machine first`,
+      message: 'The server has no package of the agent to hand out.',
+      remedy: `copy exitward-agent_${version}_….deb into the folder packages of the server's data (EXITWARD_PACKAGES_DIR), or install exitward-agent on the machine first`,
     };
   }
 

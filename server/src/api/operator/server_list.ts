@@ -113,7 +113,7 @@ interface Standing {
 }
 
 export function presentServer(
-  { id: _, applied_revision: __, ...server }: Server,
+  { id: _, applied_revision: __, vpn_generation: ___, ...server }: Server,
   port_schemes: string[],
   { exits, nodes }: Standing,
 ) {
