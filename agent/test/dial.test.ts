@@ -11,7 +11,8 @@ import { exits, originIp, otherOriginIp } from './proxy_world.ts';
 const own = ownedBy((error) => {
   throw error;
 });
-const [first, last] = [45_000, 45_003];
+// Below the kernel's own range, from which other tests have ports.
+const [first, last] = [19_500, 19_503];
 const ports = { first, last, count: 4, isReserved: () => false };
 const ip: string = exits[0];
 const servers: Server[] = [];
@@ -41,8 +42,13 @@ beforeAll(async () => {
   });
   destinations = await Promise.all(listening);
 });
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.resetAndDestroy();
+afterEach(async () => {
+  await Promise.all(
+    sockets
+      .splice(0)
+      .filter((socket) => !socket.closed)
+      .map((socket) => once(socket.resetAndDestroy(), 'close')),
+  );
 });
 afterAll(() => {
   for (const server of servers) server.close();
