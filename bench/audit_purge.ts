@@ -1,4 +1,4 @@
-// Changes beside a purge of the audit log: how much longer they take, and how long old records need
+// Changes during a purge of the audit log: how much longer they take, and how long old records need
 // to go.
 //   node bench/audit_purge.ts [--records 1000000]
 //   node bench/postgres.ts audit_purge.ts [--records 1000000]

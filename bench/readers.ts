@@ -1,5 +1,5 @@
-// The attackers of fair.ts, a process of their own, so that what they do with the bytes delays
-// nobody's times but theirs.
+// The attackers of fair.ts, a process of their own, so that their work on the bytes does not
+// delay the process that measures.
 //   node bench/readers.ts URL CONNECTIONS SECONDS PATH…
 //       with READERS_AUTHORIZATION; a path with # is another one each time
 import { Agent, request } from 'node:http';

@@ -31,8 +31,8 @@ const [accounts = 0, entries = 0, servers = 1, nodes = 1, people = 0] = process.
   .slice(2)
   .map(Number);
 if (process.env.BENCH_RESPONSE_CACHE === 'off') {
-  // Principals are remembered all the same: only responses are neither cached nor served ahead of
-  // the router.
+  // Principals are still remembered: only responses are neither cached nor served before the
+  // router.
   ResponseCache.prototype.store = () => {};
   ResponseCache.prototype.serve = (_request, _response, _nextRequestId, miss) => miss();
 }

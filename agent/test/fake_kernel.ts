@@ -11,7 +11,7 @@ export class FakeKernel implements KernelSessions {
   #isThere = true;
   readonly #entries = new Map<string, Kept>();
   /**
-   * Comes ahead of each command, and once more ahead of its response: time passes, or the command
+   * Runs before each command, and again before its response: time passes, or the command
    * fails.
    */
   pause: () => Promise<void> = async () => {};

@@ -1,5 +1,5 @@
 // The limits counted ahead: at a steady pace at most a quarter of a second of traffic passes one,
-// and nobody is ended before it.
+// and no connection is ended before it.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

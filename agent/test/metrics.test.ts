@@ -1,4 +1,4 @@
-// The metrics of an agent: what they tell of its node, without a label that a client chooses, and
+// The metrics of an agent: the state of its node, without a label that a client chooses, and
 // without being in the way.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

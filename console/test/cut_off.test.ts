@@ -30,5 +30,7 @@ test('terms under which nodes refuse already cut nobody off', () => {
 
 test('refusing over the limit cuts an account off that was allowed to go on', () => {
   const allowed: Terms = { ...before, limit_bytes: 6e9, on_limit: 'allow' };
-  expect(cutOffBy(allowed, { ...allowed, on_limit: 'refuse' }, used)).toBeDefined();
+  expect(cutOffBy(allowed, { ...allowed, on_limit: 'refuse' }, used)).toBe(
+    '7 GB of this limit are used already. Once you save, nodes refuse every connection.',
+  );
 });

@@ -95,7 +95,7 @@ describe('forecast', () => {
     ['the contract is suspended', { suspended: true }],
     ['the contract has ended', { expiry: start + 10 * day }],
   ])('nothing is said while nodes refuse everything: %s', (_reason, terms) => {
-    expect(at(10, Array(10).fill(10 * GB), 100 * GB)).toBeDefined();
+    expect(at(10, Array(10).fill(10 * GB), 100 * GB)?.usage).toBe(300 * GB);
     expect(at(10, Array(10).fill(10 * GB), 100 * GB, terms)).toBeUndefined();
   });
 

@@ -162,7 +162,7 @@ function ownedBy(ctx: Context, handle: AsyncListener): RequestListener {
   };
 }
 
-/** Cached responses of /v0 are served ahead of the router. */
+/** Cached responses of /v0 are served before the router. */
 function cachedFirst(
   { cache }: AccountContext,
   nextRequestId: () => string,

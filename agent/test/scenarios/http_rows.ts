@@ -285,7 +285,7 @@ export const httpTable: Record<string, HttpRow[]> = {
   ],
   'What could be read in two ways': [
     {
-      what: '`Content-Length` beside `Transfer-Encoding`',
+      what: '`Content-Length` together with `Transfer-Encoding`',
       rule: '501 unsupported',
       exchanges: each([postChunked(length5, chunked)]),
       squid: {

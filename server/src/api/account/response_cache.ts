@@ -74,7 +74,7 @@ export function earliest(times: readonly number[]): number {
  * - A response is served while the versions that it shows are those read before its data, in the
  *   same epoch: the account's, and the network's and usage's if they show; until `valid_until`;
  *   not in maintenance.
- * - It is served ahead of the router, to a GET without a condition or with one plain tag in
+ * - It is served before the router, to a GET without a condition or with one plain tag in
  *   If-None-Match. Any other request, and any response that does not hold, is left to the router.
  * - A hit counts like any request: rate limit, metrics, log line, last use of the API token.
  * - Beyond `EXITWARD_CACHE_BYTES`, principals that were not used since the last round are
