@@ -148,7 +148,7 @@ async function signInLink(
 
 function introduction(
   { base_url, admin_url, admin_token, accounts, proxy, console: entry }: DemoFacts,
-  { admin_token_file }: Config,
+  config: Config,
   file: string,
   seeded: boolean,
 ): string {
@@ -156,7 +156,7 @@ function introduction(
   if (!account) return `Exitward runs at ${base_url}; there is no account yet.`;
   const { api_token } = account;
   const server = proxy?.server ?? account.servers[0];
-  const exitward = commandOf(admin_url, admin_token_file);
+  const exitward = commandOf(config);
   return `
 Exitward runs at ${base_url} ${seeded ? 'with a new demo network' : 'with the network that it had'}. Documentation: ${base_url}/docs
 ${entry ? consoleIntroduction(entry, exitward) : ''}
@@ -180,11 +180,12 @@ These facts are in ${file}. Stop with Ctrl-C; everything is kept.
 }
 
 /** The command line with the settings that it needs in another terminal. */
-function commandOf(admin_url: string, admin_token_file: string): string {
+function commandOf({ data_dir, admin_token_file }: Config): string {
   const usual = readOperatorAccess({});
+  const ofFolder = readOperatorAccess({ EXITWARD_DATA_DIR: data_dir });
   const settings = [
-    ...(admin_url === usual.admin_url ? [] : [`EXITWARD_ADMIN_URL=${admin_url}`]),
-    ...(admin_token_file === usual.admin_token_file
+    ...(ofFolder.admin_url_file === usual.admin_url_file ? [] : [`EXITWARD_DATA_DIR=${data_dir}`]),
+    ...(ofFolder.admin_token_file === admin_token_file
       ? []
       : [`EXITWARD_ADMIN_TOKEN_FILE=${admin_token_file}`]),
   ];

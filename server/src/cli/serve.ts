@@ -3,7 +3,6 @@
 
 import { existsSync } from 'node:fs';
 import type { Environment } from '../../../kit/src/settings.ts';
-import { readOperatorAccess } from '../config.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 
@@ -37,9 +36,6 @@ export async function runServer(env: Environment): Promise<void> {
       ...(existsSync(admin_token_file)
         ? [`Sign in at ${admin_url} with the operator token in ${admin_token_file}.`]
         : []),
-      ...(readOperatorAccess(env).admin_url === admin_url
-        ? []
-        : [`The command line reaches it with EXITWARD_ADMIN_URL=${admin_url}.`]),
       ...(next ? [`Next: ${steps[next]}; or in the console, at ${admin_url}.`] : []),
     ];
     process.stderr.write(lines.map((line) => `${line}\n`).join(''));
