@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
-import { listenFault } from '../../kit/src/listening.ts';
+import { addressText, listenFault } from '../../kit/src/listening.ts';
 import { createServer } from '../../kit/src/node_http.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import type { EngineCounts } from './engine.ts';
@@ -285,8 +285,8 @@ export async function serveMetrics(
   });
   // From here on an error concerns a single connection that could not be accepted.
   server.on('error', () => {});
-  const shown = host.includes(':') ? `[${host}]` : host;
-  onListening(`http://${shown}:${(server.address() as AddressInfo).port}/metrics`);
+  const at = { host, port: (server.address() as AddressInfo).port };
+  onListening(`http://${addressText(at)}/metrics`);
   if (!signal.aborted) await once(signal, 'abort');
   server.close();
   server.closeAllConnections();

@@ -24,10 +24,15 @@ export interface NamedListener {
   isOptional?: boolean;
 }
 
+/** As a setting has it. */
+export function addressText({ host, port }: ListenAddress): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
 /** One sentence on the failure, and one on its remedy. */
 export function listenFault({ at, purpose, setting, isOptional }: NamedListener, error: unknown) {
   const why = whyNotListening(error as NodeJS.ErrnoException);
-  return `Can't listen on ${at.host}:${at.port} (${purpose}): ${why}. Set ${setting} to another address${isOptional ? ', or off' : ''}.`;
+  return `Can't listen on ${addressText(at)} (${purpose}): ${why}. Set ${setting} to another address${isOptional ? ', or off' : ''}.`;
 }
 
 /** Tries to listen there. Returns the error, undefined where it can be done. */

@@ -9,6 +9,7 @@ import {
   readAcme,
 } from '../../kit/src/acme/settings.ts';
 import type { Network } from '../../kit/src/address.ts';
+import { addressText } from '../../kit/src/listening.ts';
 import {
   type Environment,
   type ListenAddress,
@@ -167,8 +168,7 @@ type Tls = ReturnType<typeof readTls>;
 /** Where people and nodes reach the server; by default at its own listeners. */
 function readUrls(settings: Settings, { listen, node_listen }: Listeners, tls: Tls) {
   const scheme = tls.tls || tls.tls_terminated ? 'https' : 'http';
-  const originOf = ({ host, port }: ListenAddress) =>
-    `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const originOf = (at: ListenAddress) => `${scheme}://${addressText(at)}`;
   const public_url = readOrigin(settings, 'EXITWARD_PUBLIC_URL', originOf(listen));
   const listenerOfNodes = node_listen === listen ? public_url : originOf(node_listen);
   return { public_url, node_url: readOrigin(settings, 'EXITWARD_NODE_URL', listenerOfNodes) };

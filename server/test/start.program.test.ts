@@ -50,11 +50,12 @@ describe('a server that cannot start says why in one sentence and exits with 1',
   }
 
   test('ports in use: all of them, with a line that sets free ones', async () => {
-    const others = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+    const others = [createServer().listen(0, '::1'), createServer().listen(0, '127.0.0.1')];
     await Promise.all(others.map((server) => once(server, 'listening')));
-    const [account, operators] = others.map(
-      (server) => `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    );
+    const [account, operators] = others.map((server) => {
+      const { address, family, port } = server.address() as AddressInfo;
+      return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
+    });
     const server = ServerProcess.spawn(
       ServerProcess.settings({ EXITWARD_LISTEN: account, EXITWARD_ADMIN_LISTEN: operators }),
     );

@@ -1,6 +1,12 @@
 // The listeners of a server. All are tried before it starts: one refusal names each port in use.
 import type { Server } from 'node:net';
-import { isFree, listenFault, type NamedListener, whyTaken } from '../../../kit/src/listening.ts';
+import {
+  addressText,
+  isFree,
+  listenFault,
+  type NamedListener,
+  whyTaken,
+} from '../../../kit/src/listening.ts';
 import { type ListenAddress, SettingsFault } from '../../../kit/src/settings.ts';
 import type { Config } from '../config.ts';
 
@@ -13,11 +19,9 @@ export function requiredListeners({ listen, admin_listen, node_listen }: Config)
   ];
   // Parts with the same address share a listener.
   return listeners.filter(
-    ({ at }, i) => i === listeners.findIndex((other) => addressOf(other.at) === addressOf(at)),
+    ({ at }, i) => i === listeners.findIndex((other) => addressText(other.at) === addressText(at)),
   );
 }
-
-const addressOf = ({ host, port }: ListenAddress) => `${host}:${port}`;
 
 /**
  * Tries each listener of the settings and closes it again. Errors: a line for each that cannot be
@@ -33,7 +37,7 @@ export async function tryListeners(config: Config): Promise<void> {
     faults.push(listenFault(listener, error));
     if (error.code !== 'EADDRINUSE') continue;
     const at = await freeNear(listener.at, usedPorts);
-    if (at) free.push(`${listener.setting}=${addressOf(at)}`);
+    if (at) free.push(`${listener.setting}=${addressText(at)}`);
   }
   if (free.length > 0) faults.push(`For free ports: export ${free.join(' ')}`);
   if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
