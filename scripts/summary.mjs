@@ -64,13 +64,19 @@ function readFile({ name, status, message, assertionResults, startTime, endTime 
   for (const test of assertionResults) {
     const title = nameOf({ name, ...test });
     if (test.status === 'passed') passed += 1;
-    else if (test.status === 'failed' && passedAgain.has(title)) {
+    else if (passedAgain.has(title)) {
       passed += 1;
-      unsteady.push(`unsteady: ${title}: ${(test.failureMessages ?? [])[0]?.split('\n')[0]}`);
+      if (test.status === 'failed') {
+        unsteady.push(`unsteady: ${title}: ${(test.failureMessages ?? [])[0]?.split('\n')[0]}`);
+      }
     } else faults.push(`${test.status}: ${title}`);
   }
-  // A file that could not be loaded has no tests to blame.
+  // A file that could not be loaded, or prepared, has no tests to blame.
   if (status === 'failed' && !assertionResults.some((test) => test.status === 'failed')) {
-    faults.push(`failed: ${path}: ${message}`);
+    const isUnsteady =
+      assertionResults.length > 0 &&
+      assertionResults.every((test) => passedAgain.has(nameOf({ name, ...test })));
+    if (isUnsteady) unsteady.push(`unsteady: ${path}: ${message}`);
+    else faults.push(`failed: ${path}: ${message}`);
   }
 }

@@ -12,6 +12,9 @@ declare module 'vitest' {
   }
 }
 
+/** How long a page of the tests has for one step, on a machine with much else to do. */
+export const pagePatienceMs = 100_000;
+
 const options: LaunchOptions = {
   executablePath: process.env.EXITWARD_TEST_CHROMIUM ?? '/usr/bin/chromium',
   args: [

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
-import { connectBrowser } from './browser.ts';
+import { connectBrowser, pagePatienceMs } from './browser.ts';
 
 /**
  * A site that holds a page and the built library, and passes /v0 on; as a proxy in front of both
@@ -62,7 +62,7 @@ describe('the client library in a browser', { timeout: 360_000 }, () => {
     site = await startSite(folder, t.base_url);
     browser = await connectBrowser();
     page = await browser.newPage();
-    page.setDefaultTimeout(40_000);
+    page.setDefaultTimeout(pagePatienceMs);
     // By a name, for browsers take an address of this machine for as secure as TLS.
     await page.goto(`http://page.example:${(site.address() as AddressInfo).port}/`);
   });

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pagePatienceMs } from './browser.ts';
 import { account, Console, everything } from './console/console.ts';
 import type { Visit } from './console/visit.ts';
 
@@ -67,7 +68,7 @@ describe('a page of another site', { timeout: 360_000 }, () => {
 
   async function lure(origin: string): Promise<Page> {
     const page = await victim.context.newPage();
-    page.setDefaultTimeout(40_000);
+    page.setDefaultTimeout(pagePatienceMs);
     await page.goto(`${origin}/`);
     return page;
   }

@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BuiltAccount } from '../server/test/builders.ts';
 import { startTestApp, type TestApp } from '../server/test/harness.ts';
-import { connectBrowser } from './browser.ts';
+import { connectBrowser, pagePatienceMs } from './browser.ts';
 
 describe('the page at /docs', { timeout: 360_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-docs-'));
@@ -24,7 +24,7 @@ describe('the page at /docs', { timeout: 360_000 }, () => {
     account = await t.account('acme', { servers: ['fra1'] });
     browser = await connectBrowser();
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
-    page.setDefaultTimeout(40_000);
+    page.setDefaultTimeout(pagePatienceMs);
     page.on('request', (request) => requests.push(request.url()));
     page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
     page.on('console', (message) => {

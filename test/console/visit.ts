@@ -7,9 +7,7 @@ import type {
   Locator,
   Page,
 } from 'playwright-core';
-
-/** Chromium is slow while other tests run. */
-const patienceMs = 100_000;
+import { pagePatienceMs } from '../browser.ts';
 
 /** Breaches of the content policy become errors on the console, those of Trusted Types too. */
 const tellBreaches = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
@@ -32,7 +30,7 @@ export class Visit {
     this.context = context;
     this.page = page;
     this.origin = origin;
-    page.setDefaultTimeout(patienceMs);
+    page.setDefaultTimeout(pagePatienceMs);
     page.on('request', (request) => {
       const url = new URL(request.url());
       if (url.protocol === 'blob:') return;

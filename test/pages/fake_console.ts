@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { paths } from '../../console/src/paths.ts';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { Random } from '../../server/test/random.ts';
-import { ownBrowser } from '../browser.ts';
+import { ownBrowser, pagePatienceMs } from '../browser.ts';
 import { addressesOfAccount, addressesOfOperator } from '../console/addresses.ts';
 import { buildConsole } from '../console/console.ts';
 import { Visit } from '../console/visit.ts';
@@ -80,7 +80,7 @@ export class FakeConsole {
     buildConsole();
     const [fake, browser] = await Promise.all([FakeApi.start(), ownBrowser()]);
     const visit = await Visit.begin(browser, fake.origin, {});
-    visit.page.setDefaultTimeout(20_000);
+    visit.page.setDefaultTimeout(pagePatienceMs);
     await visit.context.addInitScript(inPage);
     return new FakeConsole(fake, visit, browser);
   }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { acceptingHead } from '../../agent/test/clients/websocket.ts';
 import { newCertificate } from '../../server/test/certificate.ts';
 import { until } from '../../server/test/waiting.ts';
-import { launchBrowser } from '../browser.ts';
+import { launchBrowser, pagePatienceMs } from '../browser.ts';
 import type { EngineName } from './agent_process.ts';
 import { type Customer, inAnHour } from './control_plane.ts';
 import { nextClientIp, otherOriginIp } from './places.ts';
@@ -103,7 +103,7 @@ export function browsingTests(engine: EngineName): void {
         },
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(40_000);
+      page.setDefaultTimeout(pagePatienceMs);
       return page;
     }
 
