@@ -64,7 +64,7 @@ const tables: Record<string, string[]> = {
   'keys/hash_keys.ts': ['hash_keys'],
   'lists/removals.ts': ['removals', 'removed_entries'],
   'lists/batches.ts': ['list_batches'],
-  'stored_responses.ts': ['idempotency_keys'],
+  'changes/stored_responses.ts': ['idempotency_keys'],
   operators: ['admin_tokens'],
   usage: ['usage_hours', 'usage_days', 'usage_server_hours', 'usage_periods', 'usage_journals'],
   port_schemes: ['port_schemes'],

@@ -12,7 +12,7 @@ import { readConfig } from '../../server/src/config.ts';
 import type { Context } from '../../server/src/context.ts';
 import { ErrorBody, Message } from '../../server/src/http/fields.ts';
 import { Metrics } from '../../server/src/observed/metrics.ts';
-import { version } from '../../server/src/version.ts';
+import { version } from '../../server/src/values/version.ts';
 import { components } from './components.ts';
 import { audiences, operationOf, type ShownRoute } from './operations.ts';
 import { type Document, NamedSchemas, sorted } from './shapes.ts';

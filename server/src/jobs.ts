@@ -7,6 +7,7 @@ import { requireAccount, sweepLimits } from './accounts/accounts.ts';
 import { purgeRemovedEntries, sweepEntries, sweepProofs } from './authlist/authlist.ts';
 import { AuditBound, removeOldAudit } from './changes/audit.ts';
 import { dropAuditMonths, makeAuditMonths } from './changes/audit_months.ts';
+import { purgeStoredResponses } from './changes/stored_responses.ts';
 import type { Config } from './config.ts';
 import type { Context } from './context.ts';
 import { sweepServerLimits } from './contract_servers/contract_servers.ts';
@@ -25,7 +26,6 @@ import {
 } from './nodes/nodes.ts';
 import { purgeOverrides, purgeRemovedOverrides, sweepOverrides } from './overrides/overrides.ts';
 import { purgeAttempts, purgeCodes, sweepSessions } from './sign_in/sign_in.ts';
-import { purgeStoredResponses } from './stored_responses.ts';
 import { removeOldJournals, UsageRollUp } from './usage/usage.ts';
 
 interface Job {

@@ -24,7 +24,7 @@ import { outsideChecks } from '../src/doctor/outside.ts';
 import { runningChecks, type SeenNode } from '../src/doctor/running.ts';
 import { backupStates, certificateRenewal } from '../src/doctor/upkeep.ts';
 import { newKeys } from '../src/keys/secrets.ts';
-import { version } from '../src/version.ts';
+import { version } from '../src/values/version.ts';
 import { newCertificate } from './certificate.ts';
 import { CommandLine } from './cli_process.ts';
 import { eachDatabase } from './databases.ts';

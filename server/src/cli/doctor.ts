@@ -13,7 +13,7 @@ import {
 import { type Environment, settingsOrFaults } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { readConfig, readOperatorAccess } from '../config.ts';
-import { version } from '../version.ts';
+import { version } from '../values/version.ts';
 import { AdminApi, destinationOf, NoServer } from './api.ts';
 import { command } from './command.ts';
 

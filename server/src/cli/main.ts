@@ -8,7 +8,7 @@ import { runProgram } from '../../../kit/src/cli/program.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { SettingsFault } from '../../../kit/src/settings.ts';
 import { unknownSettings } from '../config.ts';
-import { version } from '../version.ts';
+import { version } from '../values/version.ts';
 import { accountNoun, undoNoun } from './accounts.ts';
 import { applyVerb } from './apply.ts';
 import { commandOf } from './command.ts';

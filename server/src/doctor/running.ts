@@ -19,7 +19,7 @@ import type { Database } from '../db/database.ts';
 import type { Install } from '../install/install.ts';
 import { Secrets } from '../keys/secrets.ts';
 import type { CertificateStatus } from '../tls/certificate.ts';
-import { compareVersions, version } from '../version.ts';
+import { compareVersions, version } from '../values/version.ts';
 import { judge } from './database.ts';
 import { backupStates, certificateRenewal } from './upkeep.ts';
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
-import { packageFolder } from '../version.ts';
+import { packageFolder } from '../values/version.ts';
 import { StaticFile } from './static_file.ts';
 
 /** Telemetry, agents, fonts from elsewhere and upsell are off; nothing leaves this server. */

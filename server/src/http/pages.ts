@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Context } from '../context.ts';
 import { notFound } from '../errors.ts';
-import { packageFolder } from '../version.ts';
+import { packageFolder } from '../values/version.ts';
 import { isUnder } from './routing.ts';
 import { StaticFile } from './static_file.ts';
 

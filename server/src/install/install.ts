@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { OpenToOthers, requireUnwritable } from '../../../kit/src/private_files.ts';
 import { type Config, isLoopback } from '../config.ts';
-import { packageFolder, version } from '../version.ts';
+import { packageFolder, version } from '../values/version.ts';
 
 /** A Debian package of the agent, in the folder of packages. */
 export interface Package {

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createServer } from '../../../kit/src/node_http.ts';
-import { version } from '../version.ts';
+import { version } from '../values/version.ts';
 
 export class Metrics {
   readonly registry = new Registry();

@@ -10,7 +10,7 @@ import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { newTokenText, tokenTextIsPlausible } from '../keys/token_text.ts';
-import { version } from '../version.ts';
+import { version } from '../values/version.ts';
 import * as store from './store.ts';
 
 /** The operator token of a request: it says who works through /admin. */

@@ -16,7 +16,7 @@ import { ownedByLog } from '../../../kit/src/owner.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
-import { version } from '../version.ts';
+import { version } from '../values/version.ts';
 
 export interface TlsFiles {
   cert_file: string;

@@ -1,8 +1,8 @@
 // Idempotency-Key: reads the header of a POST; the response is stored next to its change.
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { IdempotencyClaim } from '../../changes/stored_responses.ts';
 import { badRequest } from '../../errors.ts';
-import type { IdempotencyClaim } from '../../stored_responses.ts';
 
 /** The claim of a POST with an Idempotency-Key, if it has one. Errors: 400 for a malformed key. */
 export function idempotencyClaim(request: FastifyRequest): IdempotencyClaim | undefined {

@@ -1,11 +1,15 @@
 // Responses of /v0: reads with an ETag, changes in one transaction with idempotency and waiting.
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  findStoredResponse,
+  type StoredResponse,
+  storeResponse,
+} from '../../changes/stored_responses.ts';
 import type { Actor, Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
 import { etagMatches, etagOf } from '../../http/conditions.ts';
 import { largeBytes } from '../../http/large_bodies.ts';
 import { jsonType } from '../../http/responses.ts';
-import { findStoredResponse, type StoredResponse, storeResponse } from '../../stored_responses.ts';
 import { jsonOf, ListJson, type Part } from '../lists.ts';
 import { isRevocation } from '../revocations.ts';
 import { requireTokenNow } from './authentication.ts';

@@ -15,7 +15,7 @@ import {
   type SignedIn,
   signIn,
 } from '../../sign_in/sign_in.ts';
-import { version } from '../../version.ts';
+import { version } from '../../values/version.ts';
 import { visitorOf } from './checks.ts';
 import type { Mount } from './mount.ts';
 import {

@@ -6,7 +6,7 @@ import type { Context } from '../../context.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
 import { Named, OneOf, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
-import { version } from '../../version.ts';
+import { version } from '../../values/version.ts';
 import { operatorRoute } from './route.ts';
 
 const Finding = Strict({

@@ -16,7 +16,7 @@ import {
   revokeNode,
 } from '../../nodes/nodes.ts';
 import { requireServerOfBody } from '../../servers/servers.ts';
-import { compareVersions, version } from '../../version.ts';
+import { compareVersions, version } from '../../values/version.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 

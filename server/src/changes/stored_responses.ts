@@ -1,8 +1,7 @@
 // Stored responses: the first response to an Idempotency-Key, stored for a day, in the transaction
 // of its change.
-import type { Transaction } from './db/database.ts';
-import { conflict } from './errors.ts';
-import type { Secrets } from './keys/secrets.ts';
+import type { Transaction } from '../db/database.ts';
+import { conflict } from '../errors.ts';
 
 const keptSeconds = 86_400;
 
@@ -19,13 +18,19 @@ export interface StoredResponse {
   body: string;
 }
 
-/** A response may hold a new token, so it is sealed, and bound to its claim. */
+/** A response may hold a new token, so it is sealed. */
+interface Seals {
+  seal(text: string, context: string): string;
+  unseal(sealed: string, context: string): string;
+}
+
+/** Binds what is sealed to its claim. */
 const sealContext = ({ account_id, key }: IdempotencyClaim) => `answer ${account_id} ${key}`;
 
 /** The first response to this claim. Errors: 409 when the key stood for another request. */
 export async function findStoredResponse(
   tx: Transaction,
-  secrets: Secrets,
+  seals: Seals,
   claim: IdempotencyClaim,
 ): Promise<StoredResponse | undefined> {
   const stored = await tx.one<{
@@ -46,13 +51,13 @@ export async function findStoredResponse(
   return {
     status: stored.status,
     headers: JSON.parse(stored.headers) as Record<string, string>,
-    body: secrets.unseal(stored.body, sealContext(claim)),
+    body: seals.unseal(stored.body, sealContext(claim)),
   };
 }
 
 export function storeResponse(
   tx: Transaction,
-  secrets: Secrets,
+  seals: Seals,
   claim: IdempotencyClaim,
   response: StoredResponse,
 ): Promise<void> {
@@ -63,7 +68,7 @@ export function storeResponse(
         ...claim,
         status: response.status,
         headers: JSON.stringify(response.headers),
-        body: secrets.seal(response.body, sealContext(claim)),
+        body: seals.seal(response.body, sealContext(claim)),
         at: tx.now,
       },
     ],
