@@ -53,7 +53,7 @@ const programs = /^(main\.ts|process\.ts|cli\/.*)$/;
  * These put the modules together; every other file outside of the modules and the API knows none of
  * them.
  */
-const assembly = ['app.ts', 'jobs.ts', 'metrics_refresh.ts', 'network.ts', 'backups/verify.ts'];
+const assembly = ['app.ts', 'jobs.ts', 'network.ts', 'backups/verify.ts'];
 const httpPackages = /^(fastify|@fastify\/.*|fastify-.*|node:https?)$/;
 
 /** The tables of each module, and of the files that have tables without being a module. */

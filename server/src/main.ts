@@ -12,6 +12,7 @@ import { listenFault } from '../../kit/src/listening.ts';
 import { openLog } from '../../kit/src/log.ts';
 import { ownedByLog } from '../../kit/src/owner.ts';
 import type { Environment, ListenAddress } from '../../kit/src/settings.ts';
+import { showAccounts } from './accounts/accounts.ts';
 import { markTokensUsed } from './api_tokens/api_tokens.ts';
 import { createApp, type Parts } from './app.ts';
 import { canProve, markEntriesUsed, proveEntries } from './authlist/authlist.ts';
@@ -32,9 +33,8 @@ import { Install } from './install/install.ts';
 import { startJobs } from './jobs.ts';
 import { loadSecrets } from './keys/secrets.ts';
 import { forgetHolder, reportHeldKeys } from './keys/signing_keys.ts';
-import { refreshMetrics } from './metrics_refresh.ts';
 import { ensureNetwork, livesWithKeys } from './network.ts';
-import { AppliedWatch } from './nodes/nodes.ts';
+import { AppliedWatch, showNodes } from './nodes/nodes.ts';
 import { Callers } from './observed/callers.ts';
 import { LastUsed } from './observed/last_used.ts';
 import { Metrics, metricsServer } from './observed/metrics.ts';
@@ -275,7 +275,15 @@ async function serveMetrics(
   at: ListenAddress,
   closers: Array<() => Promise<void>>,
 ): Promise<string | undefined> {
-  const server = metricsServer(ctx.metrics, () => refreshMetrics(ctx));
+  const { clock, config, db, metrics } = ctx;
+  // A part that cannot be read stays as it was.
+  const refresh = () =>
+    Promise.allSettled([
+      metrics.showDisk(config.data_dir),
+      showNodes(db, metrics),
+      showAccounts(db, metrics, config.metrics_accounts, clock.now()),
+    ]);
+  const server = metricsServer(metrics, refresh);
   try {
     server.listen(at.port, at.host);
     await once(server, 'listening');

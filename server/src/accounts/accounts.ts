@@ -17,6 +17,7 @@ import * as store from './store.ts';
  * holds.
  */
 export type Account = store.AccountRow;
+export { showAccounts } from './metrics.ts';
 export { accountPageSlices, accountSorts, accountStates } from './page_store.ts';
 export { accountsOnScheme, pageOfAccounts } from './store.ts';
 

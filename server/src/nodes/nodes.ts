@@ -43,6 +43,7 @@ export {
   type Whose,
 } from './history.ts';
 export { nodeLag, pruneChanges } from './log_store.ts';
+export { showNodes } from './metrics.ts';
 export type { LoginQuestion, Question } from './questions.ts';
 export {
   answerOfNodes,

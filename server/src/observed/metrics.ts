@@ -1,4 +1,5 @@
 // Metrics: the server's counts about itself, in the format of Prometheus, on their own listener.
+import { statfs } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
@@ -133,6 +134,13 @@ export class Metrics {
     this.#hits.clear();
   }
 
+  /** Shows how full the file system of this folder is. */
+  async showDisk(folder: string): Promise<void> {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    this.diskFree.set(bavail * bsize);
+    this.diskSize.set(blocks * bsize);
+  }
+
   /** Shows when the TLS certificate expires. */
   watchCertificate(not_after: () => number): void {
     new Gauge({
@@ -162,7 +170,7 @@ export class Metrics {
 const refreshMs = 1000;
 
 /** Serves only `/metrics`. `refresh` runs before each scrape. */
-export function metricsServer(metrics: Metrics, refresh: () => Promise<void>): Server {
+export function metricsServer(metrics: Metrics, refresh: () => Promise<unknown>): Server {
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     if (request.url !== '/metrics' || request.method !== 'GET') {
       response.writeHead(404).end();
