@@ -7,7 +7,7 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import process, { arch, env, execPath, exit, platform, stderr, versions } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { differencesIn, faultIn, linkNode, noted } from './installed.mjs';
+import { faultIn, linkNode, noted, shortfallIn } from './installed.mjs';
 import { isVendorStale } from './vendor.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,9 +23,8 @@ function fail(sentence) {
 
 /** The reason to install, if there is one. */
 function staleness() {
-  if (!existsSync(installed)) return 'missing';
-  if (statSync(installed).mtimeMs < statSync(lock).mtimeMs) return 'older than package-lock.json';
-  return differencesIn(root).length > 0 ? 'not as package-lock.json says' : undefined;
+  const isOlder = existsSync(installed) && statSync(installed).mtimeMs < statSync(lock).mtimeMs;
+  return isOlder ? 'older than package-lock.json' : shortfallIn(root);
 }
 
 /** After so long without an end a line names the registry; usually all has come by then. */

@@ -51,6 +51,12 @@ export function differencesIn(root) {
   return differences(readJson(join(root, 'package-lock.json')), readJson(noted(root)));
 }
 
+/** The reason why the packages in `root` cannot be used, if there is one: for "node_modules is …". */
+export function shortfallIn(root) {
+  if (!existsSync(noted(root))) return 'missing';
+  return differencesIn(root).length > 0 ? 'not as package-lock.json says' : undefined;
+}
+
 /**
  * The recorded Nodes that are installed in `root`: one, or none where there is no package for this
  * machine.

@@ -129,6 +129,31 @@ function checkoutWith(npm: string): string {
   return folder;
 }
 
+test('each command of a fresh clone says in one sentence that "npm ci" is missing', () => {
+  for (const folder of ['', 'agent', 'client', 'console', 'server']) {
+    const { scripts } = json(join(folder, 'package.json')) as { scripts: Record<string, string> };
+    const installs = (name: string) => /install(ed)?\.mjs/.test(scripts[name] ?? '');
+    for (const [name, text] of Object.entries(scripts)) {
+      if (name === 'postpack' || installs(name) || installs(`pre${name}`)) continue;
+      expect([name, text]).toEqual([
+        name,
+        expect.stringMatching(/^node (\.\.\/)?scripts\/needs_packages\.mjs && /),
+      ]);
+    }
+  }
+  const clone = checkoutWith('');
+  try {
+    const script = join(clone, 'scripts/needs_packages.mjs');
+    const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([
+      1,
+      'exitward: node_modules is missing. Run "npm ci" once, then this command again.\n',
+    ]);
+  } finally {
+    rmSync(clone, { recursive: true });
+  }
+});
+
 test('an interrupted installation ends when its npm has ended, and says that the next start begins again', async () => {
   const folder = checkoutWith(`
     const { writeFileSync } = require('node:fs');

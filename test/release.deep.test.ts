@@ -264,10 +264,10 @@ test('each command of a checkout says in one sentence which Node it needs, on an
   expect(sources.length).toBeGreaterThan(6);
   for (const text of sources) {
     // The demos install the right Node ahead of it.
-    expect(text).toMatch(/^node (scripts\/needs_node\.mjs && node |demo\/(start|vpn)\.ts$)/);
+    expect(text).toMatch(/^node (scripts\/needs_packages\.mjs && node |demo\/(start|vpn)\.ts$)/);
   }
   for (const bin of [
-    'scripts/needs_node.mjs',
+    'scripts/needs_packages.mjs',
     'server/bin/exitward.js',
     'agent/bin/exitward-agent.js',
     'client/bin/exw.js',
