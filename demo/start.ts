@@ -2,6 +2,7 @@
 // first, ready to copy.
 import { chmodSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { shellWord } from '../kit/src/private_files.ts';
 import { type Account, pageOfAccounts } from '../server/src/accounts/accounts.ts';
 import { presentUser } from '../server/src/api/account/users.ts';
 import { listApiTokens, viewApiToken } from '../server/src/api_tokens/api_tokens.ts';
@@ -159,11 +160,16 @@ function introduction(
   const exitward = commandOf(config);
   return `
 Exitward runs at ${base_url} ${seeded ? 'with a new demo network' : 'with the network that it had'}. Documentation: ${base_url}/docs
+
+Before you use the commands below in another terminal, run this there once:
+
+  cd ${shellWord(process.cwd())} && export PATH="$PWD/node_modules/.bin:$PATH"
 ${entry ? consoleIntroduction(entry, exitward) : ''}
 As an account holder (account ${account.name}; the token is the password, the username is empty):
 
   curl -u :${api_token} ${base_url}/v0/contract
   curl -u :${api_token} '${base_url}/v0/contract/servers?detail=location,usage&server=${server}'
+  EXW_URL=${base_url} EXW_TOKEN=${api_token} exw status
 ${proxy ? proxyIntroduction(proxy, base_url, api_token) : ''}
 The earlier interface takes the token as the username:
 
@@ -189,7 +195,7 @@ function commandOf({ data_dir, admin_token_file }: Config): string {
       ? []
       : [`EXITWARD_ADMIN_TOKEN_FILE=${admin_token_file}`]),
   ];
-  return [...settings, 'npx exitward'].join(' ');
+  return [...settings, 'exitward'].join(' ');
 }
 
 function consoleIntroduction(

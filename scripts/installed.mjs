@@ -51,7 +51,7 @@ export function differencesIn(root) {
   return differences(readJson(join(root, 'package-lock.json')), readJson(noted(root)));
 }
 
-/** The reason why the packages in `root` cannot be used, if there is one: for "node_modules is …". */
+/** The reason why the packages in `root` cannot be used, if any, to follow "node_modules is". */
 export function shortfallIn(root) {
   if (!existsSync(noted(root))) return 'missing';
   return differencesIn(root).length > 0 ? 'not as package-lock.json says' : undefined;

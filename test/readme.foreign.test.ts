@@ -79,10 +79,7 @@ test('each command of README.md prints what README.md shows', { timeout: 200_000
   let variables = '';
   let token = '';
   for (const { command, shown } of commands) {
-    const line = here(command)
-      .replaceAll('curl ', 'curl --silent ')
-      .replace('ewt_WzEs…', token)
-      .replace(/^npx /, '');
+    const line = here(command).replaceAll('curl ', 'curl --silent ').replace('ewt_WzEs…', token);
     if (line.startsWith('TOKEN=')) {
       variables = line;
       continue;

@@ -716,6 +716,36 @@ const rules: Rule[] = [
     ],
   },
   {
+    // Outside of an installed checkout npx runs what the public registry has under the name.
+    name: 'npx runs none of our commands: docs/decisions/0093-names-on-the-registry.md',
+    check: (files) =>
+      files
+        .filter(({ path }) => path !== 'CHANGELOG.md' && !path.startsWith('docs/decisions/'))
+        .flatMap((file) =>
+          findLines(
+            file,
+            /\bnpx (?:-+[\w-]+ )*(?:@exitward|exitward|exw\b)/,
+            'run it by its name, with node_modules/.bin in the PATH',
+          ),
+        ),
+    bad: [
+      { path: 'docs/exw.md', text: `$ ${'npx'} exw login` },
+      { path: 'docs/agent.md', text: `${'npx'} --yes exitward-agent run` },
+      source('cli/serve.ts', `'Next: ${'npx'} exitward account create'`),
+    ],
+    good: [{ path: 'CONTRIBUTING.md', text: 'npx vitest run FILE, `npm run …` or `npx …`' }],
+  },
+  {
+    name: 'no package can be published before its name is claimed',
+    check: (files) =>
+      files
+        .filter(({ path }) => /^(\w+\/)?package\.json$/.test(path))
+        .flatMap(({ path, text }) =>
+          JSON.parse(text).private === true ? [] : [`${path}:1: is not private`],
+        ),
+    bad: [{ path: 'client/package.json', text: '{ "name": "@exitward/client" }' }],
+  },
+  {
     name: 'a link of a document leads to a file and a heading that are there',
     check: (files) =>
       files

@@ -56,7 +56,7 @@ export function requireUnwritable(path: string): void {
   if (stat.isDirectory()) checkFolder(path, isTrusted);
   else if (!isTrusted(stat.uid) || isOpen(stat)) {
     throw new OpenToOthers(
-      `Other users can write ${path} (mode ${octal(stat.mode)}): run "chown ${user} ${quoted(path)} && chmod go-w ${quoted(path)}".`,
+      `Other users can write ${path} (mode ${octal(stat.mode)}): run "chown ${user} ${shellWord(path)} && chmod go-w ${shellWord(path)}".`,
     );
   }
   checkFolder(dirname(realpathSync(path)), isTrusted);
@@ -94,13 +94,13 @@ function checkFile(
 ): void {
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
-      `${path} belongs to another user (uid ${uid}), who can read and replace it: run "chown ${user} ${quoted(path)}".`,
+      `${path} belongs to another user (uid ${uid}), who can read and replace it: run "chown ${user} ${shellWord(path)}".`,
     );
   }
   const right = uid === 0 && user !== 0 ? 0o640 : 0o600;
   if ((mode & 0o077 & ~right & ~mayBeRead) === 0) return;
   throw new OpenToOthers(
-    `${path} is open to other users (mode ${octal(mode)}): run "chmod ${octal(right)} ${quoted(path)}".`,
+    `${path} is open to other users (mode ${octal(mode)}): run "chmod ${octal(right)} ${shellWord(path)}".`,
   );
 }
 
@@ -133,12 +133,12 @@ function checkFolder(path: string, isTrusted: Trusted): void {
   const { uid, mode } = stat;
   if (!isTrusted(uid)) {
     throw new OpenToOthers(
-      `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${quoted(path)}".`,
+      `The folder ${path} belongs to another user (uid ${uid}), who can replace what is in it: run "chown ${process.getuid?.()} ${shellWord(path)}".`,
     );
   }
   if (!isOpen(stat) || (mode & 0o1000) !== 0) return;
   throw new OpenToOthers(
-    `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${quoted(path)}".`,
+    `Other users can replace what is in the folder ${path} (mode ${octal(mode)}): run "chmod go-w ${shellWord(path)}".`,
   );
 }
 
@@ -151,7 +151,7 @@ function octal(mode: number): string {
   return (mode & 0o7777).toString(8);
 }
 
-/** A path as a shell reads it. */
-function quoted(path: string): string {
+/** A path as a word of a shell. */
+export function shellWord(path: string): string {
   return /^[\w./@%+=:,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -508,7 +508,7 @@ describe('against a running server', () => {
     });
     expect([status, stderr]).toEqual([
       1,
-      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network npx exitward serve\n',
+      'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network exitward serve\n',
     ]);
     rmSync(folder, { recursive: true });
   });
