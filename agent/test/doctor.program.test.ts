@@ -163,15 +163,27 @@ describe('before joining', () => {
     expect(of('ports')).toMatchObject([{ state: 'warning', sentence: /12345/ }].map(anySentence));
   });
 
-  test('a Squid that is not there is a fault, with the package that has it', async () => {
+  test('without Squid, or without root, the engine that needs neither is offered', async () => {
     const { code, of } = await doctor([], {
-      EXITWARD_AGENT_ENGINE: 'squid',
+      EXITWARD_AGENT_ENGINE: '',
       EXITWARD_AGENT_SQUID: '/nowhere/squid',
     });
     expect(code).toBe(1);
+    const embedded = expect.stringContaining('EXITWARD_AGENT_ENGINE=embedded');
     expect(of('squid')).toMatchObject([
       { state: 'fault', remedy: expect.stringContaining('apt-get install squid-openssl') },
     ]);
+    expect(of('squid')).toMatchObject([{ remedy: embedded }]);
+    if (process.getuid?.() !== 0) {
+      expect(of('rights')).toMatchObject([{ state: 'fault', remedy: embedded }]);
+    }
+  });
+
+  test('the embedded engine needs no other program, and neither does its doctor', async () => {
+    const { report } = await doctor([control.url], { PATH: parent });
+    expect(report.findings.map(({ sentence }) => sentence).join()).not.toMatch(
+      /could not be looked at/,
+    );
   });
 
   test('a Squid that is too old, or without OpenSSL, is reported', async () => {

@@ -35,7 +35,8 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
     const sockets = await run('ss', ['-tinHO', 'state', 'listening']).catch(
       (error: Error) => error,
     );
-    if (sockets instanceof Error) {
+    // A missing `ss` is a finding of `programs`.
+    if (sockets instanceof Error && (sockets as NodeJS.ErrnoException).code !== 'ENOENT') {
       outcomes.push(
         fault(
           `The kernel does not report its connections (${sockets.message.trim()}): open ones are not counted.`,

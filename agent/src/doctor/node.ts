@@ -1,6 +1,7 @@
 // The machine as a node: has it joined, does its agent run, and does that have the rights it needs?
 import { readFileSync } from 'node:fs';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { otherEngine } from './programs.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
 export const nodeChecks: NodeCheck[] = [
@@ -68,8 +69,8 @@ function rights({ config, pid }: Subject): Outcome {
     'run it by the unit of the package (systemctl restart exitward-agent); in a container: --cap-add';
   if (process.getuid?.() !== 0) {
     return fault(
-      'This is not root, which it takes to start Squid as its own user, and to look at everything.',
-      'sudo exitward-agent doctor',
+      'This is not root. Starting Squid as its own user needs root, and so does checking everything.',
+      `sudo exitward-agent doctor; or ${otherEngine}`,
     );
   }
   const missing = rightsOfSquid.filter(({ bit }) => (effective & (1n << BigInt(bit))) === 0n);

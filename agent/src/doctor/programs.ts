@@ -12,6 +12,9 @@ const run = promisify(execFile);
 /** As in Debian 12. Older ones name no reason in a denial's header, and differ in settings. */
 const minSquid = 5;
 const squidPackage = 'apt-get install squid-openssl';
+/** The way out for a machine without Squid, and for an ordinary user. */
+export const otherEngine =
+  'set EXITWARD_AGENT_ENGINE=embedded, the engine that needs neither Squid nor root';
 
 export const programChecks: NodeCheck[] = [
   { name: 'squid', run: squid },
@@ -47,7 +50,10 @@ async function squid({ config }: Subject): Promise<Outcome> {
   if (config.engine === 'embedded') return ok('The embedded engine needs no Squid.');
   const text = await outputOf(config.squid, '-v');
   if (text === undefined) {
-    return fault(`There is no ${config.squid}.`, `${squidPackage}, or set EXITWARD_AGENT_SQUID`);
+    return fault(
+      `There is no ${config.squid}.`,
+      `${squidPackage}, or name another one (EXITWARD_AGENT_SQUID); or ${otherEngine}`,
+    );
   }
   const version = versionIn(text);
   if (Number.parseInt(version, 10) < minSquid) {

@@ -1,22 +1,41 @@
 // Listening sockets, as the kernel lists them, and the process of each.
-import { execFile } from 'node:child_process';
-import { readdirSync, readlinkSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 
-const run = promisify(execFile);
+/** A line of the kernel's list: the local port, in hexadecimal; the state; and the inode. */
+const socketLine = /^ *\d+: [\dA-F]+:([\dA-F]{4}) \S+ ([\dA-F]{2}) (?:\S+ +){5}(\d+)/;
+const listeningState = '0A';
 
 /** By port: the inodes of the sockets that listen on it. */
 export async function listListening(): Promise<Map<number, string[]>> {
-  const { stdout } = await run('ss', ['-tlnHe'], { maxBuffer: 64 * 1024 * 1024 });
   const listening = new Map<number, string[]>();
-  for (const line of stdout.split('\n')) {
-    const [, port, inode] = /^\S+ +\d+ +\d+ +\S+:(\d+) .*\bino:(\d+)/.exec(line) ?? [];
-    if (port === undefined || inode === undefined) continue;
-    const inodes = listening.get(Number(port));
-    if (inodes) inodes.push(inode);
-    else listening.set(Number(port), [inode]);
+  // A kernel without IPv6 has no tcp6.
+  for (const list of ['/proc/net/tcp', '/proc/net/tcp6'].filter((path) => existsSync(path))) {
+    for (const [port, inode] of await readListening(list)) {
+      const inodes = listening.get(port);
+      if (inodes) inodes.push(inode);
+      else listening.set(port, [inode]);
+    }
   }
   return listening;
+}
+
+/** The ports and inodes of one list, which begins with the sockets that listen. */
+async function readListening(list: string): Promise<Array<[number, string]>> {
+  const entries: Array<[number, string]> = [];
+  const file = await open(list);
+  try {
+    for await (const line of file.readLines({ autoClose: false })) {
+      const [, port, state, inode] = socketLine.exec(line) ?? [];
+      if (port === undefined || inode === undefined) continue;
+      // The connections after them can be many.
+      if (state !== listeningState) break;
+      entries.push([Number.parseInt(port, 16), inode]);
+    }
+  } finally {
+    await file.close();
+  }
+  return entries;
 }
 
 /** The inodes of a process's sockets; undefined if this user may not see them. */
