@@ -362,7 +362,7 @@ describe('against a running server', () => {
     expect([dry.code, dry.stdout, dry.stderr]).toEqual([
       0,
       'added\tfra1\t\n',
-      expect.stringMatching(/^Would change: 1 added/),
+      'Would add 1 server, add 2 exit IPs.\n',
     ]);
     expect(await json('server', 'list')).toEqual([]);
     expect(await json('inventory', 'import', good)).toMatchObject({

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Count, countsInWords } from '../src/cli/actions.ts';
 import { runCommand } from './cli_process.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -38,6 +39,25 @@ accounts:
         limit: 1GB
 `;
 
+test.each<[boolean, number[], string]>([
+  [false, [4, 0, 0, 0], 'Created 4.'],
+  [false, [4, 2, 1, 1], 'Created 4, changed 2, adopted 1, removed 1.'],
+  [true, [0, 2, 0, 1], 'Would change 2, remove 1.'],
+  [true, [0, 0, 0, 0], 'Nothing to change.'],
+])('the counts of a dry run (%s) %j are a sentence', (isDryRun, counts, sentence) => {
+  const verbs = ['create', 'change', 'adopt', 'remove'];
+  const pairs = verbs.map((verb, n): Count => [verb, counts[n] as number]);
+  expect(countsInWords(pairs, isDryRun)).toBe(sentence);
+});
+
+test('counts name their things where a command counts several kinds', () => {
+  const counts: Count[] = [
+    ['add', 1, 'server'],
+    ['remove', 2, 'exit IP'],
+  ];
+  expect(countsInWords(counts, false)).toBe('Added 1 server, removed 2 exit IPs.');
+});
+
 test('a plan comes first and is carried out when it is said so; the second time there is nothing to do', async () => {
   const check = await apply(network, '--check');
   expect([check.code, check.stdout]).toEqual([
@@ -49,7 +69,7 @@ test('a plan comes first and is carried out when it is said so; the second time 
   expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
   expect((await t.operator.get('/accounts')).body).toEqual([]);
   const done = await apply(network, '--yes');
-  expect([done.code, done.stderr]).toEqual([0, 'Done: 3 create, 0 change, 0 adopt, 0 remove.\n']);
+  expect([done.code, done.stderr]).toEqual([0, 'Created 3.\n']);
   const [account] = (await t.operator.get('/accounts')).body;
   expect([account.limit_bytes, account.expiry]).toEqual([500_000_000_000, 1_999_987_200]);
   const again = await apply(network, '--check');

@@ -1,6 +1,6 @@
 // The actions that most nouns share. `<name>` in a path or sentence stands for that argument.
 
-import { type Column, done, record, table } from '../../../kit/src/cli/output.ts';
+import { type Column, counted, done, record, table } from '../../../kit/src/cli/output.ts';
 import type { Run } from './command.ts';
 
 /** Lists all entries. */
@@ -34,4 +34,20 @@ export function removeAt(path: string, sentence: string, value: Record<string, s
     const members = Object.entries(value).map(([name, text]) => [name, given.text(text)]);
     return done(given.text(sentence), Object.fromEntries(members));
   };
+}
+
+/** How many things a command makes, changes or removes: the verb, the count, and their noun. */
+export type Count = [verb: string, count: number, noun?: string];
+
+/** `Created 4, changed 1.`; of a dry run `Would create 4, change 1.` Counts of 0 are left out. */
+export function countsInWords(counts: readonly Count[], isDryRun: boolean): string {
+  const parts = counts
+    .filter(([, count]) => count > 0)
+    .map(([verb, count, noun]) => {
+      const what = noun === undefined ? String(count) : counted(count, noun);
+      return `${isDryRun ? verb : verb.replace(/e?$/, 'ed')} ${what}`;
+    });
+  if (parts.length === 0) return 'Nothing to change.';
+  const text = `${isDryRun ? 'would ' : ''}${parts.join(', ')}.`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,9 +1,10 @@
 // exitward apply: changes a part of the network to what one file declares, after showing a plan.
 
 import { Failure } from '../../../kit/src/cli/failures.ts';
-import { type Column, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
+import { type Column, counted, notify, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { confirmed } from '../../../kit/src/cli/question.ts';
 import { bytesInWords, timeInWords } from '../../../kit/src/cli/values.ts';
+import { type Count, countsInWords } from './actions.ts';
 import type { AdminApi } from './api.ts';
 import type { Row } from './columns.ts';
 import type { Verb } from './command.ts';
@@ -90,13 +91,10 @@ async function planOf(
 }
 
 function sentenceOf({ changes, dry_run }: Plan): string {
-  if (changes.length === 0) return 'Nothing to do: everything is as the file says.';
   const counts = (['create', 'change', 'adopt', 'remove'] as const).map(
-    (action) => `${changes.filter((change) => change.action === action).length} to ${action}`,
+    (action): Count => [action, changes.filter((change) => change.action === action).length],
   );
-  return dry_run
-    ? `Plan: ${counts.join(', ')}.`
-    : `Done: ${counts.join(', ').replaceAll(' to ', ' ')}.`;
+  return countsInWords(counts, dry_run);
 }
 
 const shown = (plan: Plan): Shown => ({
@@ -135,12 +133,11 @@ export const applyVerb: Verb = {
     }
     if (given.has('dry-run') || given.has('check') || plan.changes.length === 0) return shown(plan);
     if (!given.has('yes')) {
-      notify(sentenceOf(plan));
       const lines = plan.changes.map(({ action, kind, name, differences }) =>
         [`${action} ${kind} ${name}`, ...differences.map(differenceInWords)].join(', '),
       );
-      notify(`It would\n- ${lines.join('\n- ')}`);
-      await confirmed(`This makes ${plan.changes.length} changes.`);
+      notify(`${sentenceOf(plan).replace('.', ':')}\n- ${lines.join('\n- ')}`);
+      await confirmed(`This makes ${counted(plan.changes.length, 'change')}.`);
     }
     // A plan that was agreed to is carried out exactly as shown, or not at all.
     const agreed: Record<string, string> = given.has('yes') ? {} : { version: plan.version };

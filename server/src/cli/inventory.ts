@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import { type Column, table } from '../../../kit/src/cli/output.ts';
+import { type Count, countsInWords } from './actions.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
 
@@ -10,7 +11,6 @@ interface Summary {
   changed: Array<{ name: string; fields: string[] }>;
   added: string[];
   removed: string[];
-  unchanged: number;
   exit_ips_added: number;
   exit_ips_removed: number;
 }
@@ -49,7 +49,14 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
         ...value.changed.map(({ name, fields }) => ({ what: 'changed', name, fields })),
         ...value.removed.map((name) => ({ what: 'removed', name, fields: [] as string[] })),
       ];
-      const sentence = `${value.dry_run ? 'Would change' : 'Changed'}: ${value.added.length} added, ${value.changed.length} changed, ${value.removed.length} removed, ${value.unchanged} unchanged; exit IPs: ${value.exit_ips_added} added, ${value.exit_ips_removed} removed.`;
+      const counts: Count[] = [
+        ['add', value.added.length, 'server'],
+        ['change', value.changed.length, 'server'],
+        ['remove', value.removed.length, 'server'],
+        ['add', value.exit_ips_added, 'exit IP'],
+        ['remove', value.exit_ips_removed, 'exit IP'],
+      ];
+      const sentence = countsInWords(counts, value.dry_run);
       const columns: Column[] = ['what', ['server', 'name'], ['fields', 'fields', 'list']];
       return { ...table(rows, columns), value, sentence };
     },

@@ -3,7 +3,7 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Failure } from '../../../kit/src/cli/failures.ts';
-import { done, record, type Shown } from '../../../kit/src/cli/output.ts';
+import { counted, done, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { makeFolderDurably } from '../../../kit/src/durable.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
@@ -80,7 +80,7 @@ async function runMigrations(env: Environment): Promise<Shown> {
     schema: await schemaVersion(db),
   }));
   const sentence =
-    value.ran.length === 0 ? 'Nothing to do.' : `Ran ${value.ran.length} migration(s).`;
+    value.ran.length === 0 ? 'Nothing to do.' : `Ran ${counted(value.ran.length, 'migration')}.`;
   return record(value, [['ran', 'ran', 'list'], 'schema'], sentence);
 }
 
