@@ -253,7 +253,14 @@ export interface NameServer {
 /** Knows these names (by default to be kept for no time) and no others. */
 export async function startNameServer(
   names: Names,
-  on: { ip: string; port: number; ttl_seconds?: number; ignores_ipv6?: boolean },
+  on: {
+    ip: string;
+    port: number;
+    ttl_seconds?: number;
+    ignores_ipv6?: boolean;
+    /** Its response to every question, such as 2: it failed, or 5: it refuses. */
+    response_code?: number;
+  },
 ) {
   const socket = createSocket('udp4');
   socket.on('message', async (query, { address, port }) => {
@@ -278,7 +285,7 @@ export async function startNameServer(
       );
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
-    head.writeUInt16BE(find ? 0x8180 : 0x8183, 2);
+    head.writeUInt16BE(0x8180 + (on.response_code ?? (find ? 0 : 3)), 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(answers.length, 6);
     socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...answers]), port, address);

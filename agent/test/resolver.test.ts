@@ -1,5 +1,5 @@
 // Names to addresses: whom is asked, and for how long an answer is kept.
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../src/clock.ts';
 import { Resolver } from '../src/embedded/resolver.ts';
 import { type Names, nameServerIp, startNameServer } from './proxy_world.ts';
@@ -85,6 +85,31 @@ describe('a name', () => {
     silent.stop();
     const resolver = new Resolver([silent.address, brief.address], clock);
     expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
+  });
+
+  test.each([
+    ['fails', 2],
+    ['does not know the question', 4],
+    ['refuses to serve this machine', 5],
+  ])('is asked for at the next server when one %s', async (_, response_code) => {
+    const options = { ip: nameServerIp, port: 0, response_code };
+    const failing = await startNameServer(new Map(), options);
+    onTestFinished(() => failing.stop());
+    const resolver = new Resolver([failing.address, brief.address], clock);
+    expect(await resolver.resolve('www.example', 4)).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(await resolver.resolve('www.example', 6)).toEqual([]);
+    expect(await resolver.resolve('no.example', 4)).toBe('unresolved');
+    expect(await new Resolver([failing.address], clock).resolve('www.example', 4)).toBe(
+      'unresolved',
+    );
+  });
+
+  test('that the first server knows is not there is not asked for at the next', async () => {
+    const empty = await startNameServer(new Map(), { ip: nameServerIp, port: 0 });
+    onTestFinished(() => empty.stop());
+    const resolver = new Resolver([empty.address, brief.address], clock);
+    expect(await resolver.resolve('www.example', 4)).toBe('unresolved');
+    expect(queries).toBe(0);
   });
 
   test('has another failure than an unknown name if no server is there to ask', async () => {

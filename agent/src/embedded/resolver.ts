@@ -1,5 +1,12 @@
 // Resolves names to addresses, with the operator's name servers or those of the machine.
-import { CONNREFUSED, promises as dns, NODATA, type RecordWithTtl, TIMEOUT } from 'node:dns';
+import {
+  CONNREFUSED,
+  promises as dns,
+  NODATA,
+  NOTFOUND,
+  type RecordWithTtl,
+  TIMEOUT,
+} from 'node:dns';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../clock.ts';
 import type { Failure } from '../failures.ts';
@@ -9,6 +16,8 @@ export type NameFailure = Extract<Failure, 'unresolved' | 'no_name_server'>;
 
 /** No server was reached, or none responded in time. */
 const unreached: ReadonlySet<string> = new Set([TIMEOUT, CONNREFUSED]);
+/** What a server knows of a name. Any other code is a failure of the server itself. */
+const known: ReadonlySet<string> = new Set([NODATA, NOTFOUND]);
 
 interface Resolved {
   addresses: string[];
@@ -78,16 +87,33 @@ export class Resolver {
   /** Undefined: no server responds in time. A later response is ignored. */
   async #ask(name: string, family: 4 | 6): Promise<RecordWithTtl[] | undefined> {
     const over = new AbortController();
-    const response =
-      family === 4
-        ? this.#dns.resolve4(name, { ttl: true })
-        : this.#dns.resolve6(name, { ttl: true });
     const silence = this.#clock.sleep(patienceSeconds, over.signal).then(() => undefined);
     try {
-      return await Promise.race([response, silence]);
+      return await Promise.race([this.#askUntilKnown(name, family), silence]);
     } finally {
       over.abort();
     }
+  }
+
+  /**
+   * Node asks the next server only if one is silent. One that fails, or refuses to serve this
+   * machine, would hide those after it.
+   */
+  async #askUntilKnown(name: string, family: 4 | 6): Promise<RecordWithTtl[]> {
+    const ask = (resolver: dns.Resolver) =>
+      family === 4
+        ? resolver.resolve4(name, { ttl: true })
+        : resolver.resolve6(name, { ttl: true });
+    const servers = this.#dns.getServers();
+    let asking = ask(this.#dns);
+    for (const server of servers.length > 1 ? servers : []) {
+      const code = await codeOf(asking);
+      if (code === undefined || known.has(code)) break;
+      const resolver = new dns.Resolver({ timeout: timeoutMs, tries: 1 });
+      resolver.setServers([server]);
+      asking = ask(resolver);
+    }
+    return asking;
   }
 
   #cache(key: string, resolved: Resolved): void {
@@ -95,4 +121,12 @@ export class Resolver {
     if (this.#cached.size > maxCached)
       this.#cached.delete(this.#cached.keys().next().value as string);
   }
+}
+
+/** The code with which a promise is rejected; undefined: it is not. */
+function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
+  return promise.then(
+    () => undefined,
+    ({ code = '' }: NodeJS.ErrnoException) => code,
+  );
 }
