@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Fault } from '../src/faults.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
@@ -386,6 +386,17 @@ test('a login while no agent runs waits for the next one', async () => {
   await world.startNode();
   await login;
   expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[0]);
+});
+
+test('a rule that translates whatever leaves, as others add it later, moves no client from its exit', async () => {
+  await world.client(1).connect({ exit: exits[1] });
+  const nft = (command: string) => world.run('node', 'nft', command);
+  const chain = 'ip others POSTROUTING';
+  nft('add table ip others');
+  nft(`add chain ${chain} { type nat hook postrouting priority srcnat; }`);
+  nft(`add rule ${chain} oifname "to-beyond" masquerade`);
+  onTestFinished(() => void nft('delete table ip others'));
+  expect(world.client(1).fetch({ down: 1000 }).from).toBe(exits[1]);
 });
 
 test('packets that another firewall drops on their way out are a fault, until they pass', async () => {

@@ -187,7 +187,9 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     `    ip saddr ${pool4} ct state new update @departed { meta nfproto }`,
     '  }',
     '  chain postrouting {',
-    '    type nat hook postrouting priority srcnat; policy accept;',
+    // Ahead of other programs' rules, of which the first that translates a flow counts: MASQUERADE
+    // for all that leaves, as Docker and VPN scripts add it, would move clients from their exit.
+    '    type nat hook postrouting priority srcnat - 1; policy accept;',
     '    snat ip to ip saddr map @exit',
     '  }',
     '}',
