@@ -16,8 +16,8 @@ export type NameFailure = Extract<Failure, 'unresolved' | 'no_name_server'>;
 
 /** No server was reached, or none responded in time. */
 const unreached: ReadonlySet<string> = new Set([TIMEOUT, CONNREFUSED]);
-/** What a server knows of a name. Any other code is a failure of the server itself. */
-const known: ReadonlySet<string> = new Set([NODATA, NOTFOUND]);
+/** Codes of a server that knows the name. Any other one is a failure of the server itself. */
+const conclusive: ReadonlySet<string> = new Set([NODATA, NOTFOUND]);
 
 interface Resolved {
   addresses: string[];
@@ -108,7 +108,7 @@ export class Resolver {
     let asking = ask(this.#dns);
     for (const server of servers.length > 1 ? servers : []) {
       const code = await codeOf(asking);
-      if (code === undefined || known.has(code)) break;
+      if (code === undefined || conclusive.has(code)) break;
       const resolver = new dns.Resolver({ timeout: timeoutMs, tries: 1 });
       resolver.setServers([server]);
       asking = ask(resolver);
