@@ -7,6 +7,7 @@ import { makeAuditMonths } from '../server/src/changes/audit_months.ts';
 import { systemClock } from '../server/src/clock.ts';
 import { searchAuditLog } from '../server/src/operators/audit_log.ts';
 import { actor, close, db } from './fresh.ts';
+import { report } from './goals.ts';
 
 const { values } = parseArgs({ options: { records: { type: 'string', default: '1000000' } } });
 const records = Number(values.records);
@@ -53,6 +54,11 @@ const total = pages.reduce((sum, page) => sum + page, 0);
 console.log(
   `${db.engine}: ${records} records in ${pages.length} pages, ${total.toFixed(2)} s; a page p50 ${milliseconds(pages[pages.length >> 1])}, longest ${milliseconds(pages.at(-1))}; a slice at most ${milliseconds(longest)}`,
 );
+report({
+  work: `${db.engine}: a page of a search of ${records} audit records`,
+  ours: (pages[pages.length >> 1] ?? 0) * 1000,
+  unit: 'ms',
+});
 const start = systemClock.steady();
 const since = now - Math.floor(records / 2);
 await searchAuditLog(

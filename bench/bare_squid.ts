@@ -17,8 +17,11 @@ const host = '127.80.3.3';
 const portShift = 8020;
 
 /** The lines that make a decision, or tell of one: a plain Squid has none of them. */
-const decisions =
-  /^(external_acl_type|http_access|adapted_http_access|url_rewrite_|deny_info|reply_header_|acl (?!exit_))/;
+const decisions = /^(external_acl_type|http_access|adapted_http_access|url_rewrite_|deny_info)/;
+const startSeconds = 60;
+
+/** Only those of the exits are of a plain Squid. */
+const isListOfDecisions = (line: string) => /^acl (?!exit_)/.test(line);
 
 export class BareSquid {
   readonly host = host;
@@ -56,7 +59,11 @@ export class BareSquid {
     }));
     await this.#squid.apply(this.#conf(), inForce);
     if (this.#squid.findProcess() === undefined) await this.#squid.start();
+    const deadline = performance.now() + startSeconds * 1000;
     while (this.#squid.faults().length > 0) {
+      if (performance.now() > deadline) {
+        throw new Error(`the bare Squid does not start: ${JSON.stringify(this.#squid.faults())}`);
+      }
       await sleep(100);
       await this.#squid.checkPorts();
     }
@@ -83,7 +90,14 @@ export class BareSquid {
       name_servers: [],
     });
     const lines = conf.split('\n').filter((line) => !decisions.test(line));
-    return ['http_access allow all', ...lines].join('\n');
+    // Without them, a line that asks for one of their lists would keep Squid from starting.
+    const [lists, others] = [
+      lines.filter(isListOfDecisions),
+      lines.filter((line) => !isListOfDecisions(line)),
+    ];
+    const names = new Set(lists.map((line) => line.split(' ')[1]));
+    const plain = others.filter((line) => !line.split(/[ !]+/).some((word) => names.has(word)));
+    return ['http_access allow all', ...plain].join('\n');
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 // One account against another: what a victim waits for while an attacker reads whole lists, makes
 // changes, and undoes removals.
-//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 100000]
+//   node bench/fair.ts [--entries 100000] [--connections 32] [--changes 100000] [--seconds 8]
 //       entries: of each account
 // A server and its clients share the machine: times are also printed without the waits of server
 // and victim for a processor, which may be counted twice.
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
+import { report } from './goals.ts';
 import { memory_mb } from './processes.ts';
 import type { Read } from './readers.ts';
 import type { Served } from './server.ts';
@@ -22,11 +23,13 @@ const { values } = parseArgs({
     entries: { type: 'string', default: '100000' },
     connections: { type: 'string', default: '32' },
     changes: { type: 'string', default: '100000' },
+    seconds: { type: 'string', default: '8' },
   },
 });
 const entries = Number(values.entries);
 const connections = Number(values.connections);
 const changes = Number(values.changes);
+const aloneMs = Math.min(3, Number(values.seconds)) * 1000;
 const list = '/v0/contract/ip-authlist';
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 
@@ -86,20 +89,18 @@ interface Times {
   net: number[];
 }
 
-let isMissed = false;
-/** `most`: what p99 may be, without waits for a processor. */
+/** `limitMs`: the most that p99 may be, without waits for a processor. */
 function show(name: string, { all, net }: Times, limitMs?: number): void {
   const at = (times: number[], part: number) => {
     const sorted = times.toSorted((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
   };
   const ms = (times: number[], part: number) => at(times, part).toFixed(1).padStart(7);
-  const isGood = limitMs === undefined || at(net, 0.99) <= limitMs;
-  isMissed ||= !isGood;
-  const limit = limitMs === undefined ? '' : `, asked: <= ${limitMs}${isGood ? '' : '  MISSED'}`;
   console.log(
-    `${name.padEnd(64)}${ms(all, 0.5)}${ms(all, 0.99)}   without waits${ms(net, 0.5)}${ms(net, 0.99)} (${all.length})${limit}`,
+    `${name.padEnd(64)}${ms(all, 0.5)}${ms(all, 0.99)}   without waits${ms(net, 0.5)}${ms(net, 0.99)} (${all.length})`,
   );
+  if (limitMs === undefined) return;
+  report({ work: `${name}, p99`, ours: at(net, 0.99), unit: 'ms', goal: { atMost: limitMs } });
 }
 
 /** Milliseconds that the server's thread and this one were ready to run and had no processor. */
@@ -215,11 +216,11 @@ try {
   };
 
   console.log(`${' '.repeat(64)}p50, p99 in ms`);
-  show('GET, alone', await beside(sleep(3000), get));
+  show('GET, alone', await beside(sleep(aloneMs), get));
   const reading = async (whose: string, authorization: string, base: string, paths: string[]) => {
     const file = join(import.meta.dirname, 'readers.ts');
     const env = { ...process.env, READERS_AUTHORIZATION: authorization };
-    const args = [file, base, String(connections), '8', ...paths];
+    const args = [file, base, String(connections), values.seconds, ...paths];
     const read = promisify(execFile)(process.execPath, args, { env });
     show(`GET, beside ${connections} readers of ${whose}`, await beside(read, get), 50);
     const { answers, megabytes, refused } = JSON.parse((await read).stdout) as Read;
@@ -235,7 +236,7 @@ try {
   await reading('lists of the console', operator, admin_url, [`${account}/authlist`]);
   await reading('snapshots', `Bearer ${nodes[0]}`, node_url, ['/node/snapshot']);
 
-  show('a removal until its node hears it, alone', await beside(sleep(3000), revoke, 20));
+  show('a removal until its node hears it, alone', await beside(sleep(aloneMs), revoke, 20));
   let made = 0;
   const changing = flood(() => {
     if (made >= changes) return undefined;
@@ -269,5 +270,5 @@ try {
   server.kill('SIGTERM');
   await new Promise((resolve) => server.once('exit', resolve));
   rmSync(dataDir, { recursive: true, force: true });
-  process.exit(isMissed ? 1 : 0);
+  process.exit();
 }

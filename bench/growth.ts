@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { report } from './goals.ts';
 import { load, median, type Process, start } from './load.ts';
 import { memory_mb } from './processes.ts';
 import type { Served } from './server.ts';
@@ -118,17 +119,19 @@ console.log(
   `without cached responses, ${rounds} alternating rounds, medians: cost per request with ${entries} entries over that with 1000`,
 );
 for (const [name, work] of works) {
-  const [few, many]: number[][] = [[], []];
+  const [few, many]: [number[], number[]] = [[], []];
   await work(small);
   await work(large);
   for (let round = 0; round < rounds; round++) {
-    few?.push((await work(small)).rate);
-    many?.push((await work(large)).rate);
+    few.push(1e6 / (await work(small)).rate);
+    many.push(1e6 / (await work(large)).rate);
   }
-  const [a, b] = [median(few ?? []), median(many ?? [])];
-  console.log(
-    `${name.padEnd(8)} ${a.toFixed(0).padStart(6)}/s with 1000   ${b.toFixed(0).padStart(6)}/s with ${entries}   cost ${(a / b).toFixed(2)}x`,
-  );
+  report({
+    work: `${name}, ${entries} entries`,
+    ours: median(many),
+    unit: 'us',
+    peer: { name: '1000 entries', value: median(few) },
+  });
 }
 await close(small);
 await large.process.stop();

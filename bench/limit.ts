@@ -4,6 +4,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
+import { report } from './goals.ts';
 import { ControlPlane, type EngineName, hosts, inADay, Node, startOrigin } from './node.ts';
 
 const { values } = parseArgs({
@@ -67,14 +68,14 @@ try {
       const to = { host: hosts.origins[0], port: origin.ports.tunnel };
       const { bytes, seconds } = await bytesUntilEnded(node, ip, to);
       const over = bytes - limitBytes;
-      const ratio = over / (bytes / seconds) / maxSeconds;
-      console.log(
-        `${engine.padEnd(9)} ${(over / megabyte).toFixed(1).padStart(6)} MB over at ${(bytes / seconds / megabyte).toFixed(0)} MB/s   ` +
-          `${ratio.toFixed(2)} of ${maxSeconds * 1000} ms of it`,
-      );
-      if (ratio <= 1) continue;
-      console.log('  TOO MUCH: no more than 1.0 of it');
-      process.exitCode = 1;
+      const allowed = (bytes / seconds) * maxSeconds;
+      report({
+        work: `${engine}: past a limit, by one tunnel`,
+        ours: over / megabyte,
+        unit: 'MB',
+        peer: { name: `${maxSeconds * 1000} ms of its traffic`, value: allowed / megabyte },
+        goal: { atMost: 1 },
+      });
     }
     await node.stop();
   }

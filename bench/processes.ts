@@ -49,6 +49,9 @@ export function memory_mb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 }
 
+/** Of a process of Node since it began, with its threads and without programs that it started. */
+export const cpuSecondsOf = (pid: number) => usageOf(pid).get('node')?.cpu_seconds ?? 0;
+
 export const totalOf = (used: Map<string, Usage>, what: keyof Usage) =>
   Array.from(used.values()).reduce((sum, time) => sum + time[what], 0);
 

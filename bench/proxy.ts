@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BareSquid } from './bare_squid.ts';
 import { type Asked, pace, quantile, type Through, Tunnel } from './clients.ts';
+import { report } from './goals.ts';
 import { load, median } from './load.ts';
 import { ControlPlane, hosts, inADay, Node, startOrigin } from './node.ts';
 import { totalOf, type Usage, usageOf } from './processes.ts';
@@ -145,15 +146,17 @@ function ratioOf(name: Name, what: Figure): number {
 }
 
 function tellRates(title: string, what: Figure, unit: string, limit: number): void {
-  console.log(`\n${title}`);
+  console.log();
   for (const name of names) {
-    console.log(
-      `${name.padEnd(11)} ${median(valuesOf(name, what)).toFixed(0).padStart(6)} ${unit}   ${ratioOf(name, what).toFixed(2)} of bare Squid`,
-    );
+    report({
+      work: `${title}: ${name}`,
+      ours: median(valuesOf(name, what)),
+      unit,
+      peer: { name: 'bare Squid', value: median(valuesOf('bare Squid', what)) },
+      ratio: ratioOf(name, what),
+      ...(name === 'Squid' && { goal: { atLeast: limit } }),
+    });
   }
-  if (ratioOf('Squid', what) >= limit) return;
-  console.log(`  TOO LITTLE: Squid with the agent should have ${limit} of the bare Squid's`);
-  process.exitCode = 1;
 }
 
 function tellCosts(): void {

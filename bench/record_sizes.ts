@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import type { Row } from '../server/src/db/database.ts';
 import { actor, close, db } from './fresh.ts';
+import { report } from './goals.ts';
 
 const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
 const records = Number(values.records);
@@ -65,7 +66,7 @@ async function sizeOf(table: string): Promise<number> {
   return Number(pages?.bytes);
 }
 
-console.log(`${db.engine}, ${records} records of each\n\ntable                bytes a record`);
+console.log(`${db.engine}, ${records} records of each`);
 for (const [table, row] of Object.entries(tables)) {
   const before = await sizeOf(table);
   for (let at = 0; at < records; at += 1000) {
@@ -75,6 +76,6 @@ for (const [table, row] of Object.entries(tables)) {
     await db.write(actor, (tx) => tx.insertMany(table, rows));
   }
   const each = ((await sizeOf(table)) - before) / records;
-  console.log(`${table.padEnd(20)} ${each.toFixed(0).padStart(14)}`);
+  report({ work: `${db.engine}: a record of ${table}`, ours: each, unit: 'bytes' });
 }
 await close();

@@ -7,7 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { report } from './goals.ts';
 import { load, median, type Process, type Result, start } from './load.ts';
+import { cpuSecondsOf } from './processes.ts';
 import type { Served } from './server.ts';
 import { serverSettings } from './server_settings.ts';
 
@@ -26,6 +28,7 @@ const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
 const { EXITWARD_DATABASE_URL } = process.env;
+const databaseName = EXITWARD_DATABASE_URL ? 'PostgreSQL' : 'SQLite';
 const database: Record<string, string> = EXITWARD_DATABASE_URL ? { EXITWARD_DATABASE_URL } : {};
 if (values.cache) {
   await measureCache(100);
@@ -102,19 +105,28 @@ const cases: Case[] = [
 interface Target {
   name: string;
   url: string;
+  pid: number;
   headers?: Record<string, string>;
 }
 
+interface Cost extends Result {
+  /** Of the server's process, for each request. */
+  cpu_us: number;
+}
+
 let prefix = 0;
-async function measure(request: Case, target: Target): Promise<Result> {
+async function measure(request: Case, target: Target): Promise<Cost> {
   prefix += 1;
-  return load({
+  const before = cpuSecondsOf(target.pid);
+  const result = await load({
     url: target.url + request.path,
     connections: request.connections,
     seconds,
     headers: { ...request.headers, ...target.headers },
     ...(request.post ? { script: ['create.lua', prefix.toString(16), String(expiry)] } : {}),
   });
+  const cpu_us = ((cpuSecondsOf(target.pid) - before) * 1e6) / (result.rate * seconds);
+  return { ...result, cpu_us };
 }
 
 /** The answer that the floor is to give: what Exitward answers to this case. */
@@ -127,55 +139,61 @@ function probe(request: Case): RequestInit {
   };
 }
 
-function summary(results: Result[]) {
-  const of = (pick: (result: Result) => number) => median(results.map(pick));
+function summary(results: Cost[]) {
+  const of = (pick: (result: Cost) => number) => median(results.map(pick));
   return {
+    cpu_us: of((r) => r.cpu_us),
     rate: of((r) => r.rate),
     p99: of((r) => r.p99_ms),
     bad: results.reduce((sum, r) => sum + r.bad, 0),
   };
 }
 
-console.log(
-  `${rounds} alternating rounds of ${seconds} s, medians; ${EXITWARD_DATABASE_URL ? 'PostgreSQL' : 'SQLite'}, one process`,
-);
+console.log(`${rounds} alternating rounds of ${seconds} s, medians; ${databaseName}, one process`);
 for (const request of cases) {
   const env = { BENCH_ANSWER: await capture(request.path, probe(request)) };
   const floors: Process[] = [await start('floor.ts', ['ready'], env)];
   const targets: Target[] = [
-    { name: 'Exitward', url: base_url },
-    { name: 'floor', url: floors[0]?.said ?? '' },
+    { name: 'Exitward', url: base_url, pid: exitward.pid },
+    { name: 'the floor', url: floors[0]?.said ?? '', pid: floors[0]?.pid ?? 0 },
   ];
   if (request.post) {
     floors.push(await start('floor.ts', ['commit'], env));
-    targets.push({ name: 'floor that commits', url: floors[1]?.said ?? '' });
+    targets.push({
+      name: 'a floor that commits',
+      url: floors[1]?.said ?? '',
+      pid: floors[1]?.pid ?? 0,
+    });
     if (ungrouped) {
       const other = JSON.parse(ungrouped.said) as Served;
       targets.push({
         name: 'a commit per request',
         url: other.base_url,
+        pid: ungrouped.pid,
         headers: { authorization: basic(other.tokens[1]) },
       });
     }
   }
-  const results: Result[][] = targets.map(() => []);
+  const results: Cost[][] = targets.map(() => []);
   for (const target of targets) await measure(request, target);
   for (let round = 0; round < rounds; round++) {
     for (const [at, target] of targets.entries()) results[at]?.push(await measure(request, target));
   }
   const [ours, ...others] = results.map(summary);
   if (!ours) throw new Error('nothing was measured');
-  const shown = [
-    `${request.name.padEnd(22)} ${ours.rate.toFixed(0).padStart(7)}/s`,
-    `p99 ${ours.p99.toFixed(2)} ms`,
-  ];
   for (const [at, other] of others.entries()) {
-    const ratio = `${(ours.rate / other.rate).toFixed(2)} of ${targets[at + 1]?.name}`;
-    shown.push(`${ratio} (${other.rate.toFixed(0)}/s, p99 ${other.p99.toFixed(2)} ms)`);
-    if (other.bad > 0) shown.push(`${other.bad} bad answers of ${targets[at + 1]?.name}`);
+    const name = targets[at + 1]?.name ?? '';
+    for (const [what, unit] of [
+      ['cpu_us', 'us of CPU'],
+      ['rate', 'a second'],
+      ['p99', 'ms, p99'],
+    ] as const) {
+      const peer = { name, value: other[what] };
+      report({ work: `${databaseName}: ${request.name}`, ours: ours[what], unit, peer });
+    }
+    if (other.bad > 0) throw new Error(`${other.bad} bad answers of ${name}`);
   }
-  if (ours.bad > 0) shown.push(`${ours.bad} BAD ANSWERS`);
-  console.log(shown.join('   '));
+  if (ours.bad > 0) throw new Error(`${ours.bad} bad answers`);
   for (const process of floors) await process.stop();
 }
 await exitward.stop();

@@ -12,6 +12,7 @@ import {
   serverSorts,
 } from '../server/src/servers/servers.ts';
 import { actor, close, db } from './fresh.ts';
+import { report } from './goals.ts';
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +58,7 @@ async function timed(what: string, read: () => Promise<unknown>): Promise<void> 
     times.push((systemClock.steady() - start) * 1000);
   }
   times.sort((a, b) => a - b);
-  console.log(`${what}: ${(times[4] ?? 0).toFixed(1)} ms`);
+  report({ work: `${db.engine}: ${what} of ${servers} servers`, ours: times[4] ?? 0, unit: 'ms' });
 }
 
 async function measure(): Promise<void> {

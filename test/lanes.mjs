@@ -137,6 +137,13 @@ export const kinds = {
     programs: ['/usr/bin/firefox-esr'],
     packages: ['firefox-esr'],
   },
+  bench: {
+    lane: 'deep',
+    what: 'each measurement of `bench/`, as small as can be',
+    programs: ['taskset', 'wrk', 'cc', ...squid.programs, ...chromium.programs],
+    packages: ['gcc', 'libc6-dev', 'util-linux', 'wrk', ...squid.packages, ...chromium.packages],
+    isAlone: true,
+  },
   machine: {
     lane: 'deep',
     what: 'container images, booted Debians, another kernel in a virtual machine',
