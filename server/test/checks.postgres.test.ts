@@ -1,9 +1,11 @@
 // A PostgreSQL server that cannot be relied on is refused, one that can is left as its operator set
 // it, another one begins a new history.
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import type { Actor, Database } from '../src/db/database.ts';
+import { migrate } from '../src/db/migrate.ts';
 import { openDatabase } from '../src/db/open.ts';
 import { checkServer } from '../src/db/postgres_checks.ts';
 import { connectionSettings, newClient } from '../src/db/postgres_connection.ts';
@@ -83,6 +85,35 @@ test('a server whose notifications do not arrive is refused', async () => {
   );
   await set('search_path = public');
   await Promise.all(clients.map((client) => client.end()));
+});
+
+test('a server that is too old is refused, with the oldest version that is not', async () => {
+  const client = newClient(connectionSettings(url));
+  await client.connect();
+  await expect(checkServer(client, client, { min_major: 99 })).rejects.toThrow(
+    /^PostgreSQL \d.* is too old; expected 99 or newer\.$/,
+  );
+  await client.end();
+});
+
+test('the commands of docs/postgresql.md create a database that the server takes', async () => {
+  const page = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
+  const [, sql = ''] = /```sql\n(.*?)```/s.exec(page) ?? [];
+  const [, documented = ''] = /EXITWARD_DATABASE_URL=(\S+)/.exec(page) ?? [];
+  // The server has a role of that name.
+  const name = `exitward_page_${randomBytes(8).toString('hex')}`;
+  const renamed = (text: string) => text.replaceAll(/\bexitward\b/g, name);
+  const created = new URL(renamed(documented));
+  created.host = new URL(administrator).host;
+  for (const statement of renamed(sql).split(';\n').filter(Boolean)) {
+    await runStatement(administrator, statement);
+  }
+  const db = await openDatabase(created.href, { clock: systemClock });
+  await migrate(db);
+  expect(await db.one('select revision from network')).toBeDefined();
+  await db.close();
+  await runStatement(administrator, `drop database ${name}`);
+  await runStatement(administrator, `drop role ${name}`);
 });
 
 test.each([

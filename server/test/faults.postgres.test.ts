@@ -14,7 +14,6 @@ import { openDatabase } from '../src/db/open.ts';
 import { contradictions } from './contradictions.ts';
 import { eachDatabase } from './databases.ts';
 import { type Answer, basic, startTestApp, type TestApp, TestClient } from './harness.ts';
-import { databaseUrl } from './postgres.ts';
 import { Relay } from './relay.ts';
 import { ServerProcess } from './server_process.ts';
 import { until } from './waiting.ts';
@@ -211,11 +210,25 @@ describe('SQLite', () => {
 });
 
 describe('PostgreSQL', () => {
-  test('a server that refuses is not said to be silent', async () => {
-    const url = databaseUrl(inject('postgresUrl'), 'exitward_none');
-    await expect(openDatabase(url, { clock: systemClock })).rejects.toThrow(
-      'The PostgreSQL server refuses the connection: database "exitward_none" does not exist.',
+  test('a server that refuses is not said to be silent: its reason is given', async () => {
+    const good = inject('postgresUrl');
+    const reasonFor = (change: (url: URL) => void) => {
+      const url = new URL(good);
+      change(url);
+      return openDatabase(url.href, { clock: systemClock }).then(
+        () => undefined,
+        ({ message }: Error) => message,
+      );
+    };
+    const refused = 'The PostgreSQL server refuses the connection:';
+    expect(await reasonFor((url) => Object.assign(url, { pathname: '/exitward_none' }))).toBe(
+      `${refused} database "exitward_none" does not exist.`,
     );
+    expect(await reasonFor((url) => Object.assign(url, { password: 'wrong' }))).toBe(
+      `${refused} password authentication failed for user "${new URL(good).username}".`,
+    );
+    const unasked = await reasonFor((url) => Object.assign(url, { password: '' }));
+    expect(unasked).toMatch(/^Cannot connect to the PostgreSQL server: .*password/);
   });
 
   eachPostgres('its server is not reached', (made) => {

@@ -120,7 +120,7 @@ describe('a server that cannot start says why in one sentence and exits with 1',
       await refusal({ EXITWARD_DATABASE_URL: at('name.invalid') }),
     ];
     for (const argument of said) {
-      expect(argument).toContain('The PostgreSQL server does not answer');
+      expect(argument).toContain('Cannot connect to the PostgreSQL server');
       expect(argument).not.toContain(password);
     }
     silent.close();

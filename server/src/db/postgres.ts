@@ -201,8 +201,11 @@ export async function openPostgres(url: string, options: DatabaseOptions): Promi
     const cause = (error as Error).cause ?? error;
     const reason = (cause as Error).message || (cause as { code?: string }).code || 'no answer';
     // An error of the server itself has a severity: it answered, and refused.
-    const does = 'severity' in (cause as object) ? 'refuses the connection' : 'does not answer';
-    throw new Error(`The PostgreSQL server ${does}: ${reason}.`);
+    const outcome =
+      'severity' in (cause as object)
+        ? 'The PostgreSQL server refuses the connection'
+        : 'Cannot connect to the PostgreSQL server';
+    throw new Error(`${outcome}: ${reason}.`);
   }
   return database;
 }

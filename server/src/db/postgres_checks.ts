@@ -1,5 +1,5 @@
-// Checks of a PostgreSQL server before it is used: it accepts writes, its locks exclude, its
-// notifications arrive.
+// Checks of a PostgreSQL server before it is used: it is new enough and accepts writes, its locks
+// exclude, its notifications arrive.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { Unfit } from './postgres_primary.ts';
@@ -7,17 +7,24 @@ import { Unfit } from './postgres_primary.ts';
 const channel = 'exitward_check';
 /** Much longer than a notification takes, even on a busy machine. */
 const patienceSeconds = 20;
+/** The oldest that its makers still maintain, and that of Debian 12. */
+const minMajor = 15;
 
 /** The clients are two connections that no other code uses at this time. Errors: `Unfit`. */
 export async function checkServer(
   client: pg.ClientBase,
   other: pg.ClientBase,
-  { notify_seconds = patienceSeconds } = {},
+  { notify_seconds = patienceSeconds, min_major = minMajor } = {},
 ): Promise<void> {
   const { rows } = await client.query(
-    "select current_setting('transaction_read_only') as read_only",
+    `select current_setting('transaction_read_only') as read_only,
+       current_setting('server_version') as version`,
   );
-  if (rows[0]?.read_only === 'on') {
+  const { read_only, version } = rows[0] as { read_only: string; version: string };
+  if (Number.parseInt(version, 10) < min_major) {
+    throw new Unfit(`PostgreSQL ${version} is too old; expected ${min_major} or newer.`);
+  }
+  if (read_only === 'on') {
     throw new Unfit(
       'The PostgreSQL server takes no writes (transaction_read_only is on); EXITWARD_DATABASE_URL must lead to the primary.',
     );
