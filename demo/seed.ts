@@ -45,7 +45,8 @@ export async function seedDemo(ctx: Context): Promise<boolean> {
       for (const exit of exit_ips) await addExitIp(tx, row, exit);
     }
     const isProxy = ({ services }: DemoServer) => services.includes('proxy');
-    const ofAcme = servers.filter(isProxy).slice(0, 12);
+    const isInExamples = ({ name }: DemoServer) => name === 'fra1';
+    const ofAcme = [...servers.filter(isProxy).slice(0, 11), ...servers.filter(isInExamples)];
     // All the others, and some of the same.
     const ofGlobex = servers.filter((server) => !ofAcme.slice(0, 8).includes(server));
     const acme = await seedAccount(tx, ctx, acmeTerms, ofAcme);
@@ -109,7 +110,10 @@ async function seedAccount(
   return account;
 }
 
-/** One user for each combination of flags, named after it, and one who is inactive. */
+/**
+ * One user for each combination of flags, named after it, alice of the documents' examples, and one
+ * who is inactive.
+ */
 async function seedUsers(tx: Transaction, account: Account): Promise<void> {
   for (let bits = 0; bits < 8; bits++) {
     const flags: Flags = { proxy: (bits & 1) > 0, billing: (bits & 2) > 0, admin: (bits & 4) > 0 };
@@ -123,6 +127,11 @@ async function seedUsers(tx: Transaction, account: Account): Promise<void> {
       flags,
     });
   }
+  await createUser(tx, account, {
+    name: 'alice',
+    display_name: 'Alice',
+    flags: { proxy: true },
+  });
   const former = await createUser(tx, account, {
     name: 'former',
     display_name: 'Demo former colleague',

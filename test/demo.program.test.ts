@@ -2,12 +2,14 @@
 // introduction says.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exw } from '../client/src/cli/commands.ts';
+import { commandsOf } from '../kit/src/cli/command.ts';
 import { bareEnvironment } from './bare_environment.ts';
 import { Demo, type Facts, freeBase, throughProxy as page } from './demo_process.ts';
 
@@ -122,6 +124,29 @@ describe('npm start', () => {
     const { stdout } = await run('sh', ['-ec', lines.join('\n')], elsewhere);
     expect(stdout).toContain('acme');
     expect(stdout).toContain('globex');
+  });
+
+  test('the examples of exw name servers and users that its account has', () => {
+    const { servers = [], users = [] } = facts.accounts[0] ?? {};
+    const proxyUsers = users.filter(({ active, flags }) => active && flags.proxy);
+    const documents = ['docs/exw.md', 'client/README.md']
+      .map((path) => readFileSync(join(import.meta.dirname, '..', path), 'utf8'))
+      .flatMap((text) => text.match(/^(?:\$ | +→ )?exw .*$/gm) ?? [])
+      .map((line) => line.replace(/^[$→ ]+/, ''));
+    const examples = [
+      ...commandsOf(exw({})).flatMap(({ examples = [] }) => examples),
+      ...documents,
+    ];
+    expect(examples.length).toBeGreaterThan(25);
+    for (const example of examples) {
+      const own = example.split(' -- ')[0] ?? '';
+      for (const name of own.match(/\b[a-z]{3}\d\b/g) ?? []) expect(servers).toContain(name);
+      const [, user] = /--user (\S+)/.exec(own) ?? [];
+      // With several proxy users in the account, these commands need one.
+      const isNamed = /^exw (run|authlist (add|watch)|token|vpn)\b/.test(own);
+      expect([example, user]).toEqual([example, isNamed ? expect.any(String) : user]);
+      if (user) expect(proxyUsers.map(({ name }) => name)).toContain(user);
+    }
   });
 
   test('what was listed holds after a restart, without joining again', async () => {

@@ -17,7 +17,12 @@ export interface Facts {
   admin_url: string;
   admin_token: string;
   console: { account: string; user: string; link: string };
-  accounts: Array<{ name: string; api_token: string; servers: string[] }>;
+  accounts: Array<{
+    name: string;
+    api_token: string;
+    servers: string[];
+    users: Array<{ name: string; active: boolean; flags: { proxy: boolean } }>;
+  }>;
   proxy: { server: string; host: string; port: number; override_port: number; origin: string };
   nodes_pid: number;
 }

@@ -84,9 +84,11 @@ test('doctor finds nothing wrong where nothing is, except that no node has repor
 test('doctor names the command that lists this address, and leaves no entry behind', async () => {
   says = { status: 407, reason: 'unknown_address', line: 'Exitward: no (unknown_address).\n' };
   const { code, stdout } = await doctor();
-  expect(stdout).toContain('fault\taddress\t127.0.0.1 is not on the authlist.\texw authlist add\n');
   expect(stdout).toContain(
-    'fault\tproxy\tIt refuses example.com:443: Exitward: no (unknown_address).\texw authlist add\n',
+    'fault\taddress\t127.0.0.1 is not on the authlist.\texw authlist add --user alice\n',
+  );
+  expect(stdout).toContain(
+    'fault\tproxy\tIt refuses example.com:443: Exitward: no (unknown_address).\texw authlist add --user alice\n',
   );
   expect(code).toBe(1);
   expect(await listed()).toEqual([]);

@@ -14,6 +14,7 @@ import {
 import { standardInput } from '../../../kit/src/cli/question.ts';
 import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import { jsonText } from '../../../kit/src/visible.ts';
+import type { Exitward } from '../client.ts';
 import type { AuthlistEntry } from '../openapi.ts';
 import { type AddressLine, readAddresses } from './address_list.ts';
 import { type Command, command } from './command.ts';
@@ -41,6 +42,12 @@ export const userOption = {
   read: String,
 } as const;
 
+/** The names of the users who may use the proxies. */
+export async function proxyUsers(client: Exitward): Promise<string[]> {
+  const users = await client.users.list();
+  return users.filter(({ active, flags }) => active && flags.proxy).map(({ name }) => name);
+}
+
 /**
  * The given user, or the account's only one. Errors: a usage fault when there are several, or in
  * the earlier variant, which lists none.
@@ -51,8 +58,7 @@ export async function requireUser(
 ): Promise<string> {
   if (given !== undefined) return given;
   if (variant === 'earlier') throw new UsageFault('--user: expected the name of a proxy user');
-  const users = await client.users.list();
-  const names = users.filter(({ active, flags }) => active && flags.proxy).map(({ name }) => name);
+  const names = await proxyUsers(client);
   const [first, second] = names;
   if (first === undefined) throw new Failure('The account has no active proxy user.');
   if (second === undefined) return first;
@@ -73,9 +79,9 @@ const entryArgument = { known: 'addresses', read: idOrAddress, optional: true } 
 const add = command({
   name: 'authlist add',
   examples: [
-    'exw authlist add -',
-    'exw authlist add',
+    'exw authlist add --user alice',
     'exw authlist add 203.0.113.7 --user alice --expiry +30d',
+    'exw authlist add - --user alice --expiry +30d',
   ],
   summary: 'let an address connect without a password: by default the one of this machine',
   arguments: {

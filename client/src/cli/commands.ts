@@ -44,8 +44,8 @@ export function exw(env: Environment, version = ''): Program<Session> {
     options: sessionOptions,
     examples: [
       'exw login --url https://api.example.com',
-      'exw run -- curl https://www.example.com/',
-      'exw authlist add 203.0.113.7 --expiry +30d',
+      'exw run --user alice -- curl https://www.example.com/',
+      'exw authlist add 203.0.113.7 --user alice --expiry +30d',
     ],
     notes,
     unknownSettings: (session) => session.unknownSettings,

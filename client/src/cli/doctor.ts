@@ -14,6 +14,7 @@ import {
   UnauthorizedError,
 } from '../errors.ts';
 import type { ContractServer, ExitIp } from '../openapi.ts';
+import { proxyUsers } from './authlist.ts';
 import { command } from './command.ts';
 import {
   type Credentials,
@@ -132,7 +133,8 @@ async function* examined(
   const [service, isUsable] = await serviceOf(account);
   yield* service;
   if (!isUsable) return;
-  if (!credentials) yield await addressOf(account.client);
+  const user = credentials?.user ?? (await userInRemedies(account));
+  if (!credentials) yield await addressOf(account.client, user);
   let chosen: { server: ContractServer; exit: ExitIp };
   let portOf: Wanted;
   try {
@@ -143,7 +145,7 @@ async function* examined(
     return yield fault('exit', (error as Error).message, remedy);
   }
   yield exitOf(chosen);
-  yield* throughOf(chosen, portOf, credentials);
+  yield* throughOf(chosen, portOf, credentials, user);
 }
 
 /** Whether the service can be reached, accepts the token, and has a valid contract. */
@@ -187,14 +189,14 @@ function contractOf(expiry: number, { usage, limit }: { usage: number; limit: nu
 }
 
 /** Whether the address of this machine is listed, for whom and until when. */
-async function addressOf(client: Exitward): Promise<Finding> {
+async function addressOf(client: Exitward, user: string): Promise<Finding> {
   try {
     const { ip, entry } = await ownAddress(client);
-    if (!entry) return fault('address', `${ip} is not on the authlist.`, 'exw authlist add');
+    if (!entry) return fault('address', `${ip} is not on the authlist.`, addOf(user));
     const until = `until ${timeInWords(entry.expiry)}`;
     if (!entry.user_active) {
       const sentence = `${entry.ip} is listed for ${entry.user}, who is no active proxy user.`;
-      return fault('address', sentence, `exw authlist change ${entry.id} --user NAME`);
+      return fault('address', sentence, `exw authlist change ${entry.id} --user ${user}`);
     }
     const sentence = `${entry.ip} is listed for ${entry.user} ${until}.`;
     return entry.expiry - now() > soonSeconds
@@ -221,6 +223,7 @@ async function* throughOf(
   { server, exit }: { server: ContractServer; exit: ExitIp },
   wanted: Wanted,
   credentials: Credentials | undefined,
+  user: string,
 ): AsyncGenerator<Finding> {
   const proxy = new URL(urlOf(server, exit, wanted, credentials));
   const to = wanted.to ?? usualDestination;
@@ -236,23 +239,31 @@ async function* throughOf(
   yield fault(
     'proxy',
     `It refuses ${to}: ${outcome.answer}`,
-    remedies[outcome.reason] ?? 'as it says',
+    remediesFor(user)[outcome.reason] ?? 'as it says',
   );
 }
 
+const addOf = (user: string) => `exw authlist add --user ${user}`;
+
+/** A user that the remedies can name; `NAME` where the service lists none. */
+async function userInRemedies({ client, variant }: Account): Promise<string> {
+  const names = variant === 'earlier' ? [] : await proxyUsers(client).catch(() => []);
+  return names[0] ?? 'NAME';
+}
+
 /** By the reasons of Exitward's proxies. */
-const remedies: Record<string, string> = {
-  unknown_address: 'exw authlist add',
-  bad_token: 'exw token create --user NAME',
-  expired_token: 'exw token create --user NAME',
-  old_token_version: 'exw token create --user NAME',
+const remediesFor = (user: string): Record<string, string> => ({
+  unknown_address: addOf(user),
+  bad_token: `exw token create --user ${user}`,
+  expired_token: `exw token create --user ${user}`,
+  old_token_version: `exw token create --user ${user}`,
   inactive_user: 'your administrator makes the user active, or name another one',
   no_proxy_flag: 'your administrator lets the user use the proxies, or name another one',
   wrong_port: '--base-port, as your provider says',
   server_not_on_contract: 'choose another one: exw exits',
   drained: 'choose another one: exw exits, and --server',
   destination_refused: '--to with another destination',
-};
+});
 
 /** For people each finding with its remedy below; for programs a line of four cells. */
 function partOf(findings: readonly Finding[], forPeople: boolean): Part {

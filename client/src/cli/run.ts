@@ -25,7 +25,7 @@ const usualNoProxy = 'localhost,127.0.0.1,::1';
 export const run = command({
   name: 'run',
   examples: [
-    'exw run -- curl https://www.example.com/',
+    'exw run --user alice -- curl https://www.example.com/',
     'exw run --server fra1 --user alice --token -- ./crawl',
   ],
   summary: 'run a command behind the proxy',

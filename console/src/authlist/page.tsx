@@ -127,7 +127,7 @@ function ProofNote({ rows }: { rows: readonly AuthlistEntry[] }) {
         : 'An unproven address goes to another account that proves to call from there. '}
       {isOperator
         ? 'Your word proves one, too: press the check mark (“Prove”) beside it.'
-        : 'To prove one, open this page from there, or run “exw authlist add” there; your provider can do so, too.'}
+        : `To prove one, open this page from there, or run “exw authlist add --user ${first.user}” there; your provider can do so, too.`}
     </p>
   );
 }
