@@ -34,7 +34,7 @@ if (process.env.BENCH_RESPONSE_CACHE === 'off') {
   // Principals are still remembered: only responses are neither cached nor served before the
   // router.
   ResponseCache.prototype.store = () => {};
-  ResponseCache.prototype.serve = (_request, _response, _nextRequestId, miss) => miss();
+  ResponseCache.prototype.serve = (_request, _response, miss) => miss();
 }
 const largestGroup = Number(process.env.BENCH_LARGEST_GROUP ?? 512);
 const running = await serve(process.env, { largest_group: largestGroup });

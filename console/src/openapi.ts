@@ -288,8 +288,8 @@ export interface AnyServer {
 }
 
 export interface AuditEntry {
-  /** Number of the entry. */
-  id: number;
+  /** Identifies the entry; it says nothing about the order. */
+  id: string;
   /** When. */
   at: number;
   /** account (an API token), user (in the console), operator, node or system. */
@@ -641,8 +641,6 @@ export interface EntryNode {
   live: boolean;
   /** Whether it has applied the entry's last change. */
   applied: boolean;
-  /** Every change up to it is applied. */
-  applied_revision: number;
 }
 
 export interface ErasedUser {
@@ -2402,7 +2400,7 @@ export interface Operations {
         action?: string;
         since?: string;
         until?: string;
-        before?: number;
+        before?: string;
         limit?: number;
       };
     };
@@ -2810,7 +2808,7 @@ export interface Operations {
         action?: string;
         since?: string;
         until?: string;
-        before?: number;
+        before?: string;
         limit?: number;
       };
     };
@@ -3147,7 +3145,7 @@ export interface Operations {
         action?: string;
         since?: string;
         until?: string;
-        before?: number;
+        before?: string;
         limit?: number;
       };
     };

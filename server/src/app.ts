@@ -1,4 +1,5 @@
 // Assembles an app for each listener, with the audiences that it serves.
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import https from 'node:https';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
@@ -55,20 +56,12 @@ type AsyncListener = (request: IncomingMessage, response: ServerResponse) => Pro
 
 const bodyLimit = 64 * 1024;
 
-/** Request ids: unique across processes, cheap to make. */
-function requestIds(): () => string {
-  const start = Math.random().toString(36).slice(2, 10).padEnd(8, '0');
-  let count = 0;
-  return () => `${start}-${(++count).toString(36)}`;
-}
-
 /** An app that is ready to listen. Close it after use. */
 export async function createApp(
   ctx: Context,
   parts: Parts,
   options: AppOptions = {},
 ): Promise<FastifyInstance> {
-  const nextRequestId = requestIds();
   const account = accountContext(ctx);
 
   const connections = options.connections ?? Connections.within(ctx.config, ctx.log);
@@ -78,13 +71,14 @@ export async function createApp(
         foldMethod(request);
         (route as RequestListener)(request, response);
       };
-      const handle = parts.customers ? cachedFirst(account, nextRequestId, toRouter) : toRouter;
+      const handle = parts.customers ? cachedFirst(account, toRouter) : toRouter;
       const { request_seconds } = ctx.config;
       const server = listener(inTurn(connections, ownedBy(ctx, handle)), request_seconds, options);
       connections.guard(server, parts.operators);
       return server;
     },
-    genReqId: nextRequestId,
+    // At random: a count would say how many requests all others make.
+    genReqId: () => randomUUID(),
     requestIdHeader: false,
     logger: false,
     bodyLimit,
@@ -101,7 +95,7 @@ export async function createApp(
         )
         .catch(failed(ctx, reply.raw));
     },
-    clientErrorHandler: clientErrorHandler(ctx, connections, nextRequestId),
+    clientErrorHandler: clientErrorHandler(ctx, connections),
     // While the server stops, a request on a connection that still has one in flight is answered as
     // usual.
     return503OnClosing: false,
@@ -163,14 +157,10 @@ function ownedBy(ctx: Context, handle: AsyncListener): RequestListener {
 }
 
 /** Cached responses of /v0 are served before the router. */
-function cachedFirst(
-  { cache }: AccountContext,
-  nextRequestId: () => string,
-  route: RequestListener,
-): AsyncListener {
+function cachedFirst({ cache }: AccountContext, route: RequestListener): AsyncListener {
   return (request, response) => {
     if (!repeatedHeader(request)) {
-      return cache.serve(request, response, nextRequestId, () => route(request, response));
+      return cache.serve(request, response, () => route(request, response));
     }
     route(request, response);
   };

@@ -197,10 +197,11 @@ eachDatabase((database) => {
     const { body } = await alice.get('/audit?limit=1000');
     expect(body.every((entry: { account: string }) => entry.account === 'acme')).toBe(true);
     expect(body[0]).toMatchObject({ action: 'account.change', actor_kind: 'operator' });
-    const ids = body.map((entry: { id: number }) => entry.id);
-    expect(ids).toEqual(ids.toSorted((id: number, next: number) => next - id));
+    const times = body.map(({ at }: { at: number }) => at);
+    expect(times).toEqual(times.toSorted((a: number, b: number) => b - a));
+    const ids = body.map((entry: { id: string }) => entry.id);
     const page = await alice.get(`/audit?limit=2&before=${ids[1]}`);
-    expect(page.body.map((entry: { id: number }) => entry.id)).toEqual(ids.slice(2, 4));
+    expect(page.body.map((entry: { id: string }) => entry.id)).toEqual(ids.slice(2, 4));
     expect(page.headers.get('link')).toBe(`</console/audit?limit=2&before=${ids[3]}>; rel="next"`);
     expect((await alice.get('/audit?account=other')).status).toBe(400);
   });

@@ -1,9 +1,12 @@
 // A page that listens: opens a stream of server-sent events and keeps what it hears.
 import { until } from './waiting.ts';
 
+/** The versions in an event: opaque for accounts, numbers for operators. */
+export type Heard = Record<string, string | number>;
+
 export class EventStream {
   /** The data of the `change` events, in order. */
-  readonly heard: Array<Record<string, number>> = [];
+  readonly heard: Heard[] = [];
   readonly headers: Headers;
   comments = 0;
   /** Set when the server ended the stream. */
@@ -51,11 +54,11 @@ export class EventStream {
   }
 
   /** Resolves with the next event after those heard so far, once `action` has been done. */
-  async next(action: () => Promise<unknown>): Promise<Record<string, number>> {
+  async next(action: () => Promise<unknown>): Promise<Heard> {
     const before = this.heard.length;
     await action();
     await this.until(({ heard }) => heard.length > before);
-    return this.heard.at(-1) as Record<string, number>;
+    return this.heard.at(-1) as Heard;
   }
 
   stop(): void {

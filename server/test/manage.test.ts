@@ -79,7 +79,6 @@ eachDatabase((database) => {
         name: expect.any(String),
         live: expect.any(Boolean),
         applied: false,
-        applied_revision: expect.any(Number),
       },
     ]);
     expect((await alice.get('/overrides/7')).status).toBe(404);
@@ -93,7 +92,9 @@ eachDatabase((database) => {
     const { address } = newest(await operator.get('/audit?limit=1'));
     expect(address).toBe('127.0.0.1');
     const link = (await operator.get('/audit?limit=1')).headers.get('link');
-    expect(link).toMatch(/^<\/admin\/accounts\/acme\/audit\?limit=1&before=\d+>; rel="next"$/);
+    expect(link).toMatch(
+      /^<\/admin\/accounts\/acme\/audit\?limit=1&before=[\w-]{22}>; rel="next"$/,
+    );
   });
 
   test('the id of a record of another account names nothing, to people and operators', async () => {

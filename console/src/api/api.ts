@@ -1,6 +1,6 @@
 // Requests to the server that this page came from, typed by its API document.
 import { type ErrorCode, type Operations, operations } from '../openapi.ts';
-import { type AsOf, asOfHeaders } from './news.ts';
+import { type AsOf, asOfHeaders, eventCount } from './news.ts';
 import { operatorToken } from './operator_token.ts';
 import { isOfProxy, markReached, markUnreached } from './outage.ts';
 
@@ -113,8 +113,8 @@ export async function callForCache<K extends Operation>(
   given: Given<K>,
   options?: CallOptions,
 ): Promise<Held<ResponseOf<K>>> {
-  const { body, headers } = await send(operation, given, options);
-  return { body, as_of: asOfHeaders(headers) };
+  const { body, as_of } = await send(operation, given, options);
+  return { body, as_of };
 }
 
 /**
@@ -135,11 +135,11 @@ export async function callForPage<K extends Operation>(
   given: Given<K>,
   options?: CallOptions,
 ): Promise<ListPage<ResponseOf<K> extends Array<infer Row> ? Row : never>> {
-  const { body, headers } = await send(operation, given, options);
+  const { body, headers, as_of } = await send(operation, given, options);
   const [, search] = /\?([^>]*)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
   return {
     rows: body as never,
-    as_of: asOfHeaders(headers),
+    as_of,
     next: search === undefined ? undefined : Object.fromEntries(new URLSearchParams(search)),
     total: Number(headers.get('exitward-total')),
     found: Number(headers.get('exitward-found')),
@@ -150,13 +150,14 @@ async function send<K extends Operation>(
   operation: K,
   given: Given<K>,
   { signal, token, base = '/console' }: CallOptions = {},
-): Promise<{ body: ResponseOf<K>; headers: Headers }> {
+): Promise<{ body: ResponseOf<K>; headers: Headers; as_of: AsOf | undefined }> {
   const { method, path } = operations[operation];
   const { body, ...parts } = given as Parts;
   const url = urlOf(path, parts).replace(/^\/console/, base);
   const isOfRead = method === 'GET';
   const isOfOperator = url.startsWith('/admin');
   const timeout = AbortSignal.timeout(timeoutMs);
+  const events = eventCount();
   let response: Response;
   let text: string;
   try {
@@ -187,7 +188,9 @@ async function send<K extends Operation>(
   const { message = statusText, code = '', field } = (value ?? {}) as Partial<ErrorBody>;
   if (!response.ok && isOfProxy(status, code)) markUnreached();
   else markReached();
-  if (response.ok) return { body: value as ResponseOf<K>, headers };
+  if (response.ok) {
+    return { body: value as ResponseOf<K>, headers, as_of: asOfHeaders(headers, events) };
+  }
   throw new ApiError(status, { message, code, field }, { headers, isOfRead, isOfOperator });
 }
 

@@ -1,7 +1,7 @@
 // News: the changes that the server reported, and which responses are older.
 import type { Operations } from '../openapi.ts';
 
-/** The topics of events, each with a number that grows with its changes. */
+/** The topics of events, each with the version of its last change. */
 type Topic =
   | 'authlist'
   | 'overrides'
@@ -13,27 +13,32 @@ type Topic =
   /** Nodes that join, leave, go offline, or have applied a change: for operators. */
   | 'nodes';
 
-/** The newest numbers; a number that is of no topic may concern anything. */
-export type News = Readonly<Record<string, number>>;
+/** The newest versions, which have no order; one that is of no topic may concern anything. */
+export type News = Readonly<Record<string, string | number>>;
 
-/** How new a response is: the numbers of `exitward-as-of`, which are read before its content. */
+/** How new a response is: the versions of `exitward-as-of`, which are read before its content. */
 export interface AsOf {
-  revision: number;
-  nodes: number;
+  versions: Readonly<Record<string, string>>;
+  /** How many events had come when it was requested: it is at least as new as they are. */
+  events: number;
 }
 
 let newest: News = {};
+let events = 0;
 
 export const hear = (news: News) => {
   newest = news;
+  events += 1;
 };
 
-/** Undefined when a proxy removed the header. */
-export function asOfHeaders(headers: Headers): AsOf | undefined {
+export const eventCount = () => events;
+
+/** `events`: their count at the request. Undefined when a proxy removed the header. */
+export function asOfHeaders(headers: Headers, events: number): AsOf | undefined {
   const text = headers.get('exitward-as-of');
   if (text === null) return undefined;
-  const numberOf = (name: string) => Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1] ?? 0);
-  return { revision: numberOf('revision'), nodes: numberOf('nodes') };
+  const versions = text.split(', ').map((part) => part.split('='));
+  return { versions: Object.fromEntries(versions) as AsOf['versions'], events };
 }
 
 const records = ['authlist', 'overrides', 'users', 'contract'] as const;
@@ -78,7 +83,9 @@ const shownIn: Partial<Record<keyof Operations, readonly Topic[]>> = {
 /**
  * Whether the server has reported a change that affects the operation since its response was made.
  */
-export function isOutdated(operation: keyof Operations, { revision, nodes }: AsOf): boolean {
+export function isOutdated(operation: keyof Operations, asOf: AsOf): boolean {
+  // Another version than that of the newest event may be newer, too: then it was requested later.
+  if (asOf.events === events) return false;
   const names = shownIn[operation] ?? Object.keys(newest);
-  return names.some((name) => (newest[name] ?? 0) > (name === 'nodes' ? nodes : revision));
+  return names.some((name) => name in newest && String(newest[name]) !== asOf.versions[name]);
 }

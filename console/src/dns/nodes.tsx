@@ -52,5 +52,4 @@ const columns: Column<AccountResponse<'get_override'>['nodes'][number]>[] = [
     heading: 'State',
     cell: ({ live }) => (live ? <Badge tone="good">live</Badge> : <Badge tone="bad">lost</Badge>),
   },
-  { heading: 'Applied up to', numeric: true, cell: ({ applied_revision }) => applied_revision },
 ];

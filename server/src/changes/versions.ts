@@ -1,7 +1,7 @@
 // Versions: the revisions of an account's last changes, as committed by any process. Cached data is
 // valid while they do not change.
 
-import type { Database, Reader } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { networkVersion, type Topic, topics } from './changes.ts';
 
 export interface Versions {
@@ -19,8 +19,8 @@ export interface Versions {
 }
 
 interface CurrentVersions extends Versions {
-  /** The last revision of all: anything read after it is at least as new. */
-  latest: number;
+  /** The last change of each part of the account (0: of any account). */
+  topics: Readonly<Record<Topic, number>>;
 }
 
 /**
@@ -38,30 +38,31 @@ export interface VersionReader {
  */
 const sqlFor = (
   condition: string,
-) => `select account_id, revision, contract_revision, usage_revision, '' as epoch from versions
-  where ${condition} or account_id = ${networkVersion}
-  union all select -1, maintenance, revision, 0, epoch from network`;
+) => `select account_id, revision, ${topics.map((topic) => `${topic}_revision as ${topic}`)}, '' as epoch
+  from versions where ${condition} or account_id = ${networkVersion}
+  union all select -1, maintenance, ${topics.map(() => '0')}, epoch from network`;
 const sqlForOne = sqlFor('account_id = $1');
 const sqlForMany = sqlFor('account_id = any($1::bigint[])');
 
-interface VersionRow {
+interface VersionRow extends Record<Topic, number> {
   account_id: number;
   revision: number;
-  contract_revision: number;
-  usage_revision: number;
   epoch: string;
 }
 
 function toVersions(rows: Map<number, VersionRow>, account_id: number): CurrentVersions {
   const account = rows.get(account_id);
+  const ofTopics = Object.fromEntries(
+    topics.map((topic) => [topic, account?.[topic] ?? 0]),
+  ) as Record<Topic, number>;
   return {
     epoch: rows.get(-1)?.epoch ?? '',
     account: account?.revision ?? 0,
-    contract: account?.contract_revision ?? 0,
-    usage: account?.usage_revision ?? 0,
+    contract: ofTopics.contract,
+    usage: ofTopics.usage,
     network: rows.get(networkVersion)?.revision ?? 0,
     maintenance: rows.get(-1)?.revision === 1,
-    latest: rows.get(-1)?.contract_revision ?? 0,
+    topics: ofTopics,
   };
 }
 
@@ -148,18 +149,6 @@ class BatchedReader implements VersionReader {
     }
     this.#asking = false;
   }
-}
-
-/** The revisions of the last change of each part of an account (0: of any account). */
-export async function topicRevisions(
-  db: Reader,
-  account_id: number,
-): Promise<Record<Topic, number>> {
-  const row = await db.one<Record<Topic, number>>(
-    `select ${topics.map((topic) => `${topic}_revision as ${topic}`)} from versions where account_id = $1`,
-    [account_id],
-  );
-  return Object.fromEntries(topics.map((topic) => [topic, row?.[topic] ?? 0])) as never;
 }
 
 /** The implementation for this database's engine. */

@@ -220,7 +220,7 @@ const show: Verb = {
   run: async (given, api) => {
     const value = await api.get<EntryOnNodes>(given.path('/accounts/<account>/overrides/<id>'));
     const shown = { ...value, progress: progressOf(value) };
-    const nodes: Column[] = [['node', 'name'], 'live', 'applied', ['revision', 'applied_revision']];
+    const nodes: Column[] = [['node', 'name'], 'live', 'applied'];
     return {
       value,
       parts: [

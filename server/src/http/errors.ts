@@ -1,4 +1,5 @@
 // Error responses: a message for people, a code for programs, the status, never secrets or stacks.
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
@@ -110,11 +111,7 @@ const noHttp: [number, ErrorCode, string, string] = [
  * Answers bytes that never become a request: one plain response after those to earlier requests,
  * then the connection is closed. The audience is not known, so it has the form of /v0.
  */
-export function clientErrorHandler(
-  ctx: Context,
-  connections: Connections,
-  nextRequestId: () => string,
-) {
+export function clientErrorHandler(ctx: Context, connections: Connections) {
   return (error: Error & { code?: string }, socket: Socket): void => {
     const connection = connections.of(socket);
     // TLS that never began, or a client that has disconnected: there is no way to answer.
@@ -124,7 +121,7 @@ export function clientErrorHandler(
     }
     if (connection.isRefused) return;
     const [status, code, reason, message] = clientErrors[error.code ?? ''] ?? noHttp;
-    const request_id = nextRequestId();
+    const request_id = randomUUID();
     const body = JSON.stringify({ message });
     const head = [
       `HTTP/1.1 ${status} ${reason}`,

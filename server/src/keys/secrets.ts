@@ -52,10 +52,15 @@ interface SigningKey extends PublicKey {
  */
 export type Hashes = readonly [inUse: string, before: string, after: string];
 
+const veiledKinds = ['version', 'audit'] as const;
+type VeiledKind = (typeof veiledKinds)[number];
+
 export class Secrets {
   readonly #seal: KeyObject;
   /** The VPN keys of servers are derived from it. */
   readonly #vpn: KeyObject;
+  /** Numbers of the network are veiled with it. */
+  readonly #veil: KeyObject;
   /** The hashing keys, each applied on top of the hash of the older ones. */
   #hash: KeyObject[];
   #hashKeysInUse = 1;
@@ -79,7 +84,10 @@ export class Secrets {
       .update(this.#hash[0]?.export() ?? '')
       .digest('hex')
       .slice(0, 16);
-    this.#vpn = createSecretKey(createHmac('sha256', this.#seal).update('exitward vpn 1').digest());
+    const derived = (name: string) =>
+      createSecretKey(createHmac('sha256', this.#seal).update(name).digest());
+    this.#vpn = derived('exitward vpn 1');
+    this.#veil = derived('exitward veil 1');
   }
 
   /** The keyed hash under which a token is stored. */
@@ -137,6 +145,29 @@ export class Secrets {
   vpnKey({ id, vpn_generation }: { id: number; vpn_generation: number }): string {
     const name = vpn_generation === 0 ? `server ${id}` : `server ${id} ${vpn_generation}`;
     return createHmac('sha256', this.#vpn).update(name).digest('base64url');
+  }
+
+  /**
+   * A number that the whole network counts, as an account sees it: equal numbers have equal texts,
+   * and a text says nothing else about its number.
+   */
+  veil(kind: VeiledKind, account_id: number, number: number): string {
+    // A single block of AES is a permutation of its values, which is all that is wanted here.
+    const block = Buffer.alloc(16);
+    block.writeUInt8(veiledKinds.indexOf(kind), 0);
+    block.writeUIntBE(account_id, 2, 6);
+    block.writeBigUInt64BE(BigInt(number), 8);
+    const cipher = createCipheriv('aes-256-ecb', this.#veil, null).setAutoPadding(false);
+    return cipher.update(block).toString('base64url');
+  }
+
+  /** The number of a veiled text; undefined for any text that `veil` did not make for it. */
+  unveil(kind: VeiledKind, account_id: number, text: string): number | undefined {
+    if (!/^[\w-]{21}[AQgw]$/.test(text)) return undefined;
+    const decipher = createDecipheriv('aes-256-ecb', this.#veil, null).setAutoPadding(false);
+    const number = Number(decipher.update(text, 'base64url').readBigUInt64BE(8));
+    const isOurs = Number.isSafeInteger(number) && this.veil(kind, account_id, number) === text;
+    return isOurs ? number : undefined;
   }
 
   /** AES-256-GCM, bound to `context` so that a sealed value cannot be moved to another record. */

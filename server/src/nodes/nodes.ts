@@ -67,7 +67,8 @@ async function nodesChanged(tx: Transaction): Promise<void> {
 }
 
 /**
- * Numbers that rise: `revision` with any change of a record, `nodes` with each change of a node.
+ * Numbers for operators, which rise: `revision` with any change of a record, `nodes` with each
+ * change of a node.
  */
 export async function networkMarks(db: Reader): Promise<{ revision: number; nodes: number }> {
   const [{ revision }, nodes] = await Promise.all([

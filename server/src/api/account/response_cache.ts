@@ -1,4 +1,5 @@
 // The response cache of /v0: which responses are cached, for how long, and how they are served.
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Versions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
@@ -172,7 +173,6 @@ export class ResponseCache {
   serve(
     request: IncomingMessage,
     response: ServerResponse,
-    nextRequestId: () => string,
     miss: () => void,
   ): Promise<void> | void {
     const { authorization } = request.headers;
@@ -192,7 +192,7 @@ export class ResponseCache {
     }
     const started = this.#ctx.clock.steady();
     const send = (ready: Ready) =>
-      this.#send(request, response, session, cached, ready, nextRequestId(), started);
+      this.#send(request, response, session, cached, ready, randomUUID(), started);
     const finish = (versions: Versions) => {
       if (!this.#holds(cached, versions) || !this.#isWithinLimit(session, response)) return miss();
       if (isUnchanged) {

@@ -1,7 +1,6 @@
 // The checks of a /console request before its handler: the session, and what the page may do.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rejectUnlessWritable } from '../../accounts/accounts.ts';
-import { networkVersion } from '../../changes/changes.ts';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { conflict, forbidden, methodNotAllowed } from '../../errors.ts';
@@ -16,6 +15,7 @@ import {
   sessionEnded,
   type Visitor,
 } from '../../sign_in/sign_in.ts';
+import { newsOfAccount, setAsOf } from '../news.ts';
 import { isRevocation } from '../revocations.ts';
 
 export type Flag = keyof Person['flags'];
@@ -59,14 +59,12 @@ export function addConsoleChecks(app: FastifyInstance, ctx: Context): void {
     if (!isUnder('/console', request)) return;
     // No cache on the way may store a person's records.
     reply.headers({ 'cache-control': 'no-store', vary: 'cookie' });
-    // Before anything is read for the response: it shows at least this revision.
-    const { latest } = await ctx.versions.current(networkVersion);
-    reply.header('exitward-as-of', `revision=${latest}`);
     const { allow, console: access, find } = request.routeOptions.config;
     const isOpen = access !== undefined && 'open' in access;
     if (!isOpen) {
       request.person = await signedIn(ctx, request);
       rejectOtherSession(request);
+      setAsOf(reply, await newsOfAccount(ctx, request.person.account_id));
     }
     if (request.is404) return;
     rejectNul(request, 'path');

@@ -1,6 +1,5 @@
 // /console/events: notifies the pages of an account that something has changed.
 import type { FastifyInstance } from 'fastify';
-import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import {
   Events,
@@ -11,6 +10,7 @@ import {
 } from '../../http/event_streams.ts';
 import { addRoute } from '../../http/route.ts';
 import { sessionStillHolds } from '../../sign_in/sign_in.ts';
+import { newsOfAccount } from '../news.ts';
 
 export function eventRoutes(app: FastifyInstance, ctx: Context): void {
   const streams = streamsOf(app, ctx);
@@ -20,20 +20,16 @@ export function eventRoutes(app: FastifyInstance, ctx: Context): void {
     id: 'events',
     summary: 'Hear when something has changed, as server-sent events',
     description:
-      'The numbers say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response is less. It ends with the session.',
+      'The versions say which part of the account has something new, not what: read again what shows it, where `exitward-as-of` of its response has another one. They are opaque, and without an order. It ends with the session.',
     answer: Events(
-      '`{"account": REVISION, "network": REVISION}`, of any change and of servers, exit IPs and health; and by name `authlist`, `overrides`, `users`, `contract` (with servers and API tokens) and `usage`',
+      '`{"authlist": VERSION, …}`: of `authlist`, `overrides`, `users`, `contract` (with servers and API tokens), `usage`, and `network` (servers, exit IPs and health)',
     ),
     statuses: { 503: 'Too many streams are open, of this session or of all.' },
     handle: async (request, reply) => {
       const { account_id, user_id, session_id } = request.person;
       return sendEvents(streams, request, reply, {
         topic: `account ${account_id}`,
-        read: async () => {
-          const { account, usage, network } = await ctx.versions.current(account_id);
-          const parts = await topicRevisions(ctx.db, account_id);
-          return { account: Math.max(account, usage), network, ...parts };
-        },
+        read: () => newsOfAccount(ctx, account_id),
         pause_milliseconds: 100,
         owners: [
           { name: `user ${account_id} ${user_id}`, max: maxPerOwner },

@@ -72,14 +72,9 @@ const Entry = Named('ConsoleOverride', {
 });
 const EntryOnNodes = Named('OverrideOnNodes', {
   ...entryFields,
-  nodes: Type.Array(
-    Named('EntryNode', {
-      id: Integer('Id of the node.', 1),
-      ...nodeFields,
-      applied_revision: Integer('Every change up to it is applied.'),
-    }),
-    { description: 'The nodes of its server.' },
-  ),
+  nodes: Type.Array(Named('EntryNode', { id: Integer('Id of the node.', 1), ...nodeFields }), {
+    description: 'The nodes of its server.',
+  }),
 });
 const NotedOverride = Named('NewNotedOverride', {
   ...NewOverride.properties,
@@ -229,11 +224,7 @@ export function overrideRoutes(mount: Mount): void {
       const entry = await find(scope, params);
       const nodes = await nodesOfServer(ctx.db, entry.server_id);
       return presentEntry(entry, now, (_, wanted) =>
-        nodes.map((node) => ({
-          id: node.id,
-          ...presentNode(node, wanted),
-          applied_revision: node.applied_revision,
-        })),
+        nodes.map((node) => ({ id: node.id, ...presentNode(node, wanted) })),
       );
     },
   });

@@ -12,6 +12,7 @@ import {
   findPerson,
   minPasswordLength,
   requireCode,
+  requirePerson,
   type SignedIn,
   signIn,
 } from '../../sign_in/sign_in.ts';
@@ -205,7 +206,11 @@ function ownSessionRoutes({ ctx, routesOf, write }: Mount): void {
     may: [],
     summary: 'Who is signed in',
     answer: SessionRecord,
-    handle: ({ person }) => describeSession(ctx.db, person, ctx.clock.now()),
+    handle: async ({ person }) => {
+      const now = ctx.clock.now();
+      // Read again: a change since the checks may be in `exitward-as-of` already.
+      return describeSession(ctx.db, await requirePerson(ctx.db, person, now), now);
+    },
   });
 
   route('DELETE /session', {

@@ -3,15 +3,15 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import { invalidField } from '../../errors.ts';
-import { Digits, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
-import { limitIn, linkNext, PageQuery, timeIn, wholeIn } from '../../http/paging.ts';
+import { Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
+import { limitIn, linkNext, PageQuery, timeIn } from '../../http/paging.ts';
 import { type AuditFilter, searchAuditLog, wordsOf } from '../../operators/audit_log.ts';
 import type { NamedAuditRecord } from '../../operators/operators.ts';
 import { turnOf } from '../long_reads.ts';
 import { operatorRoute } from './route.ts';
 
 export const AuditEntry = Named('AuditEntry', {
-  id: Integer('Number of the entry.', 1),
+  id: Type.String({ description: 'Identifies the entry; it says nothing about the order.' }),
   at: Timestamp('When.'),
   actor_kind: Type.String({
     description: 'account (an API token), user (in the console), operator, node or system.',
@@ -46,7 +46,7 @@ export const AccountAuditQuery = Strict({
   ),
   since: time('Only entries of this time or later, epoch seconds.'),
   until: time('Only entries of before this time, epoch seconds.'),
-  before: Type.Optional(Digits('Only entries with a lower id.', 1)),
+  before: Type.Optional(Text('Only entries that are older than the one with this id.', 22)),
   limit: PageQuery.limit,
 });
 const AuditQuery = Strict({
@@ -57,9 +57,9 @@ const AuditQuery = Strict({
 export const auditDescription =
   'One request looks at a part of the log only: while it searches, a page may have fewer entries than asked for, or none, and a Link to the next all the same. The end of the log is where there is no Link.';
 
-function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord) {
+function presentAudit({ account_id: _, before, after, ...entry }: NamedAuditRecord, id: string) {
   const read = (text: string | null) => (text === null ? null : (JSON.parse(text) as unknown));
-  return { ...entry, before: read(before), after: read(after) };
+  return { ...entry, id, before: read(before), after: read(after) };
 }
 
 const maxWords = 10;
@@ -100,7 +100,7 @@ function filterIn(
 
 /**
  * A page of the log, newest first, as an operator sees it or, without `sees_all_addresses`, an
- * account. `account_id`: the account whose turn it uses; 0 for the network. Errors: 400.
+ * account. `account_id`: the account whose turn and ids it uses; 0 for the network. Errors: 400.
  */
 export async function auditPage(
   ctx: Context,
@@ -110,12 +110,21 @@ export async function auditPage(
   sees_all_addresses: boolean,
 ) {
   const limit = limitIn(query.limit);
-  const before = wholeIn('before', query.before, null, 1) ?? undefined;
+  // One count of the network: its numbers would say how much other accounts do.
+  const idOf = (number: number) => ctx.secrets.veil('audit', account_id, number);
+  const before = query.before === undefined ? undefined : entryIn(ctx, account_id, query.before);
   const filter = filterIn(query, sees_all_addresses);
   const page = await searchAuditLog(ctx.db, filter, before, limit, () => turnOf(account_id));
-  if (page.before !== undefined) linkNext(reply, { before: page.before });
+  if (page.before !== undefined) linkNext(reply, { before: idOf(page.before) });
   const shown = sees_all_addresses ? page.records : page.records.map(withoutAddress);
-  return shown.map(presentAudit);
+  return shown.map((record) => presentAudit(record, idOf(record.id)));
+}
+
+/** The number of the entry with this id. Errors: 400. */
+function entryIn({ secrets }: Context, account_id: number, id: string): number {
+  const number = secrets.unveil('audit', account_id, id);
+  if (number !== undefined) return number;
+  throw invalidField('before', 'expected the id of an entry, as in a response or its Link.');
 }
 
 /** Accounts don't see the addresses of operators and nodes. */

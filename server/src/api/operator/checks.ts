@@ -8,8 +8,8 @@ import { rehearse } from '../../db/rehearsal.ts';
 import { methodNotAllowed, unauthorized } from '../../errors.ts';
 import { isUnder, namedMethod, rejectNul } from '../../http/routing.ts';
 import { tokenTextIsPlausible } from '../../keys/token_text.ts';
-import { networkMarks } from '../../nodes/nodes.ts';
 import { findOperator, findToken, type Operator } from '../../operators/operators.ts';
+import { newsOfNetwork, setAsOf } from '../news.ts';
 import { isRevocation } from '../revocations.ts';
 
 declare module 'fastify' {
@@ -48,9 +48,7 @@ export function addAdminChecks(app: FastifyInstance, ctx: Context): void {
     reply.header('cache-control', 'no-store');
     request.operator = await authenticateOperator(ctx, request.headers.authorization);
     if (request.is404) return;
-    // Before anything is read for the response: it shows at least this revision, and these nodes.
-    const { revision, nodes } = await networkMarks(ctx.db);
-    reply.header('exitward-as-of', `revision=${revision}, nodes=${nodes}`);
+    setAsOf(reply, await newsOfNetwork(ctx));
     const { allow, find } = request.routeOptions.config;
     rejectNul(request, 'path');
     rejectNul(request, 'query');

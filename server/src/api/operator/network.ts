@@ -2,12 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import { type TSchema, Type } from 'typebox';
 import { acmeCodes } from '../../../../kit/src/acme/problems.ts';
-import { networkVersion } from '../../changes/changes.ts';
-import { topicRevisions } from '../../changes/versions.ts';
 import type { Context } from '../../context.ts';
 import { Events, maxPerOwner, sendEvents, streamsOf } from '../../http/event_streams.ts';
 import { Integer, Named, OneOf, Strict, Timestamp } from '../../http/fields.ts';
-import { networkMarks } from '../../nodes/nodes.ts';
 import {
   findToken,
   isInMaintenance,
@@ -15,6 +12,7 @@ import {
   setMaintenance,
 } from '../../operators/operators.ts';
 import { allExitCounts } from '../../servers/servers.ts';
+import { newsOfNetwork } from '../news.ts';
 import { operatorWrite } from './checks.ts';
 import { operatorRoute } from './route.ts';
 import { exitCountsOf } from './server_fields.ts';
@@ -182,7 +180,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
     id: 'events',
     summary: 'Hear when something has changed, as server-sent events',
     description:
-      '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response is less.',
+      '`network` moves with servers, exit IPs and health, `revision` with any change of any record, `nodes` when one joins, leaves, is lost, comes back or has applied a change; by name `authlist`, `overrides`, `users`, `contract` and `usage` with those of any account. Read again what shows it, where `exitward-as-of` of its response has another number.',
     answer: Events(
       '`{"network": REVISION, "revision": REVISION, "nodes": NUMBER, "authlist": REVISION, …}`',
     ),
@@ -191,11 +189,7 @@ export function networkRoutes(app: FastifyInstance, ctx: Context): void {
       const { id } = request.operator;
       return sendEvents(streams, request, reply, {
         topic: 'network',
-        read: async () => {
-          const { network } = await ctx.versions.current(networkVersion);
-          const parts = await topicRevisions(ctx.db, networkVersion);
-          return { network, ...(await networkMarks(ctx.db)), ...parts };
-        },
+        read: () => newsOfNetwork(ctx),
         pause_milliseconds: 500,
         owners: [{ name: `operator ${id}`, max: maxPerOwner }],
         holds: async () => (await findToken(ctx.db, id)) !== undefined,
