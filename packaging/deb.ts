@@ -42,7 +42,8 @@ const packages: Record<string, Package> = {
     description: `Makes a proxy do what the control plane of the network says, and reports
  usage, health and faults. The proxy is Squid, which the agent runs itself, or
  one inside of the agent.`,
-    depends: 'iproute2, nftables, squid-openssl',
+    // systemd first: else Squid's logrotate brings cron, and that a mail server.
+    depends: 'systemd-sysv | cron | cron-daemon, iproute2, nftables, squid-openssl',
     // No more than that: charon and xl2tpd start services of their own, which take the ports of IKE
     // and L2TP.
     suggests:
