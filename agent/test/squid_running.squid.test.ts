@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { startSquid } from '../src/squid/agent/engine.ts';
 import { findSquidUser, findUnreadable } from '../src/squid/agent/unix_user.ts';
@@ -65,6 +65,14 @@ test('exits come and go with the server\u2019s record, and what stays is not dis
   expect((await engine.catchUp())?.revision).toBe(node.store.position?.revision);
   await apply(t.serverRecord());
   expect(await reasonFor(normal)).toBe('let in');
+});
+
+test('a strict umask, as hardened machines have, keeps no file from Squid', async () => {
+  const umask = process.umask(0o077);
+  onTestFinished(() => void process.umask(umask));
+  await start();
+  expect(await reasonFor(normal)).toBe('let in');
+  expect(await reasonFor(stranger)).toBe('unknown_address');
 });
 
 test('a change of policy does not make Squid read its configuration again', async () => {

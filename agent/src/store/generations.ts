@@ -22,16 +22,18 @@ export const snapshotPath = (dir: string, generation: number) =>
 export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
-/**
- * Creates the folder: its owner writes, its group reads, other users have no access. Existing files
- * get the group too: an earlier agent may have run without one.
- */
+/** Creates the folder. Existing files get the group too: an earlier agent may have run without one. */
 export function createFolder(dir: string, group: number | undefined): void {
-  mkdirSync(dir, { recursive: true, mode: 0o750 });
-  chmodSync(dir, 0o750);
+  createSharedFolder(dir, group);
   if (group === undefined) return;
   for (const name of readdirSync(dir)) lchownSync(join(dir, name), -1, group);
-  chownSync(dir, -1, group);
+}
+
+/** Its owner writes, its group reads, other users have no access, whatever the umask. */
+export function createSharedFolder(dir: string, group: number | undefined): void {
+  mkdirSync(dir, { recursive: true, mode: 0o750 });
+  chmodSync(dir, 0o750);
+  if (group !== undefined) chownSync(dir, -1, group);
 }
 
 /**

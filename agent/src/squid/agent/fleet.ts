@@ -1,6 +1,6 @@
 // The Squids of a node: how many are needed, what each listens on, and whether they are alive.
 import { createHash } from 'node:crypto';
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SerialQueue } from '../../../../kit/src/serial_queue.ts';
@@ -9,6 +9,7 @@ import { Certificate, type KeyPair } from '../../certificate.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
 import { machineNameServers } from '../../name_servers.ts';
 import type { Listener } from '../../policy/policy.ts';
+import { createSharedFolder } from '../../store/generations.ts';
 import { divideListeners, squidConf } from '../conf/squid_conf.ts';
 import { killSockets, listSockets } from '../sockets.ts';
 import { copyCertificate } from './certificate_copy.ts';
@@ -58,13 +59,12 @@ export class Fleet {
   /** Takes over from an earlier agent, and starts watching. Errors: an unreadable path. */
   async start(): Promise<void> {
     const { state_dir } = this.#options.config;
-    mkdirSync(this.#folder, { recursive: true, mode: 0o750 });
+    createSharedFolder(this.#folder, this.#options.user?.gid);
     const { user } = this.#options;
     if (user) {
       // The folder above the policy: Squid's group may pass through it, and not list it.
       chownSync(state_dir, -1, user.gid);
       chmodSync(state_dir, statSync(state_dir).mode | 0o010);
-      chownSync(this.#folder, -1, user.gid);
       for (const path of [process.execPath, deciderFile, this.#folder]) {
         const unreadable = findUnreadable(path, user);
         if (unreadable === undefined) continue;

@@ -2,7 +2,7 @@
 // agent, and kept running.
 import { type ExecFileException, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, closeSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { getCompileCacheDir } from 'node:module';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
@@ -13,6 +13,7 @@ import { renameDurably, replaceDurably } from '../../../../kit/src/durable.ts';
 import { freshLoopback } from '../../address.ts';
 import type { Clock } from '../../clock.ts';
 import { type Fault, faultsOf } from '../../faults.ts';
+import { createFile, createSharedFolder } from '../../store/generations.ts';
 import { dialScript } from '../conf/destinations.ts';
 import { type ListenerInForce, listenersFile, readListeners } from '../conf/listeners_file.ts';
 import { errorPages } from '../conf/pages.ts';
@@ -88,10 +89,8 @@ export class SquidInstance {
   /** Creates its folders and all files except the configuration. */
   prepare(): void {
     const { dir, errors, logs, dial_script } = this.paths;
-    for (const folder of [dir, errors, logs]) {
-      mkdirSync(folder, { recursive: true, mode: 0o750 });
-      if (this.#user) chownSync(folder, folder === logs ? this.#user.uid : -1, this.#user.gid);
-    }
+    for (const folder of [dir, errors, logs]) createSharedFolder(folder, this.#user?.gid);
+    if (this.#user) chownSync(logs, this.#user.uid, this.#user.gid);
     // Written again before every start, so that Squid never reads a file damaged by a power cut.
     for (const [name, text] of errorPages()) this.#place(`${errors}/${name}`, text);
     this.#place(dial_script, dialScript);
@@ -106,9 +105,9 @@ export class SquidInstance {
 
   #place(path: string, text: string): void {
     const partial = `${path}.partial`;
-    rmSync(partial, { force: true });
-    writeFileSync(partial, text, { mode: 0o640, flag: 'wx' });
-    if (this.#user) chownSync(partial, -1, this.#user.gid);
+    const file = createFile(partial, this.#user?.gid);
+    writeFileSync(file, text);
+    closeSync(file);
     renameSync(partial, path);
   }
 
