@@ -22,7 +22,7 @@ export const snapshotPath = (dir: string, generation: number) =>
 export const changesPath = (dir: string, generation: number) => join(dir, `${generation}.changes`);
 export const partialPath = (dir: string, number: number) => join(dir, `${number}.partial`);
 
-/** Creates the folder. Existing files get the group too: an earlier agent may have run without one. */
+/** Creates the folder. Its files get the group too: an earlier agent may have run without one. */
 export function createFolder(dir: string, group: number | undefined): void {
   createSharedFolder(dir, group);
   if (group === undefined) return;
