@@ -1,6 +1,11 @@
 // A kernel of the VPN that is only numbers: it lets sessions pass, counts, and is lost with its
 // machine, as nftables would.
-import type { KernelCount, KernelSession, KernelSessions } from '../src/vpn/sessions.ts';
+import type {
+  KernelCount,
+  KernelSession,
+  KernelSessions,
+  SessionFlows,
+} from '../src/vpn/sessions.ts';
 
 interface Kept extends KernelCount {
   exit_ip: string;
@@ -10,6 +15,8 @@ interface Kept extends KernelCount {
 export class FakeKernel implements KernelSessions {
   #isThere = true;
   readonly #entries = new Map<string, Kept>();
+  /** Of the last session of each address. */
+  readonly #zones = new Map<string, number>();
   /**
    * Runs before each command, and again before its response: time passes, or the command
    * fails.
@@ -25,8 +32,11 @@ export class FakeKernel implements KernelSessions {
     return this.#do(() => this.#isThere);
   }
 
-  open({ address, exit_ip, note }: KernelSession): Promise<void> {
+  open({ address, zone, exit_ip, note }: KernelSession): Promise<void> {
     return this.#change(() => {
+      const isZone = zone >= 1 && zone <= 65_535 && zone !== this.#zones.get(address);
+      if (!isZone) throw new Error(`the zone ${zone} is none, or that of the session before`);
+      this.#zones.set(address, zone);
       if (this.#entries.has(address)) throw new Error(`${address} is in use`);
       if (note.length > 120 || note.includes('"')) throw new Error(`${note} is no comment`);
       this.#entries.set(address, { address, exit_ip, note, up: 0, down: 0, is_open: true });
@@ -42,9 +52,9 @@ export class FakeKernel implements KernelSessions {
     });
   }
 
-  forget(addresses: readonly string[]): Promise<void> {
+  forget(sessions: readonly SessionFlows[]): Promise<void> {
     return this.#change(() => {
-      for (const address of addresses) {
+      for (const { address } of sessions) {
         if (!this.#entries.delete(address)) throw new Error(`${address} is not there`);
       }
     });

@@ -2,7 +2,7 @@
 // and from itself, in network namespaces.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { parseNetworks } from '../../kit/src/address.ts';
-import { vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
+import { forgettingLines, openingLines, vpnFirewallRules } from '../src/vpn/vpn_firewall.ts';
 import { until } from './proxy_world.ts';
 import {
   type Batch,
@@ -50,6 +50,10 @@ describe('with cables in place of tunnels', () => {
   const ike: Tunnel = { ...cableOf(1, '100.80.0.7', exits[0]), address6: 'fd65:7877:6172:64::7' };
   const ppp: Tunnel = cableOf(2, '100.88.0.7', exits[1]);
   const tunnels = [ike, ppp];
+  const open = ({ address, exit }: Tunnel, zone: number) =>
+    nft(openingLines({ address, zone, exit_ip: exit, note: '' }));
+  const close = ({ address }: Tunnel, zone: number) =>
+    nft(`delete ${element('open', address)}`, forgettingLines([{ address, zone }]));
   const setAddresses = (action: 'add' | 'del') => {
     world.ip('node', `address ${action} ${gateway}/32 dev lo`);
     for (const { client, address, address6 } of tunnels) {
@@ -63,10 +67,7 @@ describe('with cables in place of tunnels', () => {
   beforeAll(async () => {
     await world.node.ask({ do: 'stop', leave_running: false });
     nft(cables);
-    for (const { address, exit } of tunnels) {
-      const sets = ['up', 'down', 'open'].map((set) => element(set, address));
-      nft(...[...sets, element('exit', `${address} : ${exit}`)].map((text) => `add ${text}`));
-    }
+    for (const [index, tunnel] of tunnels.entries()) open(tunnel, index + 1);
     setAddresses('add');
     // Only its client's address is routed to a link of PPP.
     world.ip('node', 'route del 198.18.2.2', 'route del fe80::/64 dev to-client2');
@@ -151,6 +152,16 @@ describe('with cables in place of tunnels', () => {
     expect(await forgeries.escapes([ppp], up, down)).toEqual([]);
     nft(`add ${element('open', ike.address)}`);
   });
+
+  test('the next session of an address has none of the flows of the one before', async () => {
+    for (const [index, former] of tunnels.entries()) {
+      expect(await forgeries.escapes([former])).toEqual([]);
+      close(former, index + 1);
+      open(former, index + 3);
+      const next = { ...former, port: former.port + 100 };
+      expect(await forgeries.escapes([next], inFlowsOf(former).down)).toEqual([]);
+    }
+  });
 });
 
 /**
@@ -227,6 +238,7 @@ test('the table of an older agent is replaced, and its sessions stay', () => {
     }
   }
   add element inet exitward_vpn up { 100.80.0.1 counter packets 3 bytes 456 comment "vpn-1" }
+  add element inet exitward_vpn down { 100.80.0.1 counter packets 0 bytes 0 }
   add element inet exitward_vpn open { 100.80.0.1 }
   add element inet exitward_vpn exit { 100.80.0.1 : ${exits[0]} }`;
   const nft = (text: string) => world.run('beyond', 'nft', text);
@@ -239,4 +251,5 @@ test('the table of an older agent is replaced, and its sessions stay', () => {
     expect(table.match(/hook prerouting priority \w+/g)).toEqual(['hook prerouting priority raw']);
     expect(table).not.toContain('ip saddr 100.80.0.0/12 jump');
   }
+  nft(forgettingLines([{ address: '100.80.0.1', zone: 0 }]));
 });

@@ -21,6 +21,7 @@ import {
   fromClient,
   fromNeighbour,
   fromNode,
+  inFlowsOf,
   type Tunnel,
 } from '../../agent/test/vpn_forgeries.ts';
 import { type KeyPart, type Keys, keysAt, renew } from '../../agent/test/vpn_keys.ts';
@@ -301,6 +302,20 @@ await attempt(
   async () => {
     const batches = [fromNeighbour(tunnels), fromNode(tunnels)];
     assert.deepEqual(await forgeries.escapes(tunnels, ...batches), []);
+  },
+);
+
+await attempt(
+  'vpn-l2tp: the next client with an address has none of the flows of the one before',
+  async () => {
+    const [, former] = tunnels;
+    assert.deepEqual(await forgeries.escapes([former]), []);
+    await l2tp.disconnect();
+    await connect(other);
+    assert.equal(l2tp.address, former.address);
+    const sender = { name: 'client2', device: l2tp.device() };
+    const next = { ...former, sender, port: former.port + 100 };
+    assert.deepEqual(await forgeries.escapes([next], inFlowsOf(former).down), []);
   },
 );
 

@@ -12,10 +12,19 @@ import { type Revoked, Sessions } from '../policy/sessions.ts';
 import { type AddressRange, addressAt } from './pool.ts';
 import type { LoginAttempt } from './radius_server.ts';
 
-/** A session as the kernel gets it. */
-export interface KernelSession {
+/** Identifies a session's flows. */
+export interface SessionFlows {
   /** The client's address inside the tunnel. */
   address: string;
+  /**
+   * Their zone of connection tracking, from 1 to 65535, which an earlier session of the address did
+   * not have. 0: an older agent opened the session.
+   */
+  zone: number;
+}
+
+/** A session as the kernel gets it. */
+export interface KernelSession extends SessionFlows {
   exit_ip: string;
   /** At most 120 characters, without quotation marks. */
   note: string;
@@ -41,7 +50,7 @@ export interface KernelSessions {
   /** Stops all their traffic at once; they may be closed already. Their counts stay. */
   close(addresses: readonly string[]): Promise<void>;
   /** Drops closed sessions and their counts. */
-  forget(addresses: readonly string[]): Promise<void>;
+  forget(sessions: readonly SessionFlows[]): Promise<void>;
   /** All sessions that it holds, open or not. */
   list(): Promise<KernelCount[]>;
   listOpen(): Promise<ReadonlySet<string>>;
@@ -58,10 +67,9 @@ export interface VpnSessionsOptions {
 
 export type VpnAuthority = Extract<Authority, { by: 'token' | 'vpn' }>;
 
-export interface VpnSession {
+export interface VpnSession extends SessionFlows {
   /** A name that is never reused. */
   connection: string;
-  address: string;
   authority: VpnAuthority;
   /** Epoch seconds. */
   since: number;
@@ -79,6 +87,7 @@ export type Tunnel = { ike: string; client?: TunnelClient | undefined } | { pppd
 /** How long a client may take from its login to its tunnel. */
 const buildingSeconds = 30;
 const prefix = 'vpn-';
+const largestZone = 65_535;
 
 export class VpnSessions {
   readonly #options: VpnSessionsOptions;
@@ -100,6 +109,8 @@ export class VpnSessions {
   #inherited: VpnSession[] = [];
   /** Where the search for a free address continues, so that each stays unused for long. */
   #next: number;
+  /** The zone of the last session; the next one has the following. */
+  #zone = randomInt(largestZone);
   #isShut = false;
 
   constructor(options: VpnSessionsOptions) {
@@ -174,8 +185,10 @@ export class VpnSessions {
       if (authority.by !== 'vpn' && authority.by !== 'token') return 'bad_token';
       const connection = `${prefix}${randomBytes(8).toString('hex')}`;
       const since = Math.floor(clock.now());
-      const session = { connection, address, authority, since, is_open: true, client };
-      await kernel.open({ address, exit_ip, note: noteOf(session) });
+      this.#zone = (this.#zone % largestZone) + 1;
+      const flows = { address, zone: this.#zone };
+      const session = { connection, ...flows, authority, since, is_open: true, client };
+      await kernel.open({ ...flows, exit_ip, note: noteOf(session) });
       this.#byAddress.set(address, session);
       this.#building.set(connection, since);
       this.#authorities.open(connection, authority);
@@ -333,7 +346,7 @@ export class VpnSessions {
 
   async #forget(sessions: readonly VpnSession[]): Promise<void> {
     if (sessions.length === 0) return;
-    await this.#options.kernel.forget(sessions.map(({ address }) => address));
+    await this.#options.kernel.forget(sessions);
     for (const session of sessions) this.#drop(session);
   }
 
@@ -361,18 +374,26 @@ function namesOf(cursor: unknown): ReadonlySet<string> {
 }
 
 /** Everything that another agent needs to know of it, in at most 120 characters. */
-function noteOf({ connection, since, authority }: VpnSession): string {
+function noteOf({ connection, zone, since, authority }: VpnSession): string {
   const { by, account, user, token_version, expiry } = authority;
   const key = by === 'token' ? authority.kid : `-${authority.generation}`;
-  return [connection, since, account, user, token_version, expiry ?? '-', key].join(' ');
+  return [connection, since, account, user, token_version, expiry ?? '-', key, zone].join(' ');
 }
 
 function readNote({ address, note }: KernelCount): VpnSession | undefined {
-  const [connection = '', since, account, user, token_version, expiry = '-', key = ''] =
-    note.split(' ');
-  const numbers = [since, account, user, token_version].map(Number);
+  const [
+    connection = '',
+    since,
+    account,
+    user,
+    token_version,
+    expiry = '-',
+    key = '',
+    flows = '0',
+  ] = note.split(' ');
+  const numbers = [since, account, user, token_version, flows].map(Number);
   if (!connection.startsWith(prefix) || !numbers.every(Number.isSafeInteger)) return undefined;
-  const [at = 0, account_id = 0, user_id = 0, version = 0] = numbers;
+  const [at = 0, account_id = 0, user_id = 0, version = 0, zone = 0] = numbers;
   const claims = { account: account_id, user: user_id, token_version: version };
   const authority: VpnAuthority = key.startsWith('-')
     ? {
@@ -380,5 +401,5 @@ function readNote({ address, note }: KernelCount): VpnSession | undefined {
         generation: Number(key.slice(1)),
       }
     : { by: 'token', ...claims, expiry: Number(expiry), kid: key };
-  return { connection, address, authority, since: at, is_open: false };
+  return { connection, address, zone, authority, since: at, is_open: false };
 }

@@ -7,7 +7,8 @@
 // half of the pool.
 //
 // - prerouting: does the packet come by the door of its source? This is before connection tracking,
-//   where it could join another client's flow.
+//   where it could join another client's flow. Each session has a zone there: a flow belongs to the
+//   session that began it, and not to the next one with the same address.
 // - forward: did it come by a door (from_client), or is it for a client (to_client)?
 // - from_client: may this client send there, and is it translated to its exit? Counts it.
 // - to_client: did the client ask for it, and does it go out by the client's door? Counts it.
@@ -24,7 +25,7 @@ import { networkText, nft } from '../firewall.ts';
 import type { FlowBytes } from './passage.ts';
 import { halvesOf } from './pool.ts';
 import { radiusAddress } from './radius_server.ts';
-import type { KernelSessions } from './sessions.ts';
+import type { KernelSession, KernelSessions, SessionFlows } from './sessions.ts';
 
 const run = promisify(execFile);
 const table = 'inet exitward_vpn';
@@ -105,6 +106,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     ),
     `  set refused4 { type ipv4_addr; flags interval; elements = { ${refusedIpv4.join(', ')} } }`,
     '  map exit { type ipv4_addr : ipv4_addr; }',
+    '  map zone { typeof ip saddr : ct zone; }',
+    '  set current { typeof ip daddr . ct zone; }',
     ...chains.map((chain) => `  chain ${chain} { }`),
     '}',
     // Only the rules.
@@ -126,6 +129,8 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     // The client would pay for what any host sends.
     `    ct state != { established, related } ${drop}`,
     `    ip daddr != @open ${drop}`,
+    // The flows of a session that an older agent opened have none.
+    `    ct original zone != 0 ip daddr . ct original zone != @current ${drop}`,
     ...doors.map(({ not_into, addresses }) => `    ${not_into} ip daddr ${addresses} ${drop}`),
     `    tcp flags syn tcp option maxseg size set ${segment}`,
     '    update @down { ip daddr }',
@@ -148,6 +153,7 @@ export function vpnFirewallRules(options: VpnFirewallOptions): string {
     `    ${ike.from} ip6 saddr ${pool6} ${reject}`,
     ...['ip saddr', 'ip daddr'].map((side) => `    ${outside} ${side} ${pool4} ${drop}`),
     ...['ip6 saddr', 'ip6 daddr'].map((side) => `    ${outside} ${side} ${pool6} ${drop}`),
+    '    ct original zone set ip saddr map @zone',
     '  }',
     '  chain forward {',
     // Ahead of other firewalls: the packets that they drop are counted as begun.
@@ -203,6 +209,34 @@ export async function flowBytes(): Promise<FlowBytes> {
   return { begun: begun[0]?.bytes ?? 0, departed: departed[0]?.bytes ?? 0 };
 }
 
+/** Adds a session to the table, for `nft -f`. */
+export function openingLines({ address, zone, exit_ip, note }: KernelSession): string {
+  const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }\n`;
+  return [
+    add('up', `${address} comment "${note}"`),
+    add('down', address),
+    add('exit', `${address} : ${exit_ip}`),
+    add('zone', `${address} : ${zone}`),
+    add('current', `${address} . ${zone}`),
+    add('open', address),
+  ].join('');
+}
+
+/** Removes closed sessions from the table, for `nft -f`. */
+export function forgettingLines(sessions: readonly SessionFlows[]): string {
+  const remove = (name: string, elements: string[]) =>
+    `delete element ${table} ${name} { ${elements.join(', ')} }\n`;
+  const addresses = sessions.map(({ address }) => address);
+  // An older agent gave its sessions none.
+  const zoned = sessions.filter(({ zone }) => zone !== 0);
+  const pairs = (separator: string) =>
+    zoned.map(({ address, zone }) => `${address} ${separator} ${zone}`);
+  return [
+    ...['up', 'down', 'exit'].map((name) => remove(name, addresses)),
+    ...(zoned.length > 0 ? [remove('zone', pairs(':')), remove('current', pairs('.'))] : []),
+  ].join('');
+}
+
 /** The sessions in the table. */
 export const nftSessions: KernelSessions = {
   /**
@@ -217,15 +251,8 @@ export const nftSessions: KernelSessions = {
     );
   },
 
-  open({ address, exit_ip, note }) {
-    const add = (name: string, element: string) => `create element ${table} ${name} { ${element} }`;
-    const lines = [
-      add('up', `${address} comment "${note}"`),
-      add('down', address),
-      add('exit', `${address} : ${exit_ip}`),
-      add('open', address),
-    ];
-    return nft(`${lines.join('\n')}\n`);
+  open(session) {
+    return nft(openingLines(session));
   },
 
   close(addresses) {
@@ -233,9 +260,8 @@ export const nftSessions: KernelSessions = {
     return nft(`add ${of}\ndelete ${of}\n`);
   },
 
-  forget(addresses) {
-    const of = (name: string) => `element ${table} ${name} { ${addresses.join(', ')} }\n`;
-    return nft(['up', 'down', 'exit'].map((name) => `delete ${of(name)}`).join(''));
+  forget(sessions) {
+    return nft(forgettingLines(sessions));
   },
 
   async list() {
