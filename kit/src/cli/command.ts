@@ -40,7 +40,10 @@ export interface Definition<Session, Arguments, Options> {
   /** Whether the first argument comes after `--`, and everything after it is left as it is. */
   verbatim?: true;
   /** The question before something is destroyed; undefined when nothing is this time. */
-  question?: (given: Given<Arguments, Options>) => string | undefined;
+  question?: (
+    given: Given<Arguments, Options>,
+    session: Session,
+  ) => Promise<string | undefined> | string | undefined;
   /** Follows the question on a terminal: how many there are, and how to undo it. */
   extent?: (given: Given<Arguments, Options>, session: Session) => Promise<string>;
   /** Returns the output, or the exit code of a program that it ran. */

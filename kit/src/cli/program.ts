@@ -59,7 +59,7 @@ async function runCommand<Session>(
   const { given, common } = parsed;
   const session = program.open(common);
   if (!command.reportsSettings) notify(...program.unknownSettings(session));
-  const question = common.yes ? undefined : command.question?.(given);
+  const question = common.yes ? undefined : await command.question?.(given, session);
   if (question) await confirmed(question, () => command.extent?.(given, session));
   if (common.watch) return watchCommand(parsed, command, session);
   const outcome = await command.run(given, session);

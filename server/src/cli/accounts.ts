@@ -6,6 +6,7 @@ import { changeAt, createAt, listAt, showAt } from './actions.ts';
 import type { AdminApi } from './api.ts';
 import { created, expiry, type Row } from './columns.ts';
 import { nounOf, type Verb } from './command.ts';
+import { questionOfTerms } from './cut_off.ts';
 import type { Choice } from './given.ts';
 import { lifetime, size, time, whole, yesNo } from './values.ts';
 
@@ -91,6 +92,7 @@ export const accountNoun = nounOf('account', 'accounts and their contracts', [
     usage: 'change <account>',
     summary: 'change the contract of an account',
     options: [...terms, ...furtherTerms],
+    question: questionOfTerms,
     run: changeAt(account, wholeRecord, 'The contract was changed.'),
   },
   {

@@ -10,6 +10,9 @@ import { type Choice, Given } from './given.ts';
 /** The action of a command. Errors: a failure. */
 export type Run = (given: Given, api: AdminApi) => Promise<Shown | Document>;
 
+/** Resolves to the question; undefined: nothing is destroyed this time. */
+type Ask = (given: Given, api: AdminApi) => Promise<string | undefined>;
+
 export interface Verb {
   /**
    * The verb with its arguments: `create <name>`, `add <account> <servers...>`, `show <account>
@@ -20,9 +23,7 @@ export interface Verb {
   required?: readonly Choice[];
   options?: readonly Choice[];
   /** The question to a person before something is destroyed; `<name>` stands for an argument. */
-  question?: string;
-  /** Whether to ask the question this time; undefined: always. */
-  isAsked?: (given: Given) => boolean;
+  question?: string | Ask;
   /** Shown after the question on a terminal: how many records it affects, and how to undo it. */
   extent?: (given: Given, api: AdminApi) => Promise<string>;
   /** Example command lines. */
@@ -42,7 +43,7 @@ export function nounOf(noun: string, summary: string, verbs: readonly Verb[]): N
 
 /** A verb, of a noun or on its own. */
 export function commandOf(verb: Verb, noun?: string): Command<Environment> {
-  const { usage, summary, required = [], options = [], question, isAsked, extent } = verb;
+  const { usage, summary, required = [], options = [], question, extent } = verb;
   const [name = '', ...words] = usage.split(' ');
   const choices = [...required, ...options];
   const read = (given: { arguments: object; options: object }) =>
@@ -60,10 +61,10 @@ export function commandOf(verb: Verb, noun?: string): Command<Environment> {
     ...(question === undefined
       ? {}
       : {
-          question: (given) => {
-            const input = read(given);
-            return (isAsked?.(input) ?? true) ? input.text(question) : undefined;
-          },
+          question: (given, env) =>
+            typeof question === 'string'
+              ? read(given).text(question)
+              : question(read(given), new AdminApi(env)),
         }),
     ...(extent ? { extent: (given, env) => extent(read(given), new AdminApi(env)) } : {}),
     run: (given, env) => verb.run(read(given), new AdminApi(env)),

@@ -5,6 +5,7 @@ import { type Column, done, record, table } from '../../../kit/src/cli/output.ts
 import { listAt, removeAt } from './actions.ts';
 import type { Row } from './columns.ts';
 import { nounOf } from './command.ts';
+import { questionOfOwnLimit } from './cut_off.ts';
 import type { Choice } from './given.ts';
 import { sizeOrNone } from './values.ts';
 
@@ -37,6 +38,15 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
     usage: 'add <account> <servers...>',
     summary: 'add servers to a contract; those that are on it stay',
     options: [ownLimit],
+    question: async (given, api) =>
+      given.has('limit')
+        ? questionOfOwnLimit(
+            given,
+            api,
+            given.parsedAll('servers', String),
+            given.fields.limit_bytes as number | null,
+          )
+        : undefined,
     examples: ['exitward contract add acme fra1 ams1 --limit 100GB'],
     run: async (given, api) => {
       const added: Row[] = [];
@@ -58,6 +68,8 @@ export const contractNoun = nounOf('contract', 'servers on the contract of an ac
   {
     usage: 'limit <account> <server> <size>',
     summary: 'change the own limit of a server on a contract; "none" lifts it',
+    question: (given, api) =>
+      questionOfOwnLimit(given, api, [given.word('server')], given.parsed('size', sizeOrNone)),
     run: async (given, api) => {
       const body = { limit_bytes: given.parsed('size', sizeOrNone) };
       // Only a server on the contract has a limit there: a typo must not add a server.

@@ -32,14 +32,16 @@ export const inventoryNoun = nounOf('inventory', 'the whole network from one fil
       ['--remove-missing', 'servers that are not in the file go'],
     ],
     examples: ['exitward inventory import network.csv --dry-run'],
-    question: 'This removes every server that is not in <file>.',
+    question: async (given) =>
+      given.has('remove-missing') && !given.has('dry-run')
+        ? given.text('This removes every server that is not in <file>.')
+        : undefined,
     extent: async (given, api) => {
       const { bytes, type } = readInventoryFile(given.word('file'));
       const query = '?dry_run=true&remove_missing=true';
       const { removed } = await api.postText<Summary>(`/inventory${query}`, bytes, type);
       return `${removed.length} would go; "exitward inventory export" keeps what there is.`;
     },
-    isAsked: (given) => given.has('remove-missing') && !given.has('dry-run'),
     run: async (given, api) => {
       const { bytes, type } = readInventoryFile(given.word('file'));
       const query = `?dry_run=${given.has('dry-run')}${given.has('remove-missing') ? '&remove_missing=true' : ''}`;
