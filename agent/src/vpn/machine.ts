@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { promisify } from 'node:util';
+import ipaddr from 'ipaddr.js';
+import type { Network } from '../../../kit/src/address.ts';
 import type { VpnSettings } from '../config.ts';
 
 export interface Lack {
@@ -22,9 +24,13 @@ const run = promisify(execFile);
 const forwarding = '/proc/sys/net/ipv4/ip_forward';
 /** IKE, and IKE behind a NAT. */
 const ports = [500, 4500];
+/** The devices of clients' tunnels, which have addresses of the pool. */
+const tunnelDevice = /^(ipsec|ppp)\d/;
+
+type LackSettings = Pick<VpnSettings, 'charon' | 'pool'>;
 
 /** Everything that is missing. */
-export function* listLacks({ charon }: Pick<VpnSettings, 'charon'>): Generator<Lack, void> {
+export function* listLacks({ charon, pool }: LackSettings): Generator<Lack, void> {
   if (process.getuid?.() !== 0) {
     yield { sentence: 'the agent does not run as root', remedy: 'run it as root' };
   }
@@ -40,10 +46,32 @@ export function* listLacks({ charon }: Pick<VpnSettings, 'charon'>): Generator<L
       remedy: 'sysctl -w net.ipv4.ip_forward=1, and in /etc/sysctl.d',
     };
   }
+  const conflict = findPoolConflict(pool);
+  if (conflict) yield conflict;
+}
+
+/**
+ * A network of this machine that the pool overlaps, such as Tailscale's: the VPN's rules would cut
+ * the machine off from it, and perhaps from its administrator.
+ */
+export function findPoolConflict([base, bits]: Network): Lack | undefined {
+  for (const [device, entries] of Object.entries(networkInterfaces())) {
+    if (tunnelDevice.test(device)) continue;
+    for (const { family, cidr } of entries ?? []) {
+      if (family !== 'IPv4' || !cidr) continue;
+      const [own, ownBits] = ipaddr.IPv4.parseCIDR(cidr);
+      if (!own.match(base as ipaddr.IPv4, Math.min(ownBits, bits))) continue;
+      return {
+        sentence: `the addresses for clients, ${base}/${bits}, overlap with ${cidr} of ${device}`,
+        remedy: 'EXITWARD_AGENT_VPN_POOL: a network that nothing else uses, such as 10.211.0.0/16',
+      };
+    }
+  }
+  return undefined;
 }
 
 /** The first thing that is missing; undefined: nothing is. */
-export function findLack(settings: Pick<VpnSettings, 'charon'>): Lack | undefined {
+export function findLack(settings: LackSettings): Lack | undefined {
   return [...listLacks(settings)][0];
 }
 

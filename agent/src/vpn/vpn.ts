@@ -21,7 +21,7 @@ import type { Unstored } from '../store/unstored.ts';
 import { Charon } from './charon.ts';
 import { ikeVersionOf, servedServices, serviceOf } from './connections.ts';
 import { L2tp } from './l2tp.ts';
-import { findLack } from './machine.ts';
+import { findLack, findPoolConflict } from './machine.ts';
 import { findFullConntrack, Passage } from './passage.ts';
 import { rangeOf } from './pool.ts';
 import { type LoginAttempt, RadiusServer, type Verdict } from './radius_server.ts';
@@ -187,7 +187,8 @@ export class Vpn {
 
   /** Whether there may be sessions: existing ones stay when the server loses its VPN. */
   get #isNeeded(): boolean {
-    return this.#isWanted || existsSync(this.#dir);
+    if (existsSync(this.#dir)) return true;
+    return this.#isWanted && !findPoolConflict(this.#options.config.vpn.pool);
   }
 
   get #dir(): string {
