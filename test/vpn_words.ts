@@ -1,7 +1,6 @@
 // How clients of each system speak IKE: their proposals, from the files of a profile or as the
 // system has them built in. Written from the documents of the systems' makers and from logs of
 // their clients, never from our own table: a wrong name in a profile fails here.
-import { execFileSync } from 'node:child_process';
 import type { Words } from '../agent/test/vpn_scene.ts';
 import type { VpnService } from '../kit/src/vpn_password.ts';
 import type { ProfileFile } from '../server/src/vpn_profiles/files.ts';
@@ -59,24 +58,47 @@ function espOf(encryption: string, integrity: string, group: string | undefined)
   return parts.filter((part) => part !== undefined).join('-');
 }
 
+/** The value of a property list: dictionaries, arrays, texts, numbers and booleans. */
+function readPropertyList(xml: string): unknown {
+  const element = /<(\/?)(dict|array|key|string|data|integer|true|false)(\/?)>(?:([^<]*)<\/\2>)?/g;
+  const elements = xml.matchAll(element);
+  const read = (): { isEnd: boolean; value: unknown } => {
+    const [, end, kind, isEmpty, content = ''] = elements.next().value ?? ['', '/'];
+    const items: unknown[] = [];
+    if (!end && !isEmpty && (kind === 'dict' || kind === 'array')) {
+      for (let item = read(); !item.isEnd; item = read()) items.push(item.value);
+    }
+    const pairs = () =>
+      items.flatMap((key, n) => (n % 2 === 0 ? [[String(key), items[n + 1]] as const] : []));
+    const values: Record<string, () => unknown> = {
+      dict: () => Object.fromEntries(pairs()),
+      array: () => items,
+      integer: () => Number(content),
+      true: () => true,
+      false: () => false,
+    };
+    return { isEnd: Boolean(end), value: (values[kind ?? ''] ?? (() => content))() };
+  };
+  return read().value;
+}
+
 /**
  * The words of a client that has taken the file for one server with vpn-ikev2. Errors: it would not
  * take it.
  */
 export const wordsOf: Record<ProfileFile['format'], (content: string) => Words> = {
   apple: (content) => {
-    const program = `import json,plistlib,sys
-print(json.dumps(plistlib.loads(sys.stdin.buffer.read())["PayloadContent"][0]["IKEv2"]))`;
-    const text = execFileSync('python3', ['-c', program], { input: content, encoding: 'utf8' });
     type Parameters = Record<
       'EncryptionAlgorithm' | 'IntegrityAlgorithm' | 'DiffieHellmanGroup',
       unknown
     >;
-    const ikev2 = JSON.parse(text) as {
+    interface Ikev2 {
       IKESecurityAssociationParameters: Parameters;
       ChildSecurityAssociationParameters: Parameters;
       EnablePFS?: number;
-    };
+    }
+    const { PayloadContent } = readPropertyList(content) as { PayloadContent: [{ IKEv2: Ikev2 }] };
+    const ikev2 = PayloadContent[0].IKEv2;
     const read = ({ EncryptionAlgorithm, IntegrityAlgorithm, DiffieHellmanGroup }: Parameters) =>
       [
         wordOf(apple.encryption, EncryptionAlgorithm),

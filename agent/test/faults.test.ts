@@ -1,11 +1,11 @@
 // The list of a node's faults: since when each is there, how the control plane hears of it, and
 // what is found out by looking.
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { issueCertificate } from '../../server/test/certificate.ts';
 import { Certificate } from '../src/certificate.ts';
 import { CertificateTrust } from '../src/certificate_trust.ts';
 import { systemClock } from '../src/clock.ts';
@@ -110,14 +110,9 @@ describe('a certificate', () => {
       certificate,
       /** Puts one in place that lasts so long. */
       place(days: number) {
-        execFileSync(
-          'openssl',
-          ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'].concat(
-            ['-subj', '/CN=proxy.test', '-days', String(days)],
-            ['-keyout', files.key_file, '-out', files.cert_file],
-          ),
-          { stdio: 'ignore' },
-        );
+        const { cert, key } = issueCertificate('proxy.test', { days });
+        writeFileSync(files.key_file, key, { mode: 0o600 });
+        writeFileSync(files.cert_file, cert);
       },
       messages: () => certificate.faults().map(({ message }) => message),
     });

@@ -1,11 +1,7 @@
 // Records, certificates and tokens of a node under test; apart from the worlds that need a test
 // runner.
-import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { isIP } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { issueCertificate, type KeyPair } from '../../server/test/certificate.ts';
 import { systemClock } from '../src/clock.ts';
 import type { NodeRecord, PublicKey } from '../src/policy/records.ts';
 
@@ -39,11 +35,6 @@ export const userRecord = (account: number, change: object = {}, id = 1): NodeRe
   },
 });
 
-export interface KeyPair {
-  cert: string;
-  key: string;
-}
-
 interface CertificateChain extends KeyPair {
   /** The root certificate, which clients trust. */
   authority: string;
@@ -51,9 +42,7 @@ interface CertificateChain extends KeyPair {
 
 /** Of one name or address, signed by itself. */
 export function createCertificate(name: string, algorithm: 'ec' | 'rsa' = 'ec'): KeyPair {
-  return inTemporaryFolder((folder) =>
-    issue(folder, 'leaf', name, alternativeName(name), undefined, algorithm),
-  );
+  return issueCertificate(name, { algorithm });
 }
 
 /**
@@ -61,52 +50,12 @@ export function createCertificate(name: string, algorithm: 'ec' | 'rsa' = 'ec'):
  * both certificates.
  */
 export function createCertificateChain(name: string): CertificateChain {
-  return inTemporaryFolder((folder) => {
-    const root = issue(folder, 'root', 'Root', isAuthority);
-    const intermediate = issue(folder, 'intermediate', 'Intermediate', isAuthority, 'root');
-    const { cert, key } = issue(folder, 'leaf', name, alternativeName(name), 'intermediate');
-    return { authority: root.cert, cert: cert + intermediate.cert, key };
-  });
-}
-
-const isAuthority = 'basicConstraints=critical,CA:TRUE';
-const alternativeName = (name: string) =>
-  `subjectAltName=${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`;
-
-function inTemporaryFolder<T>(work: (folder: string) => T): T {
-  const folder = mkdtempSync(join(tmpdir(), 'exitward-certificate-'));
-  try {
-    return work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
-
-/**
- * `file` and `issuer` are names of files in the folder, without an ending. Without an issuer the
- * certificate signs itself.
- */
-function issue(
-  folder: string,
-  file: string,
-  name: string,
-  extension: string,
-  issuer?: string,
-  algorithm: 'ec' | 'rsa' = 'ec',
-): KeyPair {
-  const [crt, key] = [join(folder, `${file}.crt`), join(folder, `${file}.key`)];
-  const by = issuer === undefined ? [] : ['-CA', `${issuer}.crt`, '-CAkey', `${issuer}.key`];
-  execFileSync(
-    'openssl',
-    [
-      ...['req', '-x509', '-newkey', algorithm, '-nodes'],
-      ...(algorithm === 'ec' ? ['-pkeyopt', 'ec_paramgen_curve:prime256v1'] : []),
-      ...['-keyout', key, '-out', crt, '-days', '90', '-subj', `/CN=${name}`],
-      ...['-addext', extension, ...by],
-    ],
-    { cwd: folder, stdio: 'ignore' },
-  );
-  return { cert: readFileSync(crt, 'utf8'), key: readFileSync(key, 'utf8') };
+  const root = issueCertificate('Root', { authority: true });
+  const above = { name: 'Root', key: root.key };
+  const intermediate = issueCertificate('Intermediate', { authority: true, issuer: above });
+  const issuer = { name: 'Intermediate', key: intermediate.key };
+  const { cert, key } = issueCertificate(name, { issuer });
+  return { authority: root.cert, cert: cert + intermediate.cert, key };
 }
 
 export interface SigningKey {

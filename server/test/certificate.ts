@@ -1,5 +1,13 @@
-// Self-signed certificates for 127.0.0.1, made for each test: no key is kept in the repository.
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+// Certificates, made for each test: no key is kept in the repository.
+import {
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
+import { isIP } from 'node:net';
+import { systemClock } from '../src/clock.ts';
 
 /** One DER element: its tag, its length, its content. */
 function der(tag: number, ...parts: Buffer[]): Buffer {
@@ -14,9 +22,115 @@ const sequence = (...parts: Buffer[]) => der(0x30, ...parts);
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 const text = (tag: number, value: string) => der(tag, Buffer.from(value));
 
-const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
 const commonName = oid('550403');
 const subjectAltName = oid('551d11');
+const basicConstraints = oid('551d13');
+/** By the type of the key that signs, always with SHA-256. */
+const signatures = {
+  ec: sequence(oid('2a8648ce3d040302')),
+  rsa: sequence(oid('2a864886f70d01010b'), der(0x05)),
+};
+type Algorithm = keyof typeof signatures;
+
+export interface KeyPair {
+  cert: string;
+  key: string;
+}
+
+/** An authority as the issuer of certificates. */
+interface Issuer {
+  name: string;
+  key: string;
+}
+
+interface Content {
+  name: string;
+  /** UTCTimes. */
+  begins: string;
+  ends: string;
+  /** Its name; its own is that of a certificate that names itself. */
+  issuer: string;
+  extensions: Buffer[];
+  algorithm?: Algorithm;
+  /** The key that signs; without it the certificate's own. */
+  signer?: KeyObject;
+}
+
+function issue({ name, begins, ends, issuer, extensions, algorithm, signer }: Content): KeyPair {
+  const { privateKey, publicKey } =
+    algorithm === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const by = signer ?? privateKey;
+  const signature = signatures[by.asymmetricKeyType as Algorithm];
+  const named = (common: string) => sequence(der(0x31, sequence(commonName, text(0x0c, common))));
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.from([2]))),
+    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
+    signature,
+    named(issuer),
+    sequence(text(0x17, begins), text(0x17, ends)),
+    named(name),
+    publicKey.export({ format: 'der', type: 'spki' }),
+    der(0xa3, sequence(...extensions)),
+  );
+  const signed = der(0x03, Buffer.from([0]), sign('sha256', body, by));
+  const lines = sequence(body, signature, signed)
+    .toString('base64')
+    .match(/.{1,64}/g);
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${lines?.join('\n')}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+  };
+}
+
+/** Hostnames, and IPv4 addresses and the loopback of IPv6. */
+const alternatives = (...names: string[]) =>
+  sequence(subjectAltName, der(0x04, sequence(...names.map(alternative))));
+
+function alternative(name: string): Buffer {
+  if (isIP(name) === 0) return text(0x82, name);
+  const bytes = isIP(name) === 4 ? name.split('.').map(Number) : [...Array(15).fill(0), 1];
+  return der(0x87, Buffer.from(bytes));
+}
+
+const isAuthority = sequence(
+  basicConstraints,
+  der(0x01, Buffer.from([0xff])),
+  der(0x04, sequence(der(0x01, Buffer.from([0xff])))),
+);
+
+interface Lasting {
+  algorithm?: Algorithm;
+  /** From now. */
+  days?: number;
+  issuer?: Issuer;
+  /** It may issue others, and is of no host. */
+  authority?: boolean;
+}
+
+/** A new key and a certificate of one hostname or address; without an issuer it signs itself. */
+export function issueCertificate(
+  name: string,
+  { algorithm, days = 90, issuer, authority = false }: Lasting = {},
+): KeyPair {
+  const now = systemClock.now();
+  return issue({
+    ...{ name, algorithm },
+    begins: utcTime(now),
+    ends: utcTime(now + days * 86_400),
+    issuer: issuer?.name ?? name,
+    signer: issuer && createPrivateKey(issuer.key),
+    // A client trusts one that signs itself as an authority.
+    extensions: [
+      ...(authority ? [] : [alternatives(name)]),
+      ...(authority || !issuer ? [isAuthority] : []),
+    ],
+  });
+}
+
+const utcTime = (seconds: number) =>
+  `${new Date(seconds * 1000).toISOString().slice(2, 19).replaceAll(/\D/g, '')}Z`;
 
 interface Wanted {
   /** UTCTimes. */
@@ -39,26 +153,7 @@ export function newCertificate(
     issuer = name,
     hostname = 'localhost',
   }: Wanted = {},
-): { cert: string; key: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const named = (common: string) => sequence(der(0x31, sequence(commonName, text(0x0c, common))));
-  const alternatives = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), text(0x82, hostname));
-  const body = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
-    ecdsaWithSha256,
-    named(issuer),
-    sequence(text(0x17, begins), text(0x17, ends)),
-    named(name),
-    publicKey.export({ format: 'der', type: 'spki' }),
-    der(0xa3, sequence(sequence(subjectAltName, der(0x04, alternatives)))),
-  );
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', body, privateKey));
-  const lines = sequence(body, ecdsaWithSha256, signature)
-    .toString('base64')
-    .match(/.{1,64}/g);
-  return {
-    cert: `-----BEGIN CERTIFICATE-----\n${lines?.join('\n')}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
-  };
+): KeyPair {
+  const extensions = [alternatives('127.0.0.1', hostname)];
+  return issue({ name, begins, ends, issuer, extensions });
 }
