@@ -1,20 +1,21 @@
 // Light or dark: the system's theme, unless the user selected one.
 import { effect, signal } from '@preact/signals';
+import { inBrowser } from './stored.ts';
 
 const key = 'exitward-theme';
 export type Theme = 'system' | 'light' | 'dark';
 
-const stored = localStorage.getItem(key);
+const stored = inBrowser.get(key);
 export const theme = signal<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
 
 effect(() => {
   const { dataset } = document.documentElement;
   if (theme.value === 'system') {
     delete dataset.theme;
-    localStorage.removeItem(key);
+    inBrowser.remove(key);
   } else {
     dataset.theme = theme.value;
-    localStorage.setItem(key, theme.value);
+    inBrowser.set(key, theme.value);
   }
 });
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { completionScript } from '../../kit/src/cli/completion.ts';
 import { bin, runCommand, runNode } from './cli_process.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
@@ -41,6 +42,7 @@ test.each([
   [['explain', '--server', 'f'], ['fra1']],
   [['server', 'change', 'fra1', '--port-schemes', 'default,d'], ['default,default']],
   [['port-scheme', 'remove', ''], ['default']],
+  [['usage', '--account=ac'], ['--account=acme']],
   [['backup', ''], ['verify']],
   [['no-such-noun', ''], []],
 ])('%j: %j', async (words, expected) => {
@@ -69,4 +71,18 @@ _exitward exitward f acme; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const completed = async () => (await promisify(execFile)('bash', ['-c', script], shell)).stdout;
   // A server that does not answer within a second has no words.
   await expect.poll(completed).toBe('fra1\n');
+});
+
+test.each([
+  ['exit show 2001 : db8 :: a', 'a', 'exit show 2001:db8::a', '2001:db8::ab', 'ab'],
+  ['exit show 2001 :', '', 'exit show 2001:', '2001:db8::ab', 'db8::ab'],
+  ['usage --account = a', 'a', 'usage --account=a', '--account=acme', 'acme'],
+  ['account show a', 'a', 'account show a', 'acme', 'acme'],
+])('bash’s words %s are joined, and cut again', async (words, last, line, offer, shown) => {
+  const script = `exitward() { local IFS=' '; [[ "$*" == "complete ${line}" ]] && echo '${offer}'; }
+${completionScript('exitward', 'bash')}
+COMP_WORDS=(exitward ${words}); COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+_exitward exitward '${last}' ''; printf '%s\n' "\${COMPREPLY[@]}"`;
+  const { stdout } = await promisify(execFile)('bash', ['-c', script]);
+  expect(stdout).toBe(`${shown}\n`);
 });

@@ -219,6 +219,17 @@ describe('a page of the console', () => {
     }
   });
 
+  test('opens in a browser that stores nothing, because it blocks cookies', async () => {
+    const page = await t.visit.context.newPage();
+    await page.addInitScript(`for (const name of ['localStorage', 'sessionStorage']) {
+      const get = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
+      Object.defineProperty(window, name, { get });
+    }`);
+    await page.goto(`${t.visit.origin}/#/operator`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.close();
+  });
+
   test.each([
     ['/', 'zebra'],
     ['/operator', '203.0.113.7'],

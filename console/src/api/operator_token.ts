@@ -1,10 +1,11 @@
 // The operator's token: in memory, or if the operator wants that, in this tab until it is closed.
 import { signal } from '@preact/signals';
+import { inTab } from '../stored.ts';
 
 const key = 'exitward-operator-token';
 
 /** Null: none was given. */
-export const operatorToken = signal<string | null>(sessionStorage.getItem(key));
+export const operatorToken = signal<string | null>(inTab.get(key));
 
 /** Whether the last one was forgotten because it stopped working. */
 export const operatorTokenEnded = signal(false);
@@ -15,15 +16,15 @@ export const operatorTokenEnded = signal(false);
 export function setOperatorToken(token: string, keep: boolean): void {
   operatorToken.value = token;
   operatorTokenEnded.value = false;
-  if (keep) sessionStorage.setItem(key, token);
-  else sessionStorage.removeItem(key);
+  if (keep) inTab.set(key, token);
+  else inTab.remove(key);
 }
 
 /** The operator signs out. */
 export function forgetOperatorToken(): void {
   operatorToken.value = null;
   operatorTokenEnded.value = false;
-  sessionStorage.removeItem(key);
+  inTab.remove(key);
 }
 
 /** The server does not accept the token any more. */

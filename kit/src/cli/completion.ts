@@ -26,6 +26,11 @@ export async function candidates<Session>(
 ): Promise<string[]> {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? '';
+  const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(current) ?? [];
+  if (flag !== undefined && value !== undefined && !before.includes('--')) {
+    const values = await candidates(program, [...before, flag, value], ask);
+    return values.map((word) => `${flag}=${word}`);
+  }
   const { words: fixed, known: records, given = [] } = possible(program, before, current);
   if (!records) return fixed.filter((word) => word.startsWith(current));
   // In a list with commas the last name is completed.
@@ -87,12 +92,25 @@ export type Shell = (typeof shells)[number];
 export function completionScript(program: string, shell: Shell): string {
   const name = program.replaceAll('-', '_');
   return {
+    // bash divides words at COMP_WORDBREAKS and replaces only the part after the last of them, so
+    // 2001:db8::1 and --user=olga are joined for the program, and cut again for bash.
     bash: `_${name}() {
-  local IFS=$'\\n'
+  local IFS=$'\\n' word last=0 joined=
+  local -a words=()
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD}"; do
+    if (( last )) && [[ $word == [:=@]* || ( -n $joined && -n $word ) ]]; then
+      words[last]+=$word
+    else
+      words[++last]=$word
+    fi
+    [[ $word == *[:=@] ]] && joined=yes || joined=
+  done
   if [[ \${COMP_WORDS[COMP_CWORD-1]} == -- ]]; then
     COMPREPLY=($(compgen -c -- "$2"))
   else
-    COMPREPLY=($({ "$1" complete "\${COMP_WORDS[@]:1:COMP_CWORD}"; } 2> /dev/null))
+    COMPREPLY=($({ "$1" complete "\${words[@]}"; } 2> /dev/null))
+    word=\${words[last]%"$2"}
+    COMPREPLY=("\${COMPREPLY[@]#"$word"}")
   fi
 }
 complete -o default -F _${name} ${program}

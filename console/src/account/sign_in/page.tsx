@@ -5,6 +5,7 @@ import { call } from '../../api/api.ts';
 import { facts, sessionEnded, startSession } from '../../api/session.ts';
 import { UsernameForManagers } from '../../forms/password.tsx';
 import { paths } from '../../paths.ts';
+import { inBrowser } from '../../stored.ts';
 import { Form, SingleCard, StartingFocus, TextField, textOf } from '../../ui/ui.ts';
 import { codeOf, SecondFactorField } from './second_factor_field.tsx';
 
@@ -29,7 +30,7 @@ export function SignInPage() {
       setWaiting(given);
       return;
     }
-    localStorage.setItem(accountKey, given.account);
+    inBrowser.set(accountKey, given.account);
     startSession(response);
   };
 
@@ -81,7 +82,7 @@ export function SignInPage() {
               maxLength={63}
               autocomplete="organization"
               autocapitalize="off"
-              defaultValue={localStorage.getItem(accountKey) ?? ''}
+              defaultValue={inBrowser.get(accountKey) ?? ''}
             />
             <TextField
               label="User"
