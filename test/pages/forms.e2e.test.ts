@@ -198,6 +198,23 @@ describe('the forms of the console', () => {
     expect(t.takeFaults()).toEqual([]);
   });
 
+  test('that renew the VPN key say what ends, and are only for servers with a VPN', async () => {
+    t.setFields({ services: ['proxy'] });
+    await t.open(paths.operator.server('fra1'));
+    expect(await t.namesOf('main button')).not.toContain('Renew VPN key …');
+    t.setFields({ services: ['proxy', 'vpn-l2tp'] });
+    await t.open(paths.operator.server('fra1'));
+    await t.press(['Renew VPN key …']);
+    const dialog = t.visit.dialog(/^Renew the VPN key of fra1/);
+    await dialog.getByText('all VPN passwords and shared keys of fra1, and the tunnels').waitFor();
+    await dialog.getByText('Each user has to download a new VPN profile').waitFor();
+    await dialog.getByRole('button', { name: 'Renew VPN key' }).click();
+    await t.visit.toast('Users need new VPN profiles').waitFor();
+    const { operation } = t.fake.requests.filter(isWrite).at(-1) ?? {};
+    expect(operation).toBe('POST /admin/servers/{server}/vpn_key');
+    expect(t.takeFaults()).toEqual([]);
+  });
+
   test('that remove more than twenty entries ask for a typed word', async () => {
     t.addRows({ authlist: {} }, 21);
     await t.open('/authlist');

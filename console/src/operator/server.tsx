@@ -66,6 +66,13 @@ function Facts({ server, nodes }: { server: Server; nodes: readonly Node[] }) {
           >
             Remove …
           </Button>
+          {server.services.some((service) => service.startsWith('vpn-')) && (
+            <Button
+              onClick={() => open((close) => <RenewVpnKey server={server.name} onClose={close} />)}
+            >
+              Renew VPN key …
+            </Button>
+          )}
           <Button kind="primary" icon="edit" onClick={() => openLinked('change')}>
             Change
           </Button>
@@ -107,6 +114,26 @@ function Nodes({ server, nodes }: { server: string; nodes: readonly Node[] }) {
       )}
       {dialog}
     </Card>
+  );
+}
+
+function RenewVpnKey({ server, onClose }: { server: string; onClose: () => void }) {
+  return (
+    <FormDialog
+      title={`Renew the VPN key of ${server}?`}
+      verb="Renew VPN key"
+      onClose={onClose}
+      onSubmit={async () => {
+        await change('admin_create_server_vpn_key', { path: { server } });
+        return `The VPN key of ${server} was renewed. Users need new VPN profiles.`;
+      }}
+    >
+      <p>
+        <strong>This ends</strong> all VPN passwords and shared keys of {server}, and the tunnels
+        that were opened with them. Tunnels opened with a proxy access token stay.
+      </p>
+      <p>Each user has to download a new VPN profile for {server}, and install it.</p>
+    </FormDialog>
   );
 }
 
