@@ -3,14 +3,13 @@
 
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { canonicalAddress, type Network } from '../../kit/src/address.ts';
 import { tries } from '../../test/effort.ts';
 import { textRanges } from '../src/db/address_ranges.ts';
 import { addressInNetworks } from '../src/values/address.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 
 const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0, max: 0xffff }));
 const bytesOf = (groups: number[]) => groups.flatMap((group) => [group >> 8, group & 255]);
@@ -55,15 +54,12 @@ test.each([4, 6] as const)(
   },
 );
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     acme = await t.account('acme', { servers: ['fra1'] });
   });
-  afterAll(() => t.stop());
 
   const find = async (ip: string, more = '') => {
     const { status, body } = await t.operator.get(`/addresses?ip=${encodeURIComponent(ip)}${more}`);

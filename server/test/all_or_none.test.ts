@@ -1,9 +1,9 @@
 // Every act on many at once, of the console and of operators: with one unknown item it does
 // nothing.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import type { Browser } from './harness.ts';
 
 type Act = [
   operation: string,
@@ -105,13 +105,11 @@ test('each documented operation on many is tested here', () => {
   expect(all.map(([operation]) => operation).sort()).toEqual(documented.sort());
 });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let alice: Browser;
   /** Browsers of users on whom the acts would work. */
   let signedIn: Browser[];
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     for (const name of ['own1', 'own2', 'free1', 'free2']) await t.server(name);
     const acme = await t.account('acme', { servers: ['own1', 'own2'] });
     await t.account('other');
@@ -132,7 +130,6 @@ eachDatabase((database) => {
     const now = await state();
     expect(now.filter((text) => / 200 |^revision \d/.test(text))).toEqual(now);
   });
-  afterAll(() => t.stop());
 
   /** The answers of all reads, sessions, the newest audit record and the revision included. */
   async function state() {

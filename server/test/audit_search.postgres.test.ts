@@ -2,14 +2,14 @@
 // nothing by what is hidden.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { mapValues } from '../../scripts/openapi/shapes.ts';
 import { tries } from '../../test/effort.ts';
 import { nextId } from '../src/changes/changes.ts';
 import type { Row } from '../src/db/database.ts';
+import { eachApp } from './apps.ts';
 import { byItself } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp, type TestClient } from './harness.ts';
+import type { TestClient } from './harness.ts';
 
 const start = 1_790_000_000;
 const hour = 3600;
@@ -141,12 +141,10 @@ function isFound(entry: Entry, filter: Filter, isPerson: boolean): boolean {
   );
 }
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let alice: Pick<TestClient, 'get'>;
   let accounts: Map<string | null, number | null>;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.account('acme');
     await t.account('other');
     alice = await t.signIn('acme', 'alice');
@@ -155,7 +153,6 @@ eachDatabase((database) => {
     );
     accounts = new Map([[null, null], ...rows.map(({ id, name }) => [name, id] as const)]);
   });
-  afterAll(() => t.stop());
 
   const clear = () => t.write((tx) => tx.run('delete from audit'));
   /** Stores entries behind those that there are; answers them as they are shown to an operator. */

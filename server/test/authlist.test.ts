@@ -1,29 +1,26 @@
 // The IP authlist: whose an address is, filters, expiry, undoing a removal of all, caps, and the
 // address of the client.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { listEntries, restoreEntries } from '../src/authlist/authlist.ts';
 import { listRemovals } from '../src/lists/removals.ts';
 import { createPortScheme } from '../src/port_schemes/port_schemes.ts';
 import { changeUser, requireUserNamed } from '../src/users/users.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { CountingReader } from './counting_reader.ts';
-import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
 
 const day = 86_400;
 const list = '/contract/ip-authlist';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let names = 0;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.write((tx) =>
       createPortScheme(tx, { name: 'second', bases: [{ base: 20_000, service: 'proxy' }] }),
     );
   });
-  afterAll(() => t.stop());
 
   let addresses = 0;
   const freshIp = () => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;

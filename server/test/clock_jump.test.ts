@@ -1,9 +1,9 @@
 // A clock that jumps ahead for some seconds: nothing that only time would have ended is ended for
 // good.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { jobs, startJobs } from '../src/jobs.ts';
-import { eachDatabase } from './databases.ts';
-import { passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
+import { passwordOf } from './harness.ts';
 
 const jumpSeconds = 40 * 86_400;
 
@@ -22,13 +22,10 @@ test('a wrong clock holds back every job, except those that do no lasting harm',
   expect(running.sort()).toEqual(Object.keys(harmless).sort());
 });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
   });
-  afterAll(() => t.stop());
 
   /**
    * The clock is far ahead, while this is done and every job has had its turn; then it is right

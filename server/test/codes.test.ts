@@ -1,25 +1,22 @@
 // Codes: errors that a program decides on say which one they are, apart from the sentence for
 // people.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Answer, startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eachApp } from './apps.ts';
+import type { Answer } from './harness.ts';
 import type { TestNode } from './node.ts';
 
 const day = 86_400;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let node: TestNode;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1', { exit_ips: ['198.51.100.1', '198.51.100.2'] });
     await t.server('ams1', { exit_ips: ['198.51.100.3'] });
     await t.account('acme', { servers: ['fra1'] });
     node = await t.node('fra1');
     await node.snapshot();
   });
-  afterAll(() => t.stop());
 
   describe('operators', () => {
     const account = { name: 'acme', plan: 'p', expiry: 4_000_000_000, limit_bytes: 1 };

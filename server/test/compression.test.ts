@@ -1,11 +1,11 @@
 // Compressed responses: the same content in fewer bytes, with a tag of its own; and nothing that
 // shows a secret.
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { compressed } from '../src/http/compression.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, basic, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, basic } from './harness.ts';
 import { sendRaw } from './raw.ts';
 
 interface Bytes {
@@ -24,19 +24,16 @@ test('equal bytes are compressed once; when too much waits already, a response g
   expect(await compressed(other, 'gzip', 'b')).toEqual(await first);
 });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     acme = await t.account('acme', { servers: ['fra1'] });
     alice = await t.signIn('acme', 'alice');
     for (let at = 1; at <= 20; at += 1) await add(at);
   });
-  afterAll(() => t.stop());
 
   const add = async (at: number) => {
     const entry = { ip: `192.0.2.${at}`, user: 'alice', expiry: t.now() + 3600 };

@@ -1,21 +1,19 @@
 // The console of an account: contract, usage, API tokens, what can be undone, and who changed what.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf } from './harness.ts';
 import type { TestNode } from './node.ts';
 
 const day = 86_400;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   let node: TestNode;
   let other: TestNode;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('ams1');
     acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
@@ -23,7 +21,6 @@ eachDatabase((database) => {
     alice = await t.signIn('acme', 'alice');
     [node, other] = [await t.node('fra1'), await t.node('ams1')];
   });
-  afterAll(() => t.stop());
 
   const report = (by: TestNode, seq: number, user: number, at: number, up: number) =>
     by.send('POST', '/usage', {

@@ -1,12 +1,10 @@
 // Entries found by a part of them: as the palette of the console asks, for people and operators.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import type { TestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     const acme = await t.account('acme', { servers: ['fra1'] });
     const other = await t.account('other', { servers: ['fra1'] });
@@ -23,7 +21,6 @@ eachDatabase((database) => {
     const entry = { server: 'fra1', hostname: 'shop.example.com', ip: '198.51.100.203', expiry };
     expect((await t.as(acme).post('/contract/overrides', entry)).status).toBe(201);
   });
-  afterAll(() => t.stop());
 
   const matches = async (client: { get: TestApp['operator']['get'] }, search: string, at = '') => {
     const { body } = await client.get(`${at}/entries?${new URLSearchParams({ search })}`);

@@ -1,8 +1,8 @@
 // Permissions in the console: 403 for exactly those without the flags.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import { type Browser, passwordOf } from './harness.ts';
 
 type Flag = 'admin' | 'billing' | 'proxy';
 
@@ -227,14 +227,11 @@ const combinations = Array.from({ length: 2 ** everybody.length }, (_, bits) =>
   everybody.filter((_, at) => bits & (1 << at)),
 );
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('ams1');
   });
-  afterAll(() => t.stop());
 
   /** A person with these flags, in an account of their own that alice administers, too. */
   async function person(flags: Flag[], account: string) {

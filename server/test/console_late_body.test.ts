@@ -1,26 +1,23 @@
 // A client who may no longer write when the body of the request has come writes nothing, whatever
 // held at its head.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { requireTokenNow } from '../src/api/account/authentication.ts';
 import type { Principal } from '../src/api/account/session.ts';
 import { createApiToken, removeApiToken } from '../src/api_tokens/api_tokens.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, basic, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, basic, passwordOf } from './harness.ts';
 import { sendHeldBack } from './held_back.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let accounts = 0;
   let name: string;
   let acme: BuiltAccount;
   let alice: Browser;
   let bob: Browser;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
   });
-  afterAll(() => t.stop());
 
   /** Of an account of its own: alice and bob with all flags, and carol with none. */
   async function people(): Promise<void> {

@@ -1,17 +1,15 @@
 // The console's servers: those on the contract, those of the network, and who puts one on the
 // other.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, startTestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let acme: BuiltAccount;
   let alice: Browser;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.operator.post('/port_schemes', {
       name: 'high',
       bases: [{ base: 40000, service: 'proxy' }],
@@ -24,7 +22,6 @@ eachDatabase((database) => {
     await t.account('globex', { servers: ['fra1'] });
     alice = await t.signIn('acme', 'alice');
   });
-  afterAll(() => t.stop());
 
   test('a server of the contract is shown with health, usage, nodes, and the ports of each exit IP', async () => {
     const node = await t.node('fra1');

@@ -1,9 +1,9 @@
 // Without the flags one hears the same of existing records and of made-up ones: in paths, and in
 // bodies.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../../scripts/openapi/document.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
+import type { Browser } from './harness.ts';
 
 type Flag = 'admin' | 'billing' | 'proxy';
 type Names = Record<string, string | number>;
@@ -57,12 +57,10 @@ const bodies: Array<{
   { method: 'POST', path: '/tokens', body: ({ id }) => ({ name: id === 1 ? 'default' : 'x' }) },
 ];
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let own: number;
   const people = new Map<string, Browser>();
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     const acme = await t.account('acme', { servers: ['fra1'] });
     await t.signIn('acme', 'alice');
@@ -81,7 +79,6 @@ eachDatabase((database) => {
     }
     own = (await account.post(list, { ip: '192.0.2.2', user: 'proxy', expiry })).body.id as number;
   });
-  afterAll(() => t.stop());
 
   describe.each(flagSets.map((flags) => ({ flags, name: flags.join('-') || 'nothing' })))(
     'a person with the flags $flags',

@@ -1,24 +1,21 @@
 // The console's users and proxy access tokens: for admins all, for others themselves.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   let bob: Browser;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     acme = await t.account('acme');
     await t.user(acme, 'bob', { proxy: true });
     await t.account('other');
     alice = await t.signIn('acme', 'alice');
     bob = await t.signIn('acme', 'bob');
   });
-  afterAll(() => t.stop());
 
   const given = (user: string) => ({ password: passwordOf(user) });
   const named = async (name: string, as = alice) =>

@@ -1,12 +1,12 @@
 // The servers of a contract and of the network in pages, by their places, and many put on the
 // contract or taken off it at once.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy, queryOf } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, type Browser, startTestApp } from './harness.ts';
 
 interface Exit {
   ip: string;
@@ -82,14 +82,12 @@ const places = [
   ['São Paulo', 'BR', -23.55, -46.63],
 ] as const;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let acme: BuiltAccount;
   let alice: Browser;
   const names = Array.from({ length: 24 }, (_, at) => `s${String((at * 7) % 24).padStart(2, '0')}`);
   const own = names.filter((_, at) => at % 3 > 0);
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.operator.post('/port_schemes', {
       name: 'high',
       bases: [{ base: 40000, service: 'proxy' }],
@@ -149,7 +147,6 @@ eachDatabase((database) => {
       ),
     );
   });
-  afterAll(() => t.stop());
 
   async function pages(path: string, between: (at: number) => Promise<unknown> = async () => {}) {
     const answers: Answer[] = [];

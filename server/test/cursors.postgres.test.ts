@@ -1,8 +1,8 @@
 // The cursors of sorted lists: each says what its list is sorted by; an edited one is a clear 400.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import type { Answer, Browser } from './harness.ts';
 
 interface Parameter {
   name: string;
@@ -26,11 +26,9 @@ const cursorOf = ({ headers }: Answer): Cursor => {
   return JSON.parse(Buffer.from(after, 'base64url').toString());
 };
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let alice: Browser;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     for (const name of ['fra1', 'ams1']) await t.server(name);
     const acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
     await t.account('other');
@@ -53,7 +51,6 @@ eachDatabase((database) => {
       await t.operator.post('/tokens', { name: `operator${at}` });
     }
   });
-  afterAll(() => t.stop());
 
   const get = (path: string, query: Record<string, string>) => {
     const [, audience, rest] = /^\/(admin|console)(.*)$/.exec(path) ?? [];

@@ -1,10 +1,9 @@
 // Searches find letters of any alphabet, in either case, composed or not.
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { folded } from '../src/db/folded.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
 /** As it is stored, and as people search for it. */
 const spellings: Array<[stored: string, searches: string[]]> = [
@@ -14,15 +13,12 @@ const spellings: Array<[stored: string, searches: string[]]> = [
   ['ΟΔΟΣ', ['οδος', 'οδοσ', 'Οδός'.normalize('NFD').replace('\u0301', '')]],
 ];
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.account('acme', { servers: ['fra1'] });
     await add('/accounts/acme/users', { name: 'lister', flags: { proxy: true } });
   });
-  afterAll(() => t.stop());
 
   const expiry = () => t.now() + 10_000;
   const add = async (path: string, body: object) => {

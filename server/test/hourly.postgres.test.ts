@@ -1,18 +1,11 @@
 // Hourly caps: what an action counts is counted once, when its outcome is final.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { conflictCap } from '../src/authlist/conflicts.ts';
 import { type HourlyCap, restoredCap } from '../src/bounds/hourly.ts';
 import { type ApiError, conflict } from '../src/errors.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   let runs = 0;
   /** An action that counts; then it commits, or is refused with 409. */
   const act = (cap: HourlyCap, isRefused: boolean, isDirty = false) =>

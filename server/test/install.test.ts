@@ -4,23 +4,19 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { nodeUrlObstacle } from '../src/install/install.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let folder: string;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     folder = t.running.ctx.config.packages_dir;
   });
-  afterAll(() => t.stop());
   beforeEach(() => rmSync(folder, { recursive: true, force: true }));
 
   const put = (name: string, content: string) => {

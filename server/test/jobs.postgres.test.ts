@@ -1,5 +1,5 @@
 // Jobs: purges that wait for a clock they can trust, and sweeps in batches.
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { changeAccount, sweepLimits } from '../src/accounts/accounts.ts';
 import { markTokensUsed } from '../src/api_tokens/api_tokens.ts';
 import type { Clock } from '../src/clock.ts';
@@ -7,8 +7,7 @@ import type { Actor } from '../src/db/database.ts';
 import { batch, ClockGuard, jobs, runAllJobs, startJobs } from '../src/jobs.ts';
 import { sweepLostNodes } from '../src/nodes/nodes.ts';
 import { LastUsed } from '../src/observed/last_used.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
 const tester: Actor = { kind: 'system', name: 'test', address: '', request_id: '' };
 const hour = 3600;
@@ -34,13 +33,7 @@ class TwoClocks implements Clock {
   }
 }
 
-eachDatabase((database) => {
-  let t: TestApp;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   describe('the clock guard', () => {
     /**
      * The newest write in the database is of now; the guard's own clocks start where the test says.

@@ -2,14 +2,14 @@
 // order, whatever changes meanwhile.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
 import { ipOrder } from '../src/db/ip_order.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy, queryOf } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { Answer, Browser } from './harness.ts';
 
 type Entry = Record<string, string | number> & { id: number };
 type Key = (entry: Entry) => string | number;
@@ -54,15 +54,13 @@ const filtersOf = {
 };
 const lower = (text: string) => text.toLowerCase();
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   let bob: Browser;
   // Several pages of each size.
   const many = tries(10_300, { atLeast: 2300 });
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     for (const name of ['fra1', 'ams1']) await t.server(name);
     acme = await t.account('acme', { servers: ['fra1', 'ams1'] });
     for (const name of ['bob', 'carol']) await t.user(acme, name, { proxy: true });
@@ -119,7 +117,6 @@ eachDatabase((database) => {
       }
     });
   });
-  afterAll(() => t.stop());
 
   const next = ({ headers }: Answer) =>
     /<\/(?:console|admin\/accounts\/acme)([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];

@@ -2,8 +2,8 @@
 // them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDocument } from '../../scripts/openapi/document.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
+import { type Answer, type Browser, passwordOf } from './harness.ts';
 
 const { routes } = await makeDocument();
 
@@ -25,11 +25,9 @@ test('every route of an account is there for both, except a few that only one of
   ]);
 });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let alice: Browser;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('ams1');
     await t.account('acme', { servers: ['fra1'] });
@@ -43,7 +41,6 @@ eachDatabase((database) => {
       expiry,
     });
   });
-  afterAll(() => t.stop());
 
   const operator = {
     get: (path: string) => t.operator.get(`/accounts/acme${path}`),

@@ -2,7 +2,7 @@
 // usage, health, limits.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { removeEntry } from '../src/authlist/authlist.ts';
@@ -14,9 +14,9 @@ import { createInvite, revokeNode } from '../src/nodes/nodes.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import { changeServer, listServers, requireServer } from '../src/servers/servers.ts';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import type { TestApp } from './harness.ts';
 import { type StreamEvent, TestNode } from './node.ts';
 
 const day = 86_400;
@@ -52,14 +52,8 @@ const holding = (state: State, now: number) =>
     return expiry === undefined || Object.hasOwn(value as object, 'suspended') || now < expiry;
   });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   async function scene(account: Parameters<TestApp['account']>[1] = {}) {
     const server = `srv${++names}`;

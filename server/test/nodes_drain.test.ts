@@ -1,21 +1,14 @@
 // Draining a node: its server's nodes are informed, its health counts no more, and the command line
 // waits until it is empty.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { mayRevoke } from '../src/nodes/records.ts';
+import { eachApp } from './apps.ts';
 import { CommandLine, type Outcome } from './cli_process.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 import { TestNode } from './node.ts';
 import { until } from './waiting.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   /** A server with two live nodes, and an account on it. */
   async function scene() {
     const { number, server, built: account } = await t.site(2);

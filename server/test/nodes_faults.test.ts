@@ -1,18 +1,11 @@
 // Faults of nodes: what each says is wrong with it, as operators see it in the interface, on the
 // command line and in metrics.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { networkMarks } from '../src/nodes/nodes.ts';
+import { eachApp } from './apps.ts';
 import { CommandLine } from './cli_process.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   async function scene() {
     const { server } = await t.site();
     const node = await t.node(server);

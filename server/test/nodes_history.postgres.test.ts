@@ -2,12 +2,11 @@
 // operators read it.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { allReasons } from '../../agent/src/policy/denials.ts';
 import { tries } from '../../test/effort.ts';
 import { historySlices } from '../src/nodes/nodes.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 import type { TestNode } from './node.ts';
 
 interface Point {
@@ -23,13 +22,7 @@ interface Point {
 
 const day = 86_400;
 
-eachDatabase((database) => {
-  let t: TestApp;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   async function scene() {
     const { server, built } = await t.site();
     const { account } = built;

@@ -1,6 +1,6 @@
 // The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are
 // not read.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { bumpVersion, networkPosition } from '../src/changes/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
@@ -10,8 +10,7 @@ import { acknowledge, networkMarks } from '../src/nodes/nodes.ts';
 import { Snapshots } from '../src/nodes/snapshot.ts';
 import * as store from '../src/nodes/store.ts';
 import { changeServer, requireServer } from '../src/servers/servers.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 import { unreadAnswer } from './unread_answer.ts';
 import { until } from './waiting.ts';
 
@@ -19,14 +18,7 @@ const megabyte = 1024 * 1024;
 
 const soon = () => new Promise((resolve) => setTimeout(resolve, 300));
 
-eachDatabase((database) => {
-  let t: TestApp;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   async function scene() {
     const { server, built } = await t.site();
     const node = await t.node(server);

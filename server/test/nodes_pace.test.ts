@@ -1,6 +1,6 @@
 // The pace of the streams: each node at the pace at which it reads, whatever it missed, and nothing
 // is lost by a fault.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createEntry, removeEntry } from '../src/authlist/authlist.ts';
 import { type ChangeKind, type LoggedChange, networkPosition } from '../src/changes/changes.ts';
 import type { Database, Transaction } from '../src/db/database.ts';
@@ -9,9 +9,8 @@ import { NodeStream } from '../src/nodes/node_stream.ts';
 import type { NodeRecord } from '../src/nodes/records.ts';
 import * as store from '../src/nodes/store.ts';
 import { requireServer } from '../src/servers/servers.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 import { unreadAnswer } from './unread_answer.ts';
 
 const megabyte = 1024 * 1024;
@@ -42,14 +41,7 @@ function eventsOf(text: string): Event[] {
     });
 }
 
-eachDatabase((database) => {
-  let t: TestApp;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   async function scene() {
     const { number, server, built } = await t.site();
     await t.write((tx) =>

@@ -1,6 +1,6 @@
 // Custom DNS entries: four states from two facts, driven by scripted nodes; uniqueness, revival,
 // waiting.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   removeContractServer,
   setContractServer,
@@ -9,23 +9,17 @@ import { listRemovals } from '../src/lists/removals.ts';
 import { revokeNode } from '../src/nodes/nodes.ts';
 import { createOverride, listOverrides, restoreOverrides } from '../src/overrides/overrides.ts';
 import { removeServer, requireServer } from '../src/servers/servers.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { CountingReader } from './counting_reader.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp, type TestClient } from './harness.ts';
+import { startTestApp, type TestClient } from './harness.ts';
 import type { TestNode } from './node.ts';
 
 const day = 86_400;
 const list = '/contract/overrides';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let names = 0;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   /** A server of its own with nodes that follow, and an account on it. */
   async function scene(nodes = 1) {

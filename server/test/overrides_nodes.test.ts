@@ -3,18 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { progressOf } from '../src/cli/lists.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import { requireServer } from '../src/servers/servers.ts';
+import { eachApp } from './apps.ts';
 import { CommandLine } from './cli_process.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
-
+eachApp((t) => {
   /** An entry on a server of its own with two nodes that follow. */
   async function scene() {
     const { server, built } = await t.site();

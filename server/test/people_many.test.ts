@@ -1,18 +1,13 @@
 // Many users or accounts at once: all or none, each as a change of it alone, each in the audit log.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   let accounts = 0;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   /** A new account with alice (1), an admin, and bob (2) and carol (3), who are none. */
   async function scene() {

@@ -2,13 +2,13 @@
 // in order, whatever changes meanwhile.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { periodAt } from '../src/values/periods.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Answer, type Browser, passwordOf } from './harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a record of the API
 type Row = any;
@@ -32,12 +32,10 @@ const many = 700;
 const plans = ['Größe_100%', 'Größe-1000'];
 const order = (a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0);
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     acme = await t.account('acme');
     const { account } = acme;
     alice = await t.signIn('acme', 'alice');
@@ -135,7 +133,6 @@ eachDatabase((database) => {
       await tx.run(`update counters set last = ${many + 1} where list in ('users', 'accounts')`);
     });
   });
-  afterAll(() => t.stop());
 
   const users: List = {
     path: '/users',

@@ -1,11 +1,10 @@
 // Port schemes over their life: changed together with the nodes, removed, and kept where an account
 // or server would lose what it uses.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Answer, startTestApp, type TestApp } from './harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import type { Answer } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   const bases = (...ports: number[]) => ports.map((base) => ({ base, service: 'proxy' }));
   const patch = (name: string, ...ports: number[]) =>
     t.operator.patch(`/port_schemes/${name}`, { bases: bases(...ports) });
@@ -15,13 +14,11 @@ eachDatabase((database) => {
     return body.message as string;
   };
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     for (const [name, port] of Object.entries({ high: 20_000, other: 30_000 })) {
       await t.operator.post('/port_schemes', { name, bases: bases(port) });
     }
     await t.server('fra1', { port_schemes: ['default', 'high', 'other'] });
   });
-  afterAll(() => t.stop());
 
   test('each scheme shows how many accounts and servers have it', async () => {
     const account = await t.account('first', { servers: ['fra1'] });

@@ -1,7 +1,7 @@
 // One principle for each kind of refusal: 401, 404, 405, 403, 400, 409, in this order, on every
 // route that there is.
 import { METHODS } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount } from '../src/accounts/accounts.ts';
 import { createApiToken } from '../src/api_tokens/api_tokens.ts';
 import { createApp, type Parts } from '../src/app.ts';
@@ -9,8 +9,8 @@ import { bumpVersion } from '../src/changes/changes.ts';
 import { errorCodes } from '../src/errors.ts';
 import { newTokenText } from '../src/keys/token_text.ts';
 import { Metrics } from '../src/observed/metrics.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
 import { type Answer, basic, startTestApp, type TestApp, type TestClient } from './harness.ts';
 import { sendRaw } from './raw.ts';
 
@@ -39,8 +39,7 @@ async function routesOf(t: TestApp, parts: Partial<Parts>): Promise<Route[]> {
 const pathOf = ({ url }: Route) => url.replace(':server', 'fra1').replaceAll(/:\w+/g, '1');
 const encode = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let acme: BuiltAccount;
   let suspended: BuiltAccount;
   let expired: BuiltAccount;
@@ -50,7 +49,6 @@ eachDatabase((database) => {
   let routes: Route[];
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('lon1');
     acme = await t.account('acme', { servers: ['fra1'] });
@@ -69,7 +67,6 @@ eachDatabase((database) => {
     await current.post('/contract/ip-authlist', entryBody('203.0.113.1'));
     routes = (await routesOf(t, { customers: true })).filter(({ url }) => url.startsWith('/v0'));
   });
-  afterAll(() => t.stop());
 
   const overrideBody = (hostname: string, more: object = {}) => ({
     server: 'fra1',

@@ -2,12 +2,12 @@
 // many changed at once.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Row } from '../src/db/database.ts';
+import { eachApp } from './apps.ts';
 import { assertForChoices, ordersBy, queryOf } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, startTestApp, type TestApp } from './harness.ts';
+import type { Answer } from './harness.ts';
 
 interface Listed {
   name: string;
@@ -54,11 +54,9 @@ const titles = ['zürich West', 'Zürich', 'Frankfurt', 'frankfurt 2', 'Ärmel',
   .concat('axb', '1000');
 const many = 240;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   const list = async () => (await t.operator.get('/servers')).body as Listed[];
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     const bases = [{ base: 20_000, service: 'proxy' }];
     await t.operator.post('/port_schemes', { name: 'high', bases });
     const now = t.now();
@@ -123,7 +121,6 @@ eachDatabase((database) => {
       await t.operator.patch(`/servers/${server}`, { services: ['proxy'] });
     }
   });
-  afterAll(() => t.stop());
 
   async function pages(query: string, between: (at: number) => Promise<unknown> = async () => {}) {
     const answers: Answer[] = [];

@@ -1,22 +1,20 @@
 // Servers of the network and of a contract: what each variant shows, limits, health that grows old,
 // geo status.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Variant } from '../src/api/account/session.ts';
 import { bumpVersion } from '../src/changes/changes.ts';
 import { setContractServer } from '../src/contract_servers/contract_servers.ts';
 import { setGeoStatuses } from '../src/geo/geo.ts';
 import { recordHealth, requireServer, type Service } from '../src/servers/servers.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { startTestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let acme: BuiltAccount;
   let names = 0;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1', { exit_ips: ['192.0.2.1', '192.0.2.2'] });
     await t.server('ams2', {
       title: 'Amsterdam',
@@ -28,7 +26,6 @@ eachDatabase((database) => {
     await t.server('lon1', { exit_ips: [] });
     acme = await t.account('acme', { servers: ['fra1', 'ams2'] });
   });
-  afterAll(() => t.stop());
 
   const get = async (path: string, variant: Variant = 'current', of = acme) =>
     (await t.as(of, variant).get(path)).body;

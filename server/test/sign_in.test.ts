@@ -4,21 +4,16 @@ import { scryptSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type OfBrowser, readCookie, setCookie } from '../src/http/cookies.ts';
 import { cost } from '../src/sign_in/passwords.ts';
+import { eachApp } from './apps.ts';
 import { realCost } from './cheap_passwords.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp } from './harness.ts';
 
 const day = 86_400;
 const wrong = { message: 'account, user or password is not right.', code: 'wrong_password' };
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t, database) => {
   let accounts = 0;
   const ids = new Map<string, number>();
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   /** An account of its own for each test, with alice (all flags) and bob (none). */
   async function account(): Promise<string> {

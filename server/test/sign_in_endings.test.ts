@@ -6,19 +6,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { restoreSqlite } from '../src/db/restore.ts';
 import { cost } from '../src/sign_in/passwords.ts';
+import { eachApp } from './apps.ts';
 import { realCost } from './cheap_passwords.ts';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { type Browser, passwordOf, startTestApp } from './harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let accounts = 0;
   let name: string;
   let alice: Browser;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   /** An account of its own, with alice signed in, and bob. */
   async function account(): Promise<void> {

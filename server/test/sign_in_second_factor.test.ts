@@ -1,19 +1,14 @@
 // The second factor: set up, asked for, each code once, recovery codes, and how it is lost or taken
 // away.
 import { TOTP, URI } from 'otpauth';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eachDatabase } from './databases.ts';
-import { type Browser, passwordOf, startTestApp, type TestApp } from './harness.ts';
+import { expect, test } from 'vitest';
+import { eachApp } from './apps.ts';
+import { type Browser, passwordOf } from './harness.ts';
 
 const password = passwordOf('alice');
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let accounts = 0;
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   /** alice of an account of her own, with her phone and recovery codes. */
   async function protectedAlice() {

@@ -1,13 +1,13 @@
 // Tokens in pages: API tokens of an account and tokens of operators, sorted, filtered, and many
 // revoked at once, all or none.
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { folded } from '../src/db/folded.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
 import { assertForChoices, ordersBy } from './choices.ts';
-import { eachDatabase } from './databases.ts';
-import { type Answer, type Browser, startTestApp, type TestApp } from './harness.ts';
+import type { Answer, Browser } from './harness.ts';
 
 interface Token {
   id: number;
@@ -29,8 +29,7 @@ const keys: Record<string, (token: Token) => number | string> = {
 const order = (a: number | string, b: number | string) =>
   typeof a === 'string' ? bytewise(a, String(b)) : a - Number(b);
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let alice: Browser;
   const many = 50;
@@ -38,7 +37,6 @@ eachDatabase((database) => {
     // As patterns of SQL, `100%` and `nightly_j` would find it.
     .concat('ci 1000 nightly-job');
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     acme = await t.account('acme');
     alice = await t.signIn('acme', 'alice');
     await t.user(acme, 'bob', { proxy: true });
@@ -65,7 +63,6 @@ eachDatabase((database) => {
       await tx.insertMany('admin_tokens', rows);
     });
   });
-  afterAll(() => t.stop());
 
   const lists = {
     'API tokens': {

@@ -2,25 +2,21 @@
 // an hour.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import { bumpVersion } from '../src/changes/changes.ts';
 import { addUp, claimBatch, periodUsage, recordUsage, sumSlices } from '../src/usage/usage.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
 const hour = 3600;
 const day = 24 * hour;
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
   });
-  afterAll(() => t.stop());
 
   it('a report of the billing period adds up to the usage of the contract, whenever the period begins', async () => {
     const start = t.now() - 40 * day - 17 * 60;

@@ -1,22 +1,15 @@
 // The answer to a batch of usage: what the limits leave to its accounts, so that a node can count
 // ahead.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { setContractServer } from '../src/contract_servers/contract_servers.ts';
 import { requireServer } from '../src/servers/servers.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   async function scene(more: object = {}) {
     const [server, other] = [`srv${++names}`, `srv${++names}`];

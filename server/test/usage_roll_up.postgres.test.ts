@@ -2,7 +2,7 @@
 // every moment.
 
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { tries } from '../../test/effort.ts';
 import type { Reader } from '../src/db/database.ts';
 import { notFound } from '../src/errors.ts';
@@ -15,23 +15,19 @@ import {
   UsageRollUp,
 } from '../src/usage/usage.ts';
 import { periodAt } from '../src/values/periods.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 
 const hour = 3600;
 const day = 24 * hour;
 const retention = { usage_hours_kept_seconds: 92 * day, usage_days_kept_seconds: 0 };
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('ams1');
   });
-  afterAll(() => t.stop());
 
   const sumsOf = async (db: Reader, account_id: number, start: number) => {
     const sums = (by: 'day' | 'server' | 'user', from = 0, to = 10 ** 12) =>

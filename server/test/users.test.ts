@@ -1,11 +1,11 @@
 // Users of a contract and their proxy access tokens: whom they are for, what they carry, and what
 // ends them.
 import { createPublicKey, verify } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { changeUser, raiseTokenVersion, requireUserNamed } from '../src/users/users.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp, type TestClient } from './harness.ts';
+import type { TestClient } from './harness.ts';
 
 const day = 86_400;
 
@@ -18,14 +18,12 @@ function claimsOf(token: string) {
   return { version, kid, account, user, token_version, expiry };
 }
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let acme: BuiltAccount;
   let client: TestClient;
   let keys: Array<{ kid: string; public_key: string }>;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     acme = await t.account('acme', { servers: ['fra1'] });
     client = t.as(acme);
@@ -35,7 +33,6 @@ eachDatabase((database) => {
     const node = await t.node('fra1');
     keys = (await node.snapshot()).find(({ kind }) => kind === 'keys')?.value as typeof keys;
   });
-  afterAll(() => t.stop());
 
   const change = (of: BuiltAccount, name: string, changes: Parameters<typeof changeUser>[2]) =>
     t.write(async (tx) => changeUser(tx, await requireUserNamed(tx, of.account.id, name), changes));

@@ -1,10 +1,9 @@
 // When authlist entries last let a connection in: reported by nodes, shown to the operator,
 // forgotten with the entry.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { lastUses } from '../src/authlist/authlist.ts';
+import { eachApp } from './apps.ts';
 import type { BuiltAccount } from './builders.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
 import type { TestNode } from './node.ts';
 
 interface Use {
@@ -13,14 +12,8 @@ interface Use {
   at: number;
 }
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   const addEntry = async (of: BuiltAccount, expiry = t.now() + 86_400): Promise<number> => {
     const ip = `198.18.${names}.${++addresses}`;

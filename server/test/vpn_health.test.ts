@@ -1,20 +1,13 @@
 // The VPN's health as several nodes report it: shown to people and operators beside that of the
 // exits, and to no client of /v0.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { networkVersion } from '../src/changes/changes.ts';
 import { changeServer, removeExitIp, requireServer } from '../src/servers/servers.ts';
-import { eachDatabase } from './databases.ts';
-import { startTestApp, type TestApp } from './harness.ts';
+import { eachApp } from './apps.ts';
 import type { TestNode } from './node.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let names = 0;
-
-  beforeAll(async () => {
-    t = await startTestApp(await database.url());
-  });
-  afterAll(() => t.stop());
 
   const both = ['vpn-ikev2', 'vpn-ikev1'] as const;
   const ack = async (node: TestNode) => {

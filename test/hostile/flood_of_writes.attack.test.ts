@@ -1,10 +1,9 @@
 // A flood of writes: one account fills the queue of writes, and the others' go ahead by turns, what
 // is taken away first.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { createEntry } from '../../server/src/authlist/authlist.ts';
 import type { Actor, Transaction } from '../../server/src/db/database.ts';
-import { eachDatabase } from '../../server/test/databases.ts';
-import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { eachApp } from '../../server/test/apps.ts';
 
 const flood = 3000;
 /** As many actions as share a commit at most. */
@@ -17,13 +16,10 @@ const of = (account: string): Actor => ({
   request_id: '',
 });
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.running.ctx.db.script(['create table marks (name text primary key, at bigint)']);
   });
-  afterAll(() => t.stop());
 
   const mark = (name: string) => (tx: Transaction) =>
     tx.run('insert into marks (name, at) values ($1, $2)', [name, tx.now]);

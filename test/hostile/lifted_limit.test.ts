@@ -1,21 +1,18 @@
 // An account that takes a server off its contract and adds it again, to be rid of the operator's
 // limit on it.
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eachDatabase } from '../../server/test/databases.ts';
-import { type Browser, startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eachApp } from '../../server/test/apps.ts';
+import type { Browser } from '../../server/test/harness.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
+eachApp((t) => {
   let alice: Browser;
 
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     await t.server('fra1');
     await t.server('ams1');
     await t.account('acme');
     alice = await t.signIn('acme', 'alice');
   });
-  afterAll(() => t.stop());
 
   test("the operator's limit on a server outlives a removal, by any person who takes it off and adds it again", async () => {
     const acmes = '/accounts/acme/servers';

@@ -1,18 +1,13 @@
 // An account that waits for its nodes by more requests than it may, at a node that acknowledges
 // nothing.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { AppliedWatch, maxWaitingOfAccount } from '../../server/src/nodes/applied.ts';
-import { eachDatabase } from '../../server/test/databases.ts';
-import { startTestApp, type TestApp } from '../../server/test/harness.ts';
+import { eachApp } from '../../server/test/apps.ts';
 
-eachDatabase((database) => {
-  let t: TestApp;
-
+eachApp((t) => {
   beforeAll(async () => {
-    t = await startTestApp(await database.url());
     for (const name of ['fra1', 'ams1']) await t.server(name);
   });
-  afterAll(() => t.stop());
 
   test('waits beyond the cap of an account are answered at once, and others wait on', async () => {
     const [crowd, victim] = await Promise.all([
