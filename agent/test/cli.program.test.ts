@@ -1,5 +1,4 @@
-// The command line, as processes of its own: what an operator of a machine types, and what it says.
-import { type ChildProcess, spawn } from 'node:child_process';
+// The command line: what an operator of a machine types, and what it says.
 import {
   existsSync,
   mkdirSync,
@@ -11,15 +10,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { bareEnvironment } from '../../test/bare_environment.ts';
 import { Journal } from '../src/usage/journal.ts';
+import { outcomeOf, runCommand, startCommand } from './cli_process.ts';
 import { listed } from './fake_engine.ts';
 import { ScriptedControl } from './scripted_control.ts';
 
-const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 let control: ScriptedControl;
 let parent: string;
 let stateDir: string;
@@ -38,34 +35,14 @@ beforeEach(() => {
   control.rejections.clear();
 });
 
-function start(args: string[], env: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, [bin, ...args], {
-    env: {
-      ...bareEnvironment,
-      EXITWARD_AGENT_STATE_DIR: stateDir,
-      EXITWARD_AGENT_ENGINE: 'embedded',
-      EXITWARD_AGENT_METRICS_LISTEN: 'off',
-      EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
-      ...env,
-    },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-}
-
-async function outcomeOf(child: ChildProcess, input = '') {
-  const outcome = { code: null as number | null, stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk) => {
-    outcome.stdout += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    outcome.stderr += chunk;
-  });
-  child.stdin?.on('error', () => {}).end(input);
-  outcome.code = await new Promise((resolve) => child.on('close', resolve));
-  return outcome;
-}
-
-const run = (...args: string[]) => outcomeOf(start(args));
+const settings = () => ({
+  EXITWARD_AGENT_STATE_DIR: stateDir,
+  EXITWARD_AGENT_ENGINE: 'embedded',
+  EXITWARD_AGENT_METRICS_LISTEN: 'off',
+  EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
+});
+const start = (args: string[]) => startCommand(args, settings());
+const run = (...args: string[]) => runCommand(args, settings());
 const node = () => JSON.parse(readFileSync(join(stateDir, 'node.json'), 'utf8'));
 
 describe('join', () => {
@@ -204,7 +181,7 @@ test.each([
 
 test('faults of the settings are reported, a line each', async () => {
   const env = { EXITWARD_AGENT_ENGINE: 'steam', EXITWARD_AGENT_POLL_SECONDS: '0' };
-  const { code, stderr } = await outcomeOf(start(['run'], env));
+  const { code, stderr } = await runCommand(['run'], { ...settings(), ...env });
   expect([code, stderr]).toEqual([
     1,
     [

@@ -1,25 +1,22 @@
 // The doctor of a node, as a command: on machines with and without each fault, before and after
 // they join.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { bareEnvironment } from '../../test/bare_environment.ts';
 import { systemClock } from '../src/clock.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
 import type { Report } from '../src/doctor/doctor.ts';
 import type { Subject } from '../src/doctor/subject.ts';
 import type { NodeRecord } from '../src/policy/records.ts';
+import { outcomeOf, runCommand, startCommand } from './cli_process.ts';
 import { listed } from './fake_engine.ts';
 import { createCertificate, startNameServer } from './proxy_world.ts';
 import { ScriptedControl } from './scripted_control.ts';
 
-const bin = fileURLToPath(new URL('../bin/exitward-agent.js', import.meta.url));
 const cleaners: Array<() => unknown> = [];
 let parent: string;
 let stateDir: string;
@@ -56,32 +53,18 @@ async function nameServer(
   return server.address;
 }
 
-function start(args: string[], env: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, [bin, ...args], {
-    env: {
-      ...bareEnvironment,
-      EXITWARD_AGENT_STATE_DIR: stateDir,
-      EXITWARD_AGENT_ENGINE: 'embedded',
-      EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
-      EXITWARD_AGENT_DNS_SERVERS: names,
-      ...env,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-async function run(args: string[], env: Record<string, string> = {}) {
-  const child = start(args, env);
-  const outcome = { code: null as number | null, stdout: '', stderr: '' };
-  child.stdout?.on('data', (chunk) => {
-    outcome.stdout += chunk;
-  });
-  child.stderr?.on('data', (chunk) => {
-    outcome.stderr += chunk;
-  });
-  outcome.code = await new Promise((resolve) => child.on('close', resolve));
-  return outcome;
-}
+const settingsWith = (env: Record<string, string>) => ({
+  EXITWARD_AGENT_STATE_DIR: stateDir,
+  EXITWARD_AGENT_ENGINE: 'embedded',
+  EXITWARD_AGENT_LISTEN_HOST: '127.0.0.1',
+  EXITWARD_AGENT_DNS_SERVERS: names,
+  ...env,
+});
+const start = (args: string[], env: Record<string, string>) =>
+  startCommand(args, settingsWith(env));
+const run = (args: string[], env: Record<string, string> = {}) =>
+  // Node reads it at its start.
+  env.NODE_EXTRA_CA_CERTS ? outcomeOf(start(args, env)) : runCommand(args, settingsWith(env));
 
 /** The findings of the doctor, by check; and how it ended. */
 async function doctor(args: string[] = [], env: Record<string, string> = {}) {
