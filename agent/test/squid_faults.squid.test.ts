@@ -173,7 +173,8 @@ test('with the disk full the log loses lines, and no connection ends', async () 
   process.kill(squid, 'SIGUSR1');
   await t.until(() => ![undefined, decider].includes(deciderOf(squid)));
   for (let remaining = 5; remaining > 0; remaining--) {
-    expect((await t.ask(normal, 'GET', origin.url)).status).toBe(200);
+    const { status, headers } = await t.ask(normal, 'GET', origin.url);
+    expect([status, headers['x-exitward-reason']]).toEqual([200, undefined]);
     await sleep(300);
   }
   expect((await tunnel.ask('GET / HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
