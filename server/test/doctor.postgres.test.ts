@@ -176,13 +176,64 @@ eachDatabase((database) => {
   });
 });
 
+eachDatabase((database) => {
+  test('old spellings of exits and hostnames are listed, each with the command that ends it', async () => {
+    const t = await startTestApp(await database.url());
+    const spellings = async () =>
+      named((await t.operator.get('/doctor')).body.findings, 'spellings').map(
+        ({ state, sentence, remedy }) => [state, sentence, remedy],
+      );
+    await t.server('fra1', { exit_ips: ['2001:db8::1', '198.51.100.10'] });
+    await t.server('ams1', { exit_ips: ['198.51.100.11', '198.51.100.12', '198.51.100.13'] });
+    expect(await spellings()).toEqual([['ok', expect.any(String), null]]);
+    const { hostname } = (await t.operator.get('/servers/fra1')).body;
+    await t.write(async (tx) => {
+      const respell = 'update exit_ips set ip = $1 where ip = $2';
+      await tx.run(respell, ['2001:DB8:0::1', '198.51.100.11']);
+      await tx.run(respell, ['::ffff:198.51.100.99', '198.51.100.12']);
+      await tx.run(respell, ['127.0.0.300', '198.51.100.13']);
+      const name = String(hostname).toUpperCase();
+      await tx.run("update servers set hostname = $1 where name = 'ams1'", [name]);
+    });
+    const upper = String(hostname).toUpperCase();
+    expect(await spellings()).toEqual([
+      [
+        'warning',
+        'Exit "2001:DB8:0::1" of ams1 is 2001:db8::1, which fra1 has in another spelling.',
+        'exitward exit remove ams1 2001:DB8:0::1',
+      ],
+      [
+        'warning',
+        'Exit "::ffff:198.51.100.99" of ams1 is 198.51.100.99 in an old spelling.',
+        'exitward exit remove ams1 ::ffff:198.51.100.99; then exitward exit add ams1 198.51.100.99, at its port base',
+      ],
+      [
+        'warning',
+        'Exit "127.0.0.300" of ams1 is no IP address: nodes cannot use it.',
+        'exitward exit remove ams1 127.0.0.300',
+      ],
+      [
+        'warning',
+        `Hostname "${upper}" of ams1 is ${hostname}, which fra1 has in another spelling.`,
+        'exitward server change ams1 --hostname HOSTNAME',
+      ],
+    ]);
+    for (const ip of ['2001:DB8:0::1', '::ffff:198.51.100.99', '127.0.0.300']) {
+      const path = `/servers/ams1/exits/${encodeURIComponent(ip)}`;
+      expect((await t.operator.delete(path)).status).toBe(204);
+    }
+    expect(await spellings()).toHaveLength(1);
+    await t.stop();
+  });
+});
+
 describe('nodes', () => {
   const find = async (name: string, ...nodes: Array<Partial<SeenNode>>) => {
     const all = nodes.map((node, at) => ({
       ...{ name: `n${at}`, server: 'fra1', version, live: true, faults: [] },
       ...node,
     }));
-    const check = runningChecks({} as never, all).find((check) => check.name === name);
+    const check = runningChecks({} as never, all, []).find((check) => check.name === name);
     return [await check?.run()].flat().map((finding) => `${finding?.state}: ${finding?.sentence}`);
   };
 

@@ -10,6 +10,7 @@ import {
   warning,
 } from '../../../kit/src/doctor/check.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
+import { quoted } from '../../../kit/src/quoted.ts';
 import type { ListenAddress } from '../../../kit/src/settings.ts';
 import type { BackupSchedule } from '../backups/schedule.ts';
 import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
@@ -43,9 +44,21 @@ export interface SeenNode {
   faults: string[];
 }
 
+/** A stored address of an exit, or hostname of a server, that is not in its canonical spelling. */
+export interface OldSpelling {
+  kind: 'exit' | 'hostname';
+  server: string;
+  stored: string;
+  /** Undefined: the text is no address or hostname at all. */
+  canonical: string | undefined;
+  /** The server that has the same one in another spelling. */
+  also_on: string | undefined;
+}
+
 export function runningChecks(
   { config, db, secrets, install, clock, backups, certificate }: RunningServer,
   nodes: readonly SeenNode[],
+  spellings: readonly OldSpelling[],
 ): Check[] {
   return [
     { name: 'server', run: () => ok(`Exitward ${version} runs.`) },
@@ -59,8 +72,33 @@ export function runningChecks(
     { name: 'node_versions', run: () => nodeVersions(nodes) },
     { name: 'node_clocks', run: () => nodeClocks(nodes) },
     { name: 'node_packages', run: () => nodePackages(install) },
+    { name: 'spellings', run: () => storedSpellings(spellings) },
   ];
 }
+
+/** Earlier versions stored addresses and hostnames as they were typed. */
+function storedSpellings(spellings: readonly OldSpelling[]): Outcome[] {
+  if (spellings.length === 0)
+    return [ok('Each exit IP and hostname is stored in its canonical spelling.')];
+  return spellings.map(({ kind, server, stored, canonical, also_on }) => {
+    const name = kind === 'exit' ? `Exit ${quoted(stored)}` : `Hostname ${quoted(stored)}`;
+    const reason =
+      canonical === undefined
+        ? `is no ${kind === 'exit' ? 'IP address' : 'hostname'}: nodes cannot use it`
+        : also_on === undefined
+          ? `is ${canonical} in an old spelling`
+          : `is ${canonical}, which ${also_on} has in another spelling`;
+    const isAlone = also_on === undefined && canonical !== undefined;
+    const remove = `exitward exit remove ${server} ${shellQuoted(stored)}`;
+    const add = isAlone ? `; then exitward exit add ${server} ${canonical}, at its port base` : '';
+    // A duplicate cannot have the canonical one, too.
+    const rename = `exitward server change ${server} --hostname ${isAlone ? canonical : 'HOSTNAME'}`;
+    return warning(`${name} of ${server} ${reason}.`, kind === 'exit' ? `${remove}${add}` : rename);
+  });
+}
+
+const shellQuoted = (text: string) =>
+  /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The next start reads the keys from the file: until then only this process can notice a loss. */
 function keysInUse({ keys_file, mounted_secrets }: Config, secrets: Secrets): Outcome {

@@ -229,6 +229,23 @@ export interface PlacedExitIp {
   longitude: number;
 }
 
+/** An address or hostname as it is stored. */
+export interface StoredName {
+  server: string;
+  stored: string;
+}
+
+export function exitNames(db: Reader): Promise<StoredName[]> {
+  return db.all(
+    `select s.name as server, e.ip as stored
+     from exit_ips e join servers s on s.id = e.server_id order by s.name, e.port_base`,
+  );
+}
+
+export function hostnamesOfServers(db: Reader): Promise<StoredName[]> {
+  return db.all('select name as server, hostname as stored from servers order by name');
+}
+
 /** Exit IPs with their server's place, sorted by the text of their addresses. */
 export function exitIpsAfter(db: Reader, after: string, maxRows: number): Promise<PlacedExitIp[]> {
   return db.all(

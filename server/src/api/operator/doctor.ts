@@ -6,6 +6,7 @@ import type { Context } from '../../context.ts';
 import { runningChecks, type SeenNode } from '../../doctor/running.ts';
 import { Named, OneOf, Strict } from '../../http/fields.ts';
 import { faultsByNode, listNodes } from '../../nodes/nodes.ts';
+import { oldSpellings } from '../../servers/servers.ts';
 import { version } from '../../values/version.ts';
 import { operatorRoute } from './route.ts';
 
@@ -32,7 +33,9 @@ export function doctorRoutes(app: FastifyInstance, ctx: Context): void {
     answer: Report,
     handle: async () => ({
       version,
-      findings: await runChecks(runningChecks(ctx, await seenNodes(ctx))),
+      findings: await runChecks(
+        runningChecks(ctx, await seenNodes(ctx), await oldSpellings(ctx.db)),
+      ),
     }),
   });
 }
