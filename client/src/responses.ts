@@ -132,12 +132,13 @@ function networkCodeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The commonest faults of certificates and TLS, by code: their messages are OpenSSL's. */
-const tlsFaults: Record<string, string> = {
+/** The commonest lasting faults, by code: their messages are those of OpenSSL and the system. */
+const lastingFaults: Record<string, string> = {
   CERT_HAS_EXPIRED: 'the certificate of the service has expired',
   CERT_NOT_YET_VALID: 'the certificate of the service is not valid yet; check the clock',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the service is self-signed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the service is for another name',
+  ENOTFOUND: 'no address is known for the name of the service',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the service is from an authority unknown here',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     'the certificate of the service is from an authority unknown here',
@@ -147,7 +148,7 @@ const tlsFaults: Record<string, string> = {
 function reasonOf(error: unknown): string {
   const { message } = causeOf(error);
   const code = networkCodeOf(error) ?? '';
-  const fault = tlsFaults[code];
+  const fault = lastingFaults[code];
   if (fault) return `${fault} (${code})`;
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
     return `no TLS was agreed on (${code}); expected https only where the service speaks it`;

@@ -5,6 +5,14 @@ const transientStatuses = [429, 502, 503, 504];
 /** Failures before a byte is sent. Browsers give no code: their network errors are unclear. */
 const neverConnected = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
+/**
+ * Failures that another attempt only repeats: a name that does not exist, a certificate that is not
+ * trusted, and a service that does not speak TLS.
+ */
+const lasting = /^(?:ENOTFOUND$|EPROTO$|ERR_SSL_|ERR_TLS_|UNABLE_TO_)|CERT/;
+/** Of those, the ones that end a connection before the request. */
+const neverTrusted = /CERT|^UNABLE_TO_/;
+
 /** How an attempt failed: with a response, or without one. */
 interface Failure {
   status?: number | undefined;
@@ -12,13 +20,14 @@ interface Failure {
 }
 
 /** Whether another attempt may succeed. */
-export function isTransient({ status }: Failure): boolean {
-  return status === undefined || transientStatuses.includes(status);
+export function isTransient({ status, networkCode = '' }: Failure): boolean {
+  return status === undefined ? !lasting.test(networkCode) : transientStatuses.includes(status);
 }
 
 /** Whether the server may have acted on the failed request. */
-export function isUnclear({ status, networkCode }: Failure): boolean {
-  return status === undefined ? !neverConnected.includes(networkCode ?? '') : status >= 500;
+export function isUnclear({ status, networkCode = '' }: Failure): boolean {
+  if (status !== undefined) return status >= 500;
+  return !neverConnected.includes(networkCode) && !neverTrusted.test(networkCode);
 }
 
 /**

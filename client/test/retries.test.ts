@@ -1,6 +1,6 @@
 // The requests that a client sends again, when, and how it fails in the end; against a server that
 // fails as scripted.
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import {
@@ -16,7 +16,7 @@ import {
   TooManyRequestsError,
   UnavailableError,
 } from '../src/index.ts';
-import { pauseSeconds, readRetryAfter } from '../src/retries.ts';
+import { isTransient, isUnclear, pauseSeconds, readRetryAfter } from '../src/retries.ts';
 import { type Scripted, type Step, startScripted } from './scripted.ts';
 
 const entry = { id: 7, ip: '203.0.113.7', user: 'alice', user_active: true, expiry: 1_800_003_600 };
@@ -251,6 +251,34 @@ describe('a server that is gone', () => {
     );
     expect(await change).toEqual(entry);
     await new Promise((resolve) => late.close(resolve));
+  });
+
+  test('https at a service that speaks plain HTTP is tried once', async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.on('error', () => {}).end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const client = new Exitward({ baseUrl: `https://127.0.0.1:${port}`, token: 'ewa_1' });
+    const { message } = await failureOf(client.authlist.list());
+    expect([message, connections]).toEqual([expect.stringContaining('no TLS was agreed on'), 1]);
+    server.close();
+  });
+
+  test('a failure that lasts is not tried again, and one before the request changed nothing', () => {
+    const untrusted = [
+      ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+      ...['SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'ENOTFOUND'],
+    ];
+    for (const networkCode of untrusted) {
+      const verdict = [isTransient({ networkCode }), isUnclear({ networkCode })];
+      expect([networkCode, ...verdict]).toEqual([networkCode, false, false]);
+    }
+    for (const networkCode of ['ECONNRESET', 'ECONNREFUSED', 'EAI_AGAIN', 'ETIMEDOUT', undefined]) {
+      expect(isTransient({ networkCode })).toBe(true);
+    }
   });
 
   test('an error of the network says what, where, and why', async () => {
