@@ -54,7 +54,6 @@ export function accountPageSlices(
 ): AsyncGenerator<lists.PageSlice<AccountRow>, void, void> {
   const matches = `($4 = '' or lower(a.name) like $4 escape '\\' or ${lists.foldOf(search)}(a.plan) like $4 escape '\\')
     and (cast($5 as bigint) = 0 or a.expiry < cast($5 as bigint))`;
-  const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
     slices: (rows: number) => idSlices(db, 'accounts', rows),
     row: 'a',
@@ -63,12 +62,11 @@ export function accountPageSlices(
     joins: '',
     // Every account is listed; the time is needed for states and usage.
     shown: { sql: 'cast($3 as bigint) is not null', values: [now] },
-    filter: isFiltered
-      ? {
-          sql: state ? `${matches} and ${states[state]}` : matches,
-          values: [lists.containing(search), ends_before],
-        }
-      : undefined,
+    filter: lists.filterOf(
+      matches,
+      [lists.containing(search), ends_before],
+      state && states[state],
+    ),
     sort: sorts[page.sort],
   };
   return lists.pageSlices(db, sql, page);

@@ -7,12 +7,31 @@ import type { Reader } from '../db/database.ts';
 import { largeBytes } from '../http/large_bodies.ts';
 import { LongReads, turnOf } from './long_reads.ts';
 
+/** The end of a response that time alone does not change. */
+export const never = Number.MAX_SAFE_INTEGER;
+
 /** A part of a list as it is shown. */
 export interface Part {
   values: unknown[];
   isLast: boolean;
   /** Epoch seconds at which time alone changes it. */
   valid_until: number;
+}
+
+/** The parts of a list of entries, each of which time alone changes at `changesAt`. */
+export async function* partsOf<Entry>(
+  slices: AsyncIterable<{ entries: readonly Entry[]; isLast: boolean }>,
+  present: (entry: Entry) => unknown,
+  changesAt: (entry: Entry) => number,
+): AsyncGenerator<Part, void, void> {
+  for await (const { entries, isLast } of slices) {
+    yield { values: entries.map(present), isLast, valid_until: earliest(entries.map(changesAt)) };
+  }
+}
+
+/** The earliest of any number of times. */
+export function earliest(times: readonly number[]): number {
+  return times.reduce((first, time) => Math.min(first, time), never);
 }
 
 /** A list as bytes, with its strong ETag. */
@@ -32,7 +51,7 @@ export class ListJson {
 export async function jsonOf(parts: AsyncIterable<Part>): Promise<ListJson> {
   const hash = createHash('sha1');
   const pieces: Buffer[] = [];
-  let valid_until = Number.MAX_SAFE_INTEGER;
+  let valid_until = never;
   const add = (text: string) => {
     const piece = Buffer.from(text);
     hash.update(piece);

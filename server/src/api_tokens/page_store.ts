@@ -45,7 +45,6 @@ export function tokenPageSlices(
 ): AsyncGenerator<lists.PageSlice<ApiTokenRow>, void, void> {
   const matches = `($5 = '' or ${lists.foldOf(search)}(t.name) like $5 escape '\\')
     and (cast($6 as bigint) = 0 or t.expiry < cast($6 as bigint))`;
-  const isFiltered = search !== '' || state !== undefined || ends_before > 0;
   const sql = {
     slices: (rows: number) => idSlices(db, 'api_tokens', rows, account_id),
     row: 't',
@@ -56,12 +55,11 @@ export function tokenPageSlices(
       sql: 't.account_id = $3 and cast($4 as bigint) is not null',
       values: [account_id, now],
     },
-    filter: isFiltered
-      ? {
-          sql: state ? `${matches} and ${states[state]}` : matches,
-          values: [lists.containing(search), ends_before],
-        }
-      : undefined,
+    filter: lists.filterOf(
+      matches,
+      [lists.containing(search), ends_before],
+      state && states[state],
+    ),
     sort: sorts[page.sort],
   };
   return lists.pageSlices(db, sql, page);

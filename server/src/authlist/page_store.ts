@@ -58,8 +58,8 @@ export function entryPageSlices(
   page: lists.PageRequest<EntrySort>,
   now: number,
 ): AsyncGenerator<lists.PageSlice<PagedEntry>, void, void> {
-  const isFiltered = search !== '' || user !== '' || state !== undefined || ends_before > 0;
   const sort = sorts[page.sort];
+  const values = [lists.containing(search), user, state ?? '', ends_before];
   const sql = {
     slices: (rows: number) => liveSlices(db, 'authlist', account_id, rows),
     row: 'a',
@@ -70,12 +70,7 @@ export function entryPageSlices(
       sql: 'a.account_id = $3 and a.expiry > $4 and (cast($5 as bigint) = 0 or a.user_id = cast($5 as bigint))',
       values: [account_id, now, only_user_id],
     },
-    filter: isFiltered
-      ? {
-          sql: filterSql(lists.foldOf(search)),
-          values: [lists.containing(search), user, state ?? '', ends_before],
-        }
-      : undefined,
+    filter: lists.filterOf(filterSql(lists.foldOf(search)), values),
     sort,
   };
   return lists.pageSlices(db, sql, page);

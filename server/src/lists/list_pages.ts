@@ -52,6 +52,17 @@ interface Condition {
   values: readonly Value[];
 }
 
+/** A filter with these values, and with further conditions. Undefined: none of them is given. */
+export function filterOf(
+  sql: string,
+  values: readonly Value[],
+  ...conditions: ReadonlyArray<string | undefined>
+): Condition | undefined {
+  const given = conditions.filter((condition) => condition !== undefined);
+  if (given.length === 0 && values.every((value) => value === '' || value === 0)) return undefined;
+  return { sql: [sql, ...given].join(' and '), values };
+}
+
 /** A list in SQL. `$1` and `$2` are the ids of a slice; the conditions' values come after them. */
 export interface ListSql {
   /** The slices of its ids, with a given number of rows each. */

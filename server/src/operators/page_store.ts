@@ -40,13 +40,7 @@ export function operatorTokenPageSlices(
     columns: 't.*',
     joins: '',
     shown: { sql: '1 = 1', values: [] },
-    filter:
-      search !== '' || state
-        ? {
-            sql: state ? `${matches} and ${states[state]}` : matches,
-            values: [lists.containing(search)],
-          }
-        : undefined,
+    filter: lists.filterOf(matches, [lists.containing(search)], state && states[state]),
     sort: sorts[page.sort],
   };
   return lists.pageSlices(db, sql, page);

@@ -49,21 +49,22 @@ export function pageSlicesOf(
   { since, now }: { since: number; now: number },
 ): AsyncGenerator<lists.PageSlice<Override>, void, void> {
   const sort = sorts[page.sort];
-  const values = [now, lists.containing(search), server, ends_before];
-  const matches = matchesSql(lists.foldOf(search));
-  const asksFor = search !== '' || server !== '' || ends_before > 0;
   const sql = {
     slices: (rows: number) => liveSlices(db, 'overrides', account_id, rows),
     row: 'o',
     from: `overrides o ${state ? joins : sort.join}`,
     columns,
     joins,
-    shown: { sql: 'o.account_id = $3 and o.expiry > $4', values: [account_id, since] },
-    filter: state
-      ? { sql: `${matches} and ${isInState}`, values: [...values, state] }
-      : asksFor
-        ? { sql: matches, values }
-        : undefined,
+    // The time is needed for filters and states.
+    shown: {
+      sql: 'o.account_id = $3 and o.expiry > $4 and cast($5 as bigint) is not null',
+      values: [account_id, since, now],
+    },
+    filter: lists.filterOf(
+      matchesSql(lists.foldOf(search)),
+      [lists.containing(search), server, ends_before, ...(state ? [state] : [])],
+      state && isInState,
+    ),
     sort,
   };
   return lists.pageSlices(db, sql, page);

@@ -52,10 +52,7 @@ export function userPageSlices(
   now: number,
 ): AsyncGenerator<lists.PageSlice<User>, void, void> {
   const sort = sorts[page.sort];
-  const matches = `cast($5 as bigint) is not null
-    and ($6 = '' or lower(u.name) like $6 escape '\\' or ${lists.foldOf(search)}(u.display_name) like $6 escape '\\')`;
-  const conditions = [matches, ...(state ? [states[state]] : []), ...(flag ? [flags[flag]] : [])];
-  const isFiltered = search !== '' || conditions.length > 1;
+  const matches = `($6 = '' or lower(u.name) like $6 escape '\\' or ${lists.foldOf(search)}(u.display_name) like $6 escape '\\')`;
   const sql = {
     slices: (rows: number) => idSlices(db, 'users', rows, account_id),
     row: 'u',
@@ -63,12 +60,16 @@ export function userPageSlices(
     columns: 'u.*',
     joins: '',
     shown: {
-      sql: 'u.account_id = $3 and (cast($4 as bigint) = 0 or u.id = cast($4 as bigint))',
-      values: [account_id, only_user_id],
+      sql: `u.account_id = $3 and (cast($4 as bigint) = 0 or u.id = cast($4 as bigint))
+        and cast($5 as bigint) is not null`,
+      values: [account_id, only_user_id, now],
     },
-    filter: isFiltered
-      ? { sql: conditions.join(' and '), values: [now, lists.containing(search)] }
-      : undefined,
+    filter: lists.filterOf(
+      matches,
+      [lists.containing(search)],
+      state && states[state],
+      flag && flags[flag],
+    ),
     sort,
   };
   return lists.pageSlices(db, sql, page);

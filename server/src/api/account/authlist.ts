@@ -19,9 +19,8 @@ import { restoredCap } from '../../bounds/hourly.ts';
 import type { Reader } from '../../db/database.ts';
 import { IdPath, Integer, Named, Strict, Text, Timestamp, words } from '../../http/fields.ts';
 import { knownAddress, ownAddress } from '../../http/own_address.ts';
-import type { Part } from '../lists.ts';
+import { partsOf } from '../lists.ts';
 import type { AccountContext } from './context.ts';
-import { earliest } from './response_cache.ts';
 import { listed, removesAll, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 import type { Variant } from './session.ts';
@@ -64,12 +63,8 @@ function presentEntry(entry: AuthlistEntry) {
   return { id, ip, user, user_active: userIsActive(entry), expiry };
 }
 
-async function* presented(slices: AsyncIterable<EntrySlice>): AsyncGenerator<Part, void, void> {
-  for await (const { entries, isLast } of slices) {
-    const valid_until = earliest(entries.map(({ expiry }) => expiry));
-    yield { values: entries.map(presentEntry), isLast, valid_until };
-  }
-}
+const presented = (slices: AsyncIterable<EntrySlice>) =>
+  partsOf(slices, presentEntry, ({ expiry }) => expiry);
 
 const addressIsTaken =
   'The address is on the authlist already (one entry holds an address in the whole network of a port scheme), the user is not part of the account, or the list is full.';

@@ -25,9 +25,8 @@ import {
   requireOverride,
   statusOf,
 } from '../../overrides/overrides.ts';
-import type { Part } from '../lists.ts';
+import { partsOf } from '../lists.ts';
 import type { AccountContext } from './context.ts';
-import { earliest } from './response_cache.ts';
 import { listed, removesAll, requireListMatch, requireMatch } from './responses.ts';
 import { accountOf, idIn, Routes } from './route.ts';
 
@@ -70,15 +69,8 @@ export function overrideRoutes(app: FastifyInstance, ctx: AccountContext): void 
     const { id, server, hostname, ip, expiry } = override;
     return { id, server, hostname, ip, expiry, status: statusOf(override, ctx.clock.now()) };
   };
-  async function* presented(
-    slices: AsyncIterable<OverrideSlice>,
-    now: number,
-  ): AsyncGenerator<Part, void, void> {
-    for await (const { entries, isLast } of slices) {
-      const valid_until = earliest(entries.map((entry) => nextChangeAt(entry, now)));
-      yield { values: entries.map(present), isLast, valid_until };
-    }
-  }
+  const presented = (slices: AsyncIterable<OverrideSlice>, now: number) =>
+    partsOf(slices, present, (entry) => nextChangeAt(entry, now));
   const ofEntry = {
     tag,
     params: IdPath,

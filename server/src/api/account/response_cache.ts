@@ -15,6 +15,7 @@ import { clientAddress } from '../../http/own_address.ts';
 import { logRequest } from '../../http/request_log.ts';
 import { jsonType } from '../../http/responses.ts';
 import { traced } from '../../http/trace.ts';
+import { never } from '../lists.ts';
 import type { RateLimiter } from './rate_limit.ts';
 import type { Session } from './session.ts';
 
@@ -60,13 +61,6 @@ const sessionBytes = 1200;
 const responseBytes = 1000;
 /** The bytes of both encodings of a list, as a share of its own; they take about a fifth. */
 const encodedShare = 0.5;
-/** The end of a response that time alone does not change. */
-export const never = Number.MAX_SAFE_INTEGER;
-
-/** The earliest of any number of times. */
-export function earliest(times: readonly number[]): number {
-  return times.reduce((first, time) => Math.min(first, time), never);
-}
 
 /**
  * Remembers principals by their Authorization header, in one spelling, and for each the responses

@@ -11,8 +11,8 @@ import {
 import { invalidField } from '../../errors.ts';
 import { Integer, Location, Named, Strict, Timestamp, words } from '../../http/fields.ts';
 import { type ExitIpRow, listServers, type Server, servicesOf } from '../../servers/servers.ts';
+import { earliest, never } from '../lists.ts';
 import type { AccountContext } from './context.ts';
-import { earliest, never } from './response_cache.ts';
 import { accountOf, Routes } from './route.ts';
 import type { Variant } from './session.ts';
 

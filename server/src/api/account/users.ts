@@ -5,9 +5,8 @@ import { requireWritable } from '../../accounts/accounts.ts';
 import type { Reader } from '../../db/database.ts';
 import { Integer, Named, Strict } from '../../http/fields.ts';
 import { createProxyToken, type User, userSlices } from '../../users/users.ts';
-import type { Part } from '../lists.ts';
+import { never, type Part } from '../lists.ts';
 import type { AccountContext } from './context.ts';
-import { never } from './response_cache.ts';
 import { listed } from './responses.ts';
 import { accountOf, Routes } from './route.ts';
 

@@ -37,9 +37,8 @@ import {
   statusOf,
 } from '../../overrides/overrides.ts';
 import { NewOverride } from '../account/overrides.ts';
-import { earliest } from '../account/response_cache.ts';
 import { EndsBefore, filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
-import type { Part } from '../lists.ts';
+import { partsOf } from '../lists.ts';
 import { turnOf } from '../long_reads.ts';
 import type { Mount } from './mount.ts';
 import { Note, noteFields, shownNote } from './notes.ts';
@@ -160,14 +159,11 @@ export function overrideRoutes(mount: Mount): void {
         const slices = (db: Reader) => overridePageSlices(db, account_id, pageFilter, page, now);
         return (await readPage(mount, reply, account_id, page, slices)).map(present);
       }
-      async function* read(db: Reader): AsyncGenerator<Part, void, void> {
-        for await (const { entries, isLast } of overrideSlices(db, account_id, {}, now)) {
-          const values = entries.map(present);
-          const valid_until = earliest(entries.map((entry) => nextChangeAt(entry, now)));
-          yield { values, isLast, valid_until };
-        }
-      }
-      return listOf(account_id, 'overrides', read);
+      return listOf(account_id, 'overrides', (db) =>
+        partsOf(overrideSlices(db, account_id, {}, now), present, (entry) =>
+          nextChangeAt(entry, now),
+        ),
+      );
     },
   });
 

@@ -25,10 +25,9 @@ import {
   type UserChanges,
   userSlices,
 } from '../../users/users.ts';
-import { never } from '../account/response_cache.ts';
 import { flagFields, presentUser, UserRecord } from '../account/users.ts';
 import { filterIn, listQuery, pageIn, readPage } from '../list_pages.ts';
-import type { Part } from '../lists.ts';
+import { never, type Part } from '../lists.ts';
 import type { Mount } from './mount.ts';
 import { type Audience, requireSelf, type Scope } from './scope.ts';
 import { GivenPassword, passwordErrors } from './sign_in_fields.ts';
