@@ -171,7 +171,7 @@ const faulty: Array<[string, string[]]> = [
   ],
   ['EXITWARD_AGENT_VPN_DNS', ['dns.example', '9.9.9.9,', '::1']],
   ['EXITWARD_AGENT_LISTEN_HOST', ['localhost', '192.0.2', '192.0.2.1:80', '0.0.0.0/0', '[::1]']],
-  ['EXITWARD_AGENT_PORT_SHIFT', ['65001', '-65001', '1.5', '1e3', '0x10', 'ten', ' 1', '--1']],
+  ['EXITWARD_AGENT_PORT_SHIFT', ['65001', '-65001', '1.5', '1e3', '0x10', 'ten', '--1']],
   ['EXITWARD_AGENT_CONNECT_PORTS', ['0', '65536', '443-80', '80,', ',', 'https', '80;443', '-80']],
   ['EXITWARD_AGENT_HTTP_PORTS', ['0-80', '1-65536', '80 443', '80--90', '1-2-3', '99999999']],
   ['EXITWARD_AGENT_ALLOW_DESTINATIONS', ['10.0.0.0/33', '10.0.0.0/8,', 'private', '10.0/8']],

@@ -3,6 +3,9 @@ import { nearest } from './similar.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A value without the spaces and the CR around it that editors leave; empty when it is not set. */
+export const settingText = (env: Environment, name: string): string => env[name]?.trim() ?? '';
+
 /**
  * A sentence for each variable whose name has the pattern and is not among the settings' names:
  * most are misspelt. Values are not shown, since they may be secrets.

@@ -1,7 +1,7 @@
 // Settings: reads a program's environment, reports all faults at once, and names what no setting is
 // called.
 import { type Network, parseNetworks } from './address.ts';
-import { type Environment, unknownSettings } from './environment.ts';
+import { type Environment, settingText, unknownSettings } from './environment.ts';
 
 export type { Environment } from './environment.ts';
 
@@ -16,9 +16,10 @@ export interface ListenAddress {
 /** The levels of pino, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
-/** `127.0.0.1:8080`, `[::1]:8080` or `name:8080`; undefined when it is none of these. */
+/** `127.0.0.1:8080`, `[::1]:8080`, `name:8080` or `*:8080`; undefined when it is none of these. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
-  const [, ipv6, host, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const [, ipv6, host, digits] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+|\*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   return port <= 65_535 ? { host: ipv6 ?? host ?? '', port } : undefined;
 }
@@ -33,12 +34,14 @@ export function settingsOf(env: Environment) {
   const names = new Set<string>();
   const text = (name: string, fallback: string) => {
     names.add(name);
-    return env[name] || fallback;
+    return settingText(env, name) || fallback;
   };
   /** The same without a fallback. */
   const optional = (name: string) => text(name, '') || undefined;
   const fault = (name: string, expected: string) =>
-    faults.push(`${name}: ${JSON.stringify(env[name])} is not valid; expected ${expected}.`);
+    faults.push(
+      `${name}: ${JSON.stringify(settingText(env, name))} is not valid; expected ${expected}.`,
+    );
 
   const choice = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
     const value = text(name, fallback);
@@ -62,8 +65,11 @@ export function settingsOf(env: Environment) {
   const listenAddress = (name: string, fallback: ListenAddress): ListenAddress => {
     const value = optional(name);
     const address = value === undefined ? fallback : parseListenAddress(value);
-    if (address) return address;
-    fault(name, 'an address and a port such as 127.0.0.1:8080 or [::1]:8080');
+    if (address && address.host !== '*') return address;
+    fault(
+      name,
+      `an address and a port such as 127.0.0.1:${fallback.port}; for all addresses of this machine, [::]:${fallback.port}`,
+    );
     return fallback;
   };
   const networks = (name: string): Network[] => {

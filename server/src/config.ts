@@ -202,10 +202,10 @@ function checkReach(
     // Named after the setting that it comes from.
     ...(node_listen === listen ? {} : { EXITWARD_NODE_LISTEN: node_listen }),
   };
-  for (const [name, { host, port }] of Object.entries(carryTokens)) {
-    if (isLoopback(host)) continue;
+  for (const [name, at] of Object.entries(carryTokens)) {
+    if (isLoopback(at.host)) continue;
     faults.push(
-      `${name}: ${host}:${port} is reachable from other machines and would carry tokens in the clear; set EXITWARD_ACME, or EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
+      `${name}: ${addressText(at)} is reachable from other machines and would carry tokens in the clear; set EXITWARD_ACME, or EXITWARD_TLS_CERT and EXITWARD_TLS_KEY, or EXITWARD_TLS_TERMINATED=yes when a proxy in front terminates TLS.`,
     );
   }
 }

@@ -57,6 +57,15 @@ describe('readConfig', () => {
     expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
   });
 
+  test('ignores the spaces and the CR around a value', () => {
+    const env = { EXITWARD_LISTEN: '[::1]:1', EXITWARD_DATA_DIR: '/data' };
+    const padded = Object.entries(env).map(([name, value]) => [name, ` ${value} \r`]);
+    expect(readConfig(Object.fromEntries(padded))).toEqual(readConfig(env));
+    expect(faultsOf({ EXITWARD_ADMIN_LISTEN: '*:8081\r' })).toEqual([
+      'EXITWARD_ADMIN_LISTEN: "*:8081" is not valid; expected an address and a port such as 127.0.0.1:8081; for all addresses of this machine, [::]:8081.',
+    ]);
+  });
+
   test('knows where people reach the console: at the listener, unless a setting names it', () => {
     const at = (env: Environment) => readConfig(env).public_url;
     expect(at({})).toBe('http://127.0.0.1:8080');
@@ -167,6 +176,7 @@ describe('readConfig', () => {
         expect(faultsOf({ [name]: at })).toEqual([
           expect.stringMatching(`^${name}: .*in the clear`),
         ]);
+        expect(faultsOf({ [name]: at })[0]).toContain(`${name}: ${at} is reachable`);
         expect(faultsOf({ [name]: at, EXITWARD_TLS_TERMINATED: 'yes' })).toEqual([]);
         expect(faultsOf({ [name]: at, EXITWARD_TLS_CERT: 'c', EXITWARD_TLS_KEY: 'k' })).toEqual([]);
       }

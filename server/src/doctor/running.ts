@@ -9,9 +9,9 @@ import {
   ok,
   warning,
 } from '../../../kit/src/doctor/check.ts';
+import { addressText } from '../../../kit/src/listening.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { quoted } from '../../../kit/src/quoted.ts';
-import type { ListenAddress } from '../../../kit/src/settings.ts';
 import type { BackupSchedule } from '../backups/schedule.ts';
 import { connectionsWithin, descriptorLimit } from '../bounds/descriptors.ts';
 import type { Clock } from '../clock.ts';
@@ -136,12 +136,11 @@ function descriptors({ max_connections }: Config): Outcome {
 }
 
 function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] {
-  const at = ({ host, port }: ListenAddress) => `${host}:${port}`;
   const outcomes: Outcome[] = [];
   if (!isLoopback(admin_listen.host)) {
     outcomes.push(
       warning(
-        `Operators' interface listens on ${at(admin_listen)}, which other machines reach.`,
+        `Operators' interface listens on ${addressText(admin_listen)}, which other machines reach.`,
         'EXITWARD_ADMIN_LISTEN=127.0.0.1:8081, and ssh -L; or a firewall',
       ),
     );
@@ -149,13 +148,17 @@ function listeners({ listen, admin_listen, metrics_listen }: Config): Outcome[] 
   if (metrics_listen && !isLoopback(metrics_listen.host)) {
     outcomes.push(
       warning(
-        `The metrics on ${at(metrics_listen)} are open to whoever reaches that address.`,
+        `The metrics on ${addressText(metrics_listen)} are open to whoever reaches that address.`,
         'EXITWARD_METRICS_LISTEN=127.0.0.1:9464; or a firewall',
       ),
     );
   }
   if (outcomes.length > 0) return outcomes;
-  return [ok(`The account API listens on ${at(listen)}, operators' on ${at(admin_listen)}.`)];
+  return [
+    ok(
+      `The account API listens on ${addressText(listen)}, operators' on ${addressText(admin_listen)}.`,
+    ),
+  ];
 }
 
 function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
