@@ -189,8 +189,12 @@ function readToken({ admin_token_file, mounted_secrets }: OperatorAccess): strin
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;
     const { code } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'EACCES'
+        ? 'Run it as root, or set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE.'
+        : 'If the server is new, start it: the first start makes the token. Otherwise set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE; on the server\'s machine, "exitward operator-token create NAME --local" makes one.';
     throw new Failure(
-      `There is no operator token: ${admin_token_file} cannot be read (${code}). Set EXITWARD_ADMIN_TOKEN or EXITWARD_ADMIN_TOKEN_FILE; on the server's machine, "exitward operator-token create NAME --local" makes one.`,
+      `There is no operator token: ${admin_token_file} cannot be read (${code}). ${remedy}`,
     );
   }
 }
