@@ -161,7 +161,7 @@ const faulty: Array<[string, string[]]> = [
   ['EXITWARD_AGENT_ACME_NAMES', ['*.example.net', '192.0.2.1', ',', 'localhost']],
   ['EXITWARD_AGENT_ACME_DIRECTORY', ['http://ca.example/', 'letsencrypt']],
   ['EXITWARD_AGENT_ACME_CHALLENGE', ['dns-01', 'tls']],
-  ['EXITWARD_AGENT_ACME_LISTEN', ['443', '0.0.0.0:0', '0.0.0.0:65536', '::443']],
+  ['EXITWARD_AGENT_ACME_LISTEN', ['443', '0.0.0.0:0', '0.0.0.0:65536', '::443', '*:443']],
   ['EXITWARD_AGENT_ENGINE', ['Squid', 'nginx', 'toString']],
   ['EXITWARD_AGENT_VPN', ['yes', 'ON']],
   ['EXITWARD_AGENT_VPN_IPSEC', ['libipsec']],

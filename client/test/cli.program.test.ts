@@ -371,12 +371,13 @@ describe('the API token', () => {
   });
 
   test('comes from EXW_TOKEN_FILE, before EXW_TOKEN, before what is kept', async () => {
-    const exw = exwWith({ EXW_URL: t.base_url });
+    // As an env file of Windows leaves them.
+    const exw = exwWith({ EXW_URL: ` ${t.base_url}\r`, EXW_VARIANT: 'current\r' });
     await exw.runWith(account.api_token, 'login');
     expect((await exw.json('whoami')).token_from).toBe(exw.loginFile);
     exw.env.EXW_TOKEN = account.api_token;
     expect((await exw.json('whoami')).token_from).toBe('EXW_TOKEN');
-    exw.env.EXW_TOKEN_FILE = exw.file('token', account.api_token);
+    exw.env.EXW_TOKEN_FILE = `${exw.file('token', account.api_token)}\r`;
     exw.env.EXW_TOKEN = 'ewa_wrong';
     expect((await exw.json('whoami')).token_from).toBe('EXW_TOKEN_FILE');
     exw.env.EXW_TOKEN_FILE = '/nonexistent';

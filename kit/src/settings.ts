@@ -16,10 +16,9 @@ export interface ListenAddress {
 /** The levels of pino, from everything to nothing. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
-/** `127.0.0.1:8080`, `[::1]:8080`, `name:8080` or `*:8080`; undefined when it is none of these. */
+/** `127.0.0.1:8080`, `[::1]:8080` or `name:8080`; undefined when it is none of these. */
 export function parseListenAddress(text: string): ListenAddress | undefined {
-  const [, ipv6, host, digits] =
-    /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+|\*)):(\d{1,5})$/.exec(text) ?? [];
+  const [, ipv6, host, digits] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);
   return port <= 65_535 ? { host: ipv6 ?? host ?? '', port } : undefined;
 }
@@ -65,7 +64,7 @@ export function settingsOf(env: Environment) {
   const listenAddress = (name: string, fallback: ListenAddress): ListenAddress => {
     const value = optional(name);
     const address = value === undefined ? fallback : parseListenAddress(value);
-    if (address && address.host !== '*') return address;
+    if (address) return address;
     fault(
       name,
       `an address and a port such as 127.0.0.1:${fallback.port}; for all addresses of this machine, [::]:${fallback.port}`,

@@ -399,7 +399,7 @@ function readAccess({ text, optional }: Settings): OperatorAccess {
     admin_url: optional('EXITWARD_ADMIN_URL'),
     admin_url_file: adminUrlFile(data_dir),
     admin_insecure: text('EXITWARD_ADMIN_INSECURE', 'no') === 'yes',
-    admin_token: optional('EXITWARD_ADMIN_TOKEN')?.trim() || undefined,
+    admin_token: optional('EXITWARD_ADMIN_TOKEN'),
     admin_token_file: resolve(token_file),
     mounted_secrets: optional('EXITWARD_MOUNTED_SECRETS'),
   };

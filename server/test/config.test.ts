@@ -234,6 +234,7 @@ describe('readConfig', () => {
       ['EXITWARD_ACME_CHALLENGE', 'dns-01'],
       ['EXITWARD_ACME_LISTEN', '80'],
       ['EXITWARD_ACME_LISTEN', '0.0.0.0:0'],
+      ['EXITWARD_ACME_LISTEN', '*:80'],
     ])('reports that %s cannot be %j', (name, value) => {
       expect(faultsOf({ ...acme, [name]: value })).toEqual([
         expect.stringMatching(`^${name}: .* is not valid; expected `),

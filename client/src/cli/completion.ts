@@ -1,6 +1,7 @@
 // The names that a shell completes for exw, from the service of the login.
 import { statSync } from 'node:fs';
 import type { Ask } from '../../../kit/src/cli/command.ts';
+import { settingText } from '../../../kit/src/environment.ts';
 import type { Exitward } from '../client.ts';
 import type { CallOptions } from '../options.ts';
 import { Session } from './session.ts';
@@ -14,7 +15,7 @@ const patienceSeconds = 1;
  */
 export function askService(words: readonly string[], env: Environment, onAway: () => void): Ask {
   return async (kind) => {
-    const { EXW_TOKEN_FILE: file } = env;
+    const file = settingText(env, 'EXW_TOKEN_FILE');
     // Standard input is the shell's, and a pipe may never end.
     if (file && !statSync(file, { throwIfNoEntry: false })?.isFile()) return [];
     const wordAfter = (option: string) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { jsonOption, Options, OptionValues } from '../../../kit/src/cli/options.ts';
 import { askSecret } from '../../../kit/src/cli/question.ts';
-import { unknownSettings } from '../../../kit/src/environment.ts';
+import { settingText, unknownSettings } from '../../../kit/src/environment.ts';
 import { Exitward } from '../client.ts';
 import { OptionError } from '../errors.ts';
 import { type Environment, loginFile, readLogin, type StoredLogin } from './stored_login.ts';
@@ -70,9 +70,9 @@ export class Session {
   /** Where the service is, and whether there is a token for its account. Errors: as `service`. */
   serviceFacts(): { url: string; has_token: boolean } {
     this.#stored = readLogin(this.loginFile);
-    const { EXW_TOKEN_FILE, EXW_TOKEN } = this.#env;
+    const { file, token } = this.#tokenSettings();
     const url = this.service().value;
-    const has_token = Boolean(EXW_TOKEN_FILE || EXW_TOKEN || this.#stored?.url === url);
+    const has_token = Boolean(file || token || this.#stored?.url === url);
     return { url, has_token };
   }
 
@@ -91,11 +91,8 @@ export class Session {
 
   #setting(name: 'url' | 'variant'): Setting | undefined {
     const variable = `EXW_${name.toUpperCase()}`;
-    const [option, fromEnv, stored] = [
-      this.#options[name],
-      this.#env[variable],
-      this.#stored?.[name],
-    ];
+    const [option, stored] = [this.#options[name], this.#stored?.[name]];
+    const fromEnv = settingText(this.#env, variable);
     if (option !== undefined) return { value: option, source: `--${name}` };
     if (fromEnv) return { value: fromEnv, source: variable };
     return stored === undefined ? undefined : { value: stored, source: this.loginFile };
@@ -111,11 +108,15 @@ export class Session {
     return { ...url, value: url.value.replace(/\/+$/, '') };
   }
 
+  #tokenSettings(): { file: string; token: string } {
+    const file = settingText(this.#env, 'EXW_TOKEN_FILE');
+    return { file, token: settingText(this.#env, 'EXW_TOKEN') };
+  }
+
   async #token(): Promise<Setting> {
-    const { EXW_TOKEN_FILE } = this.#env;
-    const EXW_TOKEN = this.#env.EXW_TOKEN?.trim();
-    if (EXW_TOKEN_FILE) return { value: await readToken(EXW_TOKEN_FILE), source: 'EXW_TOKEN_FILE' };
-    if (EXW_TOKEN) return { value: EXW_TOKEN, source: 'EXW_TOKEN' };
+    const { file, token } = this.#tokenSettings();
+    if (file) return { value: await readToken(file), source: 'EXW_TOKEN_FILE' };
+    if (token) return { value: token, source: 'EXW_TOKEN' };
     if (!this.#stored) {
       throw new Failure(
         'You are not logged in. Run "exw login --url https://…", or set EXW_URL and EXW_TOKEN_FILE.',

@@ -65,9 +65,7 @@ function listenOf(
   const text = settings.optional(names.listen);
   if (text !== undefined) {
     const address = parseListenAddress(text);
-    if (address && address.port > 0) {
-      return { ...address, host: address.host === '*' ? undefined : address.host };
-    }
+    if (address && address.port > 0) return address;
     settings.fault(names.listen, 'an address and a port such as 0.0.0.0:80 or [::]:443');
     return undefined;
   }

@@ -2,7 +2,7 @@
 // command line.
 
 import { existsSync } from 'node:fs';
-import type { Environment } from '../../../kit/src/settings.ts';
+import { type Environment, settingText } from '../../../kit/src/environment.ts';
 import { networkStatus, nextStep } from '../operators/operators.ts';
 import { runUntilStopped } from '../process.ts';
 
@@ -20,7 +20,7 @@ const steps = {
  * operator token is, and the next step for a new network.
  */
 export async function runServer(env: Environment): Promise<void> {
-  if (!env.EXITWARD_DATA_DIR && existsSync('data/demo.json')) {
+  if (!settingText(env, 'EXITWARD_DATA_DIR') && existsSync('data/demo.json')) {
     process.stderr.write(
       'data/ holds the demo of "npm start". For a network of your own, choose another folder: EXITWARD_DATA_DIR=network exitward serve\n',
     );
