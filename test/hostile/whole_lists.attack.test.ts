@@ -151,36 +151,52 @@ eachDatabase((database) => {
     expect(await answeredDuring(active)).toBeGreaterThanOrEqual(leastTurns);
     expect((await active).body).toHaveLength(many + 1);
   });
+});
 
-  test('a list of another account is made next, however many one asks for', async () => {
-    const other = await t.account('other', { servers: ['fra1'] });
-    await fill(other, 2);
-    const order: string[] = [];
-    const ask = (client: TestClient, name: string, query: string) =>
-      client.get(path + query).then(() => order.push(name));
-    const first = ask(attack, 'attacker', '?ip=10.1');
-    const others = Array.from({ length: 40 }, (_, at) => ask(attack, 'attacker', `?ip=10.1.${at}`));
-    await first;
-    await Promise.all([...others, ask(t.as(other), 'other', '')]);
-    // Not the last: while its request is read and judged, some more of those are made.
-    expect(order.indexOf('other')).toBeLessThanOrEqual(20);
-  });
+/** Lists of accounts, of two slices each, on a database whose snapshots wait for the gate. */
+function listsBehind(gate: Promise<void>) {
+  const clock = { now: () => 0 } as Clock;
+  const db = { snapshot: (read) => gate.then(() => read(db)) } as Database;
+  const lists = new Lists({ clock, db }, true);
+  let begun = 0;
+  async function* read() {
+    try {
+      for (const isLast of [false, true]) yield { values: [1], isLast, valid_until: 1 };
+    } finally {
+      begun += 1;
+    }
+  }
+  return {
+    requests: (account_id: number, count: number) =>
+      Array.from({ length: count }, (_, at) =>
+        lists.make(account_id, `list ${at}`, {} as Versions, read).then(
+          ({ body }) => String(body),
+          ({ status }) => status,
+        ),
+      ),
+    /** Whether so many are known to be long: they wait, or have been refused. */
+    areLong: (count: number) => expect.poll(() => begun, { interval: 5 }).toBe(count),
+  };
+}
+
+test('a list of another account is made next, however many one asks for', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { requests, areLong } = listsBehind(gate.promise);
+  const order: string[] = [];
+  const note = (name: string, requested: Promise<unknown>[]) =>
+    requested.map((request) => request.then(() => order.push(name)));
+  const ofAttacker = note('attacker', requests(1, 40));
+  await areLong(40);
+  const ofOther = note('other', requests(2, 1));
+  await areLong(41);
+  gate.resolve();
+  await Promise.all([...ofAttacker, ...ofOther]);
+  // One was under way, and the attacker's turn in the round came first.
+  expect(order.indexOf('other')).toBe(2);
 });
 
 test('of one account so many long lists wait as one address has connections; others are no fewer', async () => {
-  const clock = { now: () => 0 } as Clock;
-  const db = { snapshot: (read) => read(db) } as Database;
-  const lists = new Lists({ clock, db }, true);
-  async function* read() {
-    for (const isLast of [false, true]) yield { values: [1], isLast, valid_until: 1 };
-  }
-  const requests = (account_id: number, count: number) =>
-    Array.from({ length: count }, (_, at) =>
-      lists.make(account_id, `list ${at}`, {} as Versions, read).then(
-        ({ body }) => String(body),
-        ({ status }) => status,
-      ),
-    );
+  const { requests } = listsBehind(Promise.resolve());
   // One is being made while the others wait.
   const outcomes = await Promise.all([...requests(1, 300), ...requests(2, 2)]);
   expect(outcomes.filter((outcome) => outcome === 503)).toHaveLength(300 - 257);
