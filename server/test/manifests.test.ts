@@ -167,6 +167,17 @@ eachDatabase((database) => {
       await t.stop();
     });
 
+    test('a manifest is read up to 8 MiB', async () => {
+      const t = await startTestApp(await database.url());
+      const users = Array.from({ length: 2000 }, (_, index) => ({
+        ...{ name: `user${index}`, display_name: `User ${index}` },
+      }));
+      const accounts = [{ name: 'x', plan: 5, limit_bytes: 1000, expiry, users }];
+      const { body } = await t.operator.put('/manifests/net', { accounts });
+      expect(body).toMatchObject({ code: 'invalid_field', field: 'accounts.0.plan' });
+      await t.stop();
+    });
+
     test('a value that cannot be is refused before anything is written, by a dry run as well', async () => {
       const t = await startTestApp(await database.url());
       const good = { ...place, name: 'a1', country: 'DE', hostname: 'a1.example.net' };

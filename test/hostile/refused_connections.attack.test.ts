@@ -22,6 +22,9 @@ function withTls(settings: Environment): Environment {
   return { ...settings, EXITWARD_TLS_CERT: file('cert'), EXITWARD_TLS_KEY: file('key') };
 }
 
+const postWithoutEnd = (authorization: string) =>
+  `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+
 let server: ServerProcess;
 const sockets: Socket[] = [];
 afterEach(async () => {
@@ -51,6 +54,16 @@ test('1,030 connections of 5 bytes lock nobody out of a server with 1,024 descri
   // The refusals are not read, and no side closes.
   await endOf(held);
   expect((await server.end()).code).toBe(0);
+});
+
+test('headers and a body that never come are 408, and their connections are closed', async () => {
+  server = await ServerProcess.start(soon());
+  const authorization = await newAccount(server, 'slow');
+  const [headers] = await hold(1, 'GET /healthz HTTP/1.1\r\nHo');
+  const [body] = await hold(1, postWithoutEnd(authorization));
+  for (const socket of [headers, body]) {
+    expect(await heardOn(socket as Socket)).toMatch(/^HTTP\/1\.1 408 .*: request_timeout/s);
+  }
 });
 
 test('TLS handshakes that never come end, those of clients that have gone too, and the server stops', async () => {
@@ -90,8 +103,7 @@ test('an operator on loopback gets in beside a listener whose connections are al
   server = await ServerProcess.start(ServerProcess.settings(settings));
   const authorization = await newAccount(server, 'busy');
   // Bodies that are on their way keep a request in work.
-  const post = `POST /v0/contract/ip-authlist HTTP/1.1\r\nHost: a\r\nAuthorization: ${authorization}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
-  const held = await hold(80, post);
+  const held = await hold(80, postWithoutEnd(authorization));
   await until(() => heldByServer(server.base_url, held) <= 40);
   expect((await server.operator.get('/accounts/busy')).status).toBe(200);
 });

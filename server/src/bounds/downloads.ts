@@ -6,6 +6,8 @@ import { ownedByConnection } from '../../../kit/src/owner.ts';
 import { unavailable } from '../errors.ts';
 
 const maxDownloads = 32;
+/** Of all connections. */
+const maxShare = 1 / 8;
 const maxPerNetwork = 4;
 const minBytesPerSecond = 16 * 1024;
 const usualLookMs = 10_000;
@@ -15,9 +17,9 @@ export class Downloads {
   readonly #log: Logger;
   readonly #lookMs: number;
 
-  /** `max_connections`: of the server; an eighth of them may be downloads. */
+  /** `max_connections`: of the server; some of them may be downloads. */
   constructor(max_connections: number, log: Logger, lookMs = usualLookMs) {
-    const max = Math.max(1, Math.min(maxDownloads, Math.floor(max_connections / 8)));
+    const max = Math.max(1, Math.min(maxDownloads, Math.floor(max_connections * maxShare)));
     this.#places = new Places(max, maxPerNetwork);
     this.#log = log;
     this.#lookMs = lookMs;

@@ -3,6 +3,8 @@
 import { tooManyRequests } from '../errors.ts';
 
 const daySeconds = 86_400;
+/** Each reserve, and what a user without the admin flag has, as a share of the day's writes. */
+const reserveShare = 1 / 10;
 
 /** The kind of a write. Each kind may use one reserve more than the kinds before it. */
 export type WriteKind = 'addition' | 'revocation' | 'revocation by an admin';
@@ -67,7 +69,7 @@ export class WriteBudget {
     { kind, amount, is_kept, user_id }: Spending,
   ): () => void {
     const spent = this.#ofToday(account_id, now);
-    const reserve = Math.ceil(this.#writesPerDay / 10);
+    const reserve = Math.ceil(this.#writesPerDay * reserveShare);
     const ofUser = user_id === undefined ? 0 : (spent.of_users.get(user_id) ?? 0);
     if (user_id !== undefined && ofUser + amount > reserve * (kind === 'addition' ? 1 : 2)) {
       throw usedUp(

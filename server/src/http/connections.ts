@@ -25,6 +25,10 @@ export interface ConnectionLimits {
 }
 
 const usualPerAddress = 256;
+/** The shares of all places that are reserved. */
+const operatorShare = 1 / 8;
+const maxOperatorPlaces = 32;
+const nodeShare = 1 / 4;
 const lookMs = 1000;
 
 /**
@@ -48,8 +52,8 @@ export class Connections {
     this.#limits = limits;
     this.#log = log;
     this.#reserve = {
-      operators: Math.min(32, Math.ceil(limits.max / 8)),
-      nodes: Math.floor(limits.max / 4),
+      operators: Math.min(maxOperatorPlaces, Math.ceil(limits.max * operatorShare)),
+      nodes: Math.floor(limits.max * nodeShare),
     };
     this.#look = setInterval(
       ownedByLog(log)(() => this.#cutUnread()),

@@ -17,7 +17,7 @@ const frameworkErrors: Record<string, [number, ErrorCode, string]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [
     400,
     'body_too_large',
-    'The body is too large: 64 KB is the most, 8 MB for inventories and usage batches.',
+    'The body is too large: 64 KiB is the most, 8 MiB for inventories, manifests and usage batches.',
   ],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     400,

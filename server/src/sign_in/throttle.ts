@@ -13,6 +13,9 @@ export interface Subject {
   free: number;
 }
 
+const freeOfName = 5;
+const freeOfAddress = 20;
+const freeOfSite = 100;
 const longestWaitSeconds = 900;
 const forgottenSeconds = 86_400;
 
@@ -27,7 +30,7 @@ export function nameSubject(
   knownBy?: string,
 ): Subject {
   const names = knownBy === undefined ? [account, user] : [account, user, knownBy];
-  return { key: secrets.hashToken(`attempts on ${JSON.stringify(names)}`), free: 5 };
+  return { key: secrets.hashToken(`attempts on ${JSON.stringify(names)}`), free: freeOfName };
 }
 
 /**
@@ -40,8 +43,8 @@ export function addressSubjects(secrets: Secrets, address: string): Subject[] {
     free,
   });
   const nearest = addressPrefix(address);
-  const subjects = [subject(nearest, 20)];
-  if (nearest.includes(':')) subjects.push(subject(`${networkOf(nearest, 48)}/48`, 100));
+  const subjects = [subject(nearest, freeOfAddress)];
+  if (nearest.includes(':')) subjects.push(subject(`${networkOf(nearest, 48)}/48`, freeOfSite));
   return subjects;
 }
 

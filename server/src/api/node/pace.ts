@@ -59,7 +59,7 @@ export class Pace {
       reports / rate;
     if (next > now) {
       const retry_seconds = Math.ceil(next - now);
-      const sentence = `This node reports too often, or too much; at most ${rate} a second of this kind, of 64 KB.`;
+      const sentence = `This node reports too often, or too much; at most ${rate} a second of this kind, of 64 KiB.`;
       throw tooMany(sentence, retry_seconds);
     }
     this.#until.set(key, next);

@@ -4,7 +4,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { badRequest, invalidField } from '../../errors.ts';
-import { Integer, Named, OneOf, Strict } from '../../http/fields.ts';
+import { Integer, largeBodyLimit, Named, OneOf, Strict } from '../../http/fields.ts';
 import { sendJson } from '../../http/responses.ts';
 import { schemaOf } from '../../http/route.ts';
 import { faultsIn } from '../../http/validation.ts';
@@ -16,7 +16,6 @@ import { operatorRoute } from './route.ts';
 import { exitFields, serverFields } from './server_fields.ts';
 
 const path = '/admin/inventory';
-const bodyLimit = 8 * 1024 * 1024;
 
 const exitIps = Type.Array(Strict(exitFields), { description: 'All of its exit IPs.' });
 const WrittenServer = Strict({ ...serverFields, exit_ips: exitIps });
@@ -103,7 +102,7 @@ export function inventoryRoutes(app: FastifyInstance, ctx: Context): void {
   app.post<{ Querystring: Static<typeof Query> }>(
     path,
     {
-      bodyLimit,
+      bodyLimit: largeBodyLimit,
       validatorCompiler: validator as never,
       schema: {
         ...schemaOf(

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { preconditionFailed } from '../../errors.ts';
-import { Integer, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
+import { Integer, largeBodyLimit, Name, Named, OneOf, Strict, Text } from '../../http/fields.ts';
 import { carryOut, type Planned, planManifest, rejectEmpty } from '../../manifests/manifests.ts';
 import { NewUser } from '../manage/users.ts';
 import { NewAccount } from './accounts.ts';
@@ -102,6 +102,7 @@ export function manifestRoutes(app: FastifyInstance, ctx: Context): void {
   const route = operatorRoute(app, 'Operator: manifests');
 
   route('PUT /admin/manifests/:manifest', {
+    bodyLimit: largeBodyLimit,
     summary:
       'Apply a manifest: the records that it declares become so, those that it owned and has no more go',
     description:
