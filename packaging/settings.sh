@@ -8,4 +8,13 @@ if [ -r "$settings" ]; then
     case "$value" in '"'*'"') value=${value#?} value=${value%?} ;; esac
     export "$name=$value"
   done < "$settings"
+elif [ -z "$named" ] && { [ -e "$settings" ] || { [ -d "${settings%/*}" ] && [ ! -x "${settings%/*}" ]; }; }; then
+  # With its defaults the program would work on a network that is not the one of this machine.
+  case " $* " in
+    "  " | " -"* | " help "* | " complet"* | *" --help "* | *" -h "*) ;;
+    *)
+      echo "${0##*/}: This user may not read $settings, which has the settings of this machine. $remedy" >&2
+      exit 1
+      ;;
+  esac
 fi

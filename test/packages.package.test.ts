@@ -144,6 +144,61 @@ describe('installed', () => {
     expect(said).toBe(`${version}\n`.repeat(3));
   });
 
+  describe('a user who may not read the settings', () => {
+    const asOther = (command: string, env = {}) =>
+      inside(`setpriv --reuid=65534 --regid=65534 --clear-groups ${command} 2>&1`, env).catch(
+        ({ stdout }) => stdout as string,
+      );
+
+    test.each([
+      ...[
+        'serve',
+        'doctor',
+        'backup /tmp/x',
+        'operator-token create me --local',
+        'account list',
+      ].map((words) => ['exitward', words, 'exitward.env']),
+      ...['join http://127.0.0.1:9 x', 'run', 'status', 'doctor'].map((words) => [
+        'exitward-agent',
+        words,
+        'agent.env',
+      ]),
+    ])('is refused, and learns how to run it: %s %s', async (program, words, file) => {
+      expect(await asOther(`${program} ${words}`)).toMatch(
+        new RegExp(
+          `^${program}: This user may not read /etc/exitward/${file}, .* sudo ${program} .*\\n$`,
+        ),
+      );
+    });
+
+    test('reads help and completion, and works elsewhere', async () => {
+      for (const program of ['exitward', 'exitward-agent']) {
+        for (const words of ['--version', 'help doctor', 'doctor --help', 'completion bash']) {
+          expect(await asOther(`${program} ${words}`)).not.toContain('may not read');
+        }
+      }
+      const elsewhere = { EXITWARD_ADMIN_URL: 'http://127.0.0.1:9', EXITWARD_ADMIN_TOKEN: 'ewo_x' };
+      expect(await asOther('exitward account list', elsewhere)).toContain('No Exitward server');
+      expect(await asOther('exitward doctor', elsewhere)).toContain('may not read');
+      const own = { EXITWARD_DATA_DIR: '/tmp/own', EXITWARD_AGENT_STATE_DIR: '/tmp/own' };
+      expect(await asOther('exitward doctor', own)).toContain('/tmp/own');
+      expect(await asOther('exitward-agent status', own)).toContain('No agent runs on /tmp/own');
+    });
+
+    test('and is the server itself learns how to give it back', async () => {
+      const settings = '/etc/exitward/exitward.env';
+      const [, remedy] =
+        /Run: (.*)/.exec(
+          await inside(
+            `chmod 600 ${settings}; chown root:root ${settings}; setpriv --reuid=exitward --regid=exitward --init-groups exitward serve 2>&1 || true`,
+          ),
+        ) ?? [];
+      expect(await inside(`${remedy} && stat -c '%a %U:%G' ${settings}`)).toBe(
+        '640 root:exitward\n',
+      );
+    });
+  });
+
   test('the server serves as its own user, its command line finds it, and an agent joins and follows', async () => {
     const server = start('exitward serve', settings);
     await until(

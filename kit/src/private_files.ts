@@ -62,6 +62,19 @@ export function requireUnwritable(path: string): void {
   checkFolder(dirname(realpathSync(path)), isTrusted);
 }
 
+/**
+ * Whether there is such a file or folder. Where this user may not look it does not say no, as
+ * existsSync does. Errors: that of the disk, with its code, in words.
+ */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw Object.assign(new Error(`${path} cannot be looked at (${code})`), { code });
+  }
+}
+
 type Trusted = (uid: number) => boolean;
 
 /**

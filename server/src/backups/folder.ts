@@ -1,9 +1,10 @@
 // The folder of scheduled backups: names, manifests, and which backups are kept.
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createReadStream, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { replaceDurably } from '../../../kit/src/durable.ts';
+import { isThere } from '../../../kit/src/private_files.ts';
 import { keyIdIn } from '../db/restore.ts';
 
 /**
@@ -53,7 +54,7 @@ export function listBackups(folder: string, network: string): Backup[] {
 }
 
 function allBackups(folder: string): Backup[] {
-  if (!existsSync(folder)) return [];
+  if (!isThere(folder)) return [];
   return readdirSync(folder)
     .flatMap((name): Backup[] => {
       const [, year, month, day, hour, minute, second] = format.exec(name) ?? [];

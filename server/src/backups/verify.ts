@@ -1,9 +1,10 @@
 // Verifies a backup: restores it to a scratch folder, compares it table by table, and opens it with
 // the keys.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isThere } from '../../../kit/src/private_files.ts';
 import { openSealedTokens } from '../api_tokens/api_tokens.ts';
 import { systemClock } from '../clock.ts';
 import type { Database } from '../db/database.ts';
@@ -48,7 +49,7 @@ export async function verifyBackup(
   secrets: Secrets,
   scratch = dirname(file),
 ): Promise<Verified> {
-  if (!existsSync(file)) throw new Error(`There is no file ${file}.`);
+  if (!isThere(file)) throw new Error(`There is no file ${file}.`);
   const manifest = readManifest(file);
   if (manifest !== null && (await sha256Of(file)) !== manifest.sha256) {
     throw new Error(`${file} is not what was written: its checksum is not that of its manifest.`);

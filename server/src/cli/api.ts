@@ -168,7 +168,12 @@ function adminUrlOf({ admin_url, admin_url_file, mounted_secrets }: OperatorAcce
     return { admin_url: text.trim(), source: admin_url_file };
   } catch (error) {
     if (error instanceof OpenToOthers) throw error;
-    return { admin_url: usualUrl, source: 'the default' };
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      return { admin_url: usualUrl, source: 'the default' };
+    throw new Failure(
+      `Where the server is stands in ${admin_url_file}, which this user may not read (${code}): run it as root, or set EXITWARD_ADMIN_URL.`,
+    );
   }
 }
 

@@ -1,13 +1,13 @@
 // exitward keys: backs up and restores the keys file of this machine, and rotates the keys that
 // sign and hash.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Noun } from '../../../kit/src/cli/command.ts';
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import type { Options } from '../../../kit/src/cli/options.ts';
 import { type Column, done, type Shown, table } from '../../../kit/src/cli/output.ts';
 import { createDurably } from '../../../kit/src/durable.ts';
-import { readPrivate } from '../../../kit/src/private_files.ts';
+import { isThere, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -244,8 +244,8 @@ async function backUpKeys(
 ): Promise<Shown> {
   const { keys_file, mounted_secrets } = readConfig(env);
   const target = resolve(file);
-  if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
-  if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
+  if (isThere(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (!isThere(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
   const { key_id } = loadSecrets(keys_file, true, mounted_secrets);
   const text = readPrivate(keys_file, { mounted: mounted_secrets });
   const passphrase = await readPassphrase(passphraseFile, true);
@@ -263,7 +263,7 @@ async function restoreKeys(
   passphraseFile: string | undefined,
 ): Promise<Shown> {
   const { keys_file } = readConfig(env);
-  if (existsSync(keys_file)) {
+  if (isThere(keys_file)) {
     throw new Failure(
       `There is a keys file ${keys_file} already, and it may be needed: move it away first.`,
     );

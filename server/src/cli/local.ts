@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { Failure } from '../../../kit/src/cli/failures.ts';
 import { counted, done, record, type Shown } from '../../../kit/src/cli/output.ts';
 import { makeFolderDurably } from '../../../kit/src/durable.ts';
+import { isThere } from '../../../kit/src/private_files.ts';
 import type { Environment } from '../../../kit/src/settings.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
@@ -88,9 +89,9 @@ async function makeBackup(env: Environment, file: string): Promise<Shown> {
   const config = readConfig(env);
   const source = sqliteFile(config, 'backup');
   const target = resolve(file);
-  if (!existsSync(source)) throw new Failure(`There is no database at ${source}.`);
-  if (existsSync(target)) throw new Failure(`${target} is there already; choose another name.`);
-  if (!existsSync(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
+  if (!isThere(source)) throw new Failure(`There is no database at ${source}.`);
+  if (isThere(target)) throw new Failure(`${target} is there already; choose another name.`);
+  if (!isThere(dirname(target))) throw new Failure(`There is no folder ${dirname(target)}.`);
   // The copy holds the whole database: no other user may read it, from its first byte on.
   const before = process.umask(0o077);
   try {

@@ -1,13 +1,18 @@
 // The database of this machine's settings, for commands that work without a server.
 import { Failure } from '../../../kit/src/cli/failures.ts';
+import { isThere } from '../../../kit/src/private_files.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import { schemaIsCurrent } from '../db/migrate.ts';
+import { schemaIsCurrent, schemaVersion } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { sqliteFile } from '../doctor/disk.ts';
 import { loadSecrets, type Secrets } from '../keys/secrets.ts';
 import { listSigningKeys } from '../keys/signing_keys.ts';
 import { keyIdOf } from '../network.ts';
+
+const begin =
+  'start its server first, by "systemctl start exitward" where it is a service, else by "exitward serve".';
 
 /** Opens the database, and closes it after use. */
 export async function withDatabase<T>(
@@ -22,14 +27,20 @@ export async function withDatabase<T>(
   }
 }
 
-/** Runs with a database of this version. Errors: a failure for another version. */
+/** Runs with a database of this version. Errors: a failure for none, or another version. */
 export function withCurrentDatabase<T>(
   config: Config,
   run: (db: Database) => Promise<T>,
 ): Promise<T> {
+  const file = sqliteFile(config);
+  // To open it would make it, empty.
+  if (file !== undefined && !isThere(file)) throw new Failure(`There is no ${file} yet: ${begin}`);
   return withDatabase(config, async (db) => {
     if (await schemaIsCurrent(db)) return run(db);
-    throw new Failure('The database has the schema of another version; start this server first.');
+    const isEmpty = (await schemaVersion(db).catch(() => 0)) === 0;
+    throw new Failure(
+      `The database ${isEmpty ? 'is empty' : 'has the schema of another version'}: ${begin}`,
+    );
   });
 }
 
@@ -37,7 +48,7 @@ export function withCurrentDatabase<T>(
 export async function requireKeysOf(db: Database, config: Config): Promise<Secrets> {
   const { keys_file, mounted_secrets } = config;
   if ((await listSigningKeys(db)).length === 0) {
-    throw new Failure('This network is new; start its server first.');
+    throw new Failure(`This network is new: ${begin}`);
   }
   const held = loadSecrets(keys_file, true, mounted_secrets);
   if (held.key_id === (await keyIdOf(db))) return held;

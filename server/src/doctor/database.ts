@@ -1,8 +1,9 @@
 // The database: does it keep data, does its lock exclude, do its notifications arrive?
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { isThere } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { DatabaseFacts } from '../db/database.ts';
@@ -79,7 +80,7 @@ export function stoppedDatabase(config: Config, clock: Clock): Check {
 const magic = 'SQLite format 3\0';
 
 function lookAtFile(file: string): Outcome {
-  if (!existsSync(file)) return ok(`There is no database ${file} yet; the first start makes it.`);
+  if (!isThere(file)) return ok(`There is no database ${file} yet; the first start makes it.`);
   const restore = 'exitward restore BACKUP';
   if (headOf(file) !== magic) return fault(`${file} is no SQLite database.`, restore);
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {

@@ -1,8 +1,8 @@
 // The files that the server starts with: its folder, its keys, the operator's token.
-import { existsSync, readFileSync, type Stats, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
-import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
+import { isThere, OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import type { Config } from '../config.ts';
 import { Secrets } from '../keys/secrets.ts';
 import { sqliteFile } from './disk.ts';
@@ -18,7 +18,7 @@ export function fileChecks(config: Config, isRunning: boolean): Check[] {
 
 function hasDatabase(config: Config): boolean {
   const file = sqliteFile(config);
-  return file !== undefined && existsSync(file);
+  return file !== undefined && isThere(file);
 }
 
 async function dataFolder({ data_dir }: Config): Promise<Outcome> {
