@@ -42,7 +42,7 @@ main() {
   say 'looking at the machine again'
   $agent doctor ||
     fail "the machine joined and its agent runs, with the faults above; look again with: $agent doctor"
-  say "done: $agent status tells how it stands, journalctl -u $agent what it does"
+  say "done: $agent status shows how it stands, journalctl -u $agent what it does"
 }
 
 # Standard input stays what it is: the code is still in it.

@@ -84,6 +84,19 @@ describe('a server that cannot start says why in one sentence and exits with 1',
     for (const other of others) other.close();
   });
 
+  test('ports of the server that runs on the same folder: that it does, and no other ports', async () => {
+    const settings = ServerProcess.settings();
+    const running = await serve(settings, { log: pino({ level: 'silent' }) });
+    const again = { ...settings, EXITWARD_LISTEN: running.base_url.slice('http://'.length) };
+    const error = await serve(again, { log: pino({ level: 'silent' }) }).catch((e: Error) => e);
+    expect((error as Error).message).toMatch(
+      new RegExp(
+        `^Can't listen on .*\\nThe server of .* runs already, for operators on ${running.admin_url};.*$`,
+      ),
+    );
+    await running.stop();
+  });
+
   test('but not for want of a port for metrics, which the log says', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');

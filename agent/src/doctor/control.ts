@@ -1,13 +1,12 @@
 // The way to the control plane, step by step: name, connection, certificate and response; and a
 // comparison of the clocks.
-import { execFile } from 'node:child_process';
 import { promises as dns } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { promisify } from 'node:util';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { clockRemedy, lookAtClock } from '../../../kit/src/doctor/clock.ts';
 import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import type { Clock } from '../clock.ts';
 import { ControlTime } from '../health/control_time.ts';
@@ -15,7 +14,6 @@ import { askEcho, destinationOf } from '../health/echo.ts';
 import { ownAddresses } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
-const run = promisify(execFile);
 const stepSeconds = 5;
 /** A certificate that is not renewed by then has probably been forgotten. */
 const renewDays = 14;
@@ -214,8 +212,6 @@ async function get(url: URL, isTrusted = true): Promise<Response> {
   return { status: response.statusCode ?? 0, text, date: response.headers.date };
 }
 
-const setClock = 'timedatectl set-ntp true, or: apt-get install systemd-timesyncd';
-
 async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
   if (url !== undefined) {
     const time = new ControlTime(nodeClock);
@@ -226,16 +222,8 @@ async function clock({ url, clock: nodeClock }: Subject): Promise<Outcome> {
     const date = (await response)?.date;
     end(date);
     const [wrong] = time.faults();
-    if (wrong) return fault(wrong.message, setClock);
+    if (wrong) return fault(wrong.message, clockRemedy());
     if (date !== undefined) return ok("The clock is right, by the control plane's.");
   }
-  const synchronized = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
-    .then(({ stdout }) => stdout.trim())
-    .catch(() => '');
-  if (synchronized === 'yes') return ok('The clock is synchronised, as the system says.');
-  const sentence =
-    synchronized === 'no'
-      ? 'The system says that the clock is not synchronised'
-      : 'Nothing tells whether the clock is right';
-  return warning(`${sentence}: expiries are judged by it.`, setClock);
+  return lookAtClock('expiries');
 }

@@ -67,7 +67,7 @@ async function kernel(subject: Subject): Promise<Outcome[]> {
     );
   }
   if (outcomes.length > 0) return outcomes;
-  return [ok('The kernel tells of connections, and leaves the ports of the proxy alone.')];
+  return [ok('The kernel reports connections, and leaves the ports of the proxy alone.')];
 }
 
 /** How long a closed connection keeps its port. */

@@ -33,7 +33,7 @@ function node({ identity, status, config }: Subject): Outcome[] {
             'journalctl -u exitward-agent -n 50',
           );
   const faults = status.faults.map(({ kind, message }) =>
-    fault(`The agent says: ${message}`, `docs/faults.md tells of the fault ${kind}`),
+    fault(`The agent says: ${message}`, `docs/faults.md explains the fault ${kind}`),
   );
   return [state, ...faults];
 }

@@ -86,7 +86,7 @@ async function ports(subject: Subject): Promise<Outcome> {
   if (closed.length > 0) {
     return fault(
       `The agent runs, and nothing listens on the ports ${listed(closed)}.`,
-      'exitward-agent status tells why',
+      'exitward-agent status says why',
     );
   }
   return ok(`The agent holds all ${wanted.length} ports of its policy.`);

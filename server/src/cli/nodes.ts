@@ -49,7 +49,7 @@ function showInvite(value: Row, { joining }: Joining): Shown {
   const { line, architectures } = value as { line: string; architectures: string[] };
   const packages =
     architectures.length > 0 ? `; there is a package for ${architectures.join(' and ')}` : '';
-  const sentence = `Paste the line on the machine, as root or as a user with sudo${packages}.`;
+  const sentence = `Paste the line on the machine, as root or as a user with sudo; it needs curl (apt-get install curl ca-certificates)${packages}.`;
   const shown = record(value, ['code', expiry], sentence);
   const obstacles = joining.obstacles.map(({ message, remedy }) => `${message}\n  ${remedy}\n`);
   return { ...shown, parts: [...shown.parts, { text: `${line}\n${obstacles.join('')}` }] };

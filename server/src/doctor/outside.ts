@@ -1,19 +1,16 @@
 // The server as seen from outside: its certificate, its public URL, its clock.
-import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { promises as dns } from 'node:dns';
-import { existsSync } from 'node:fs';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { promisify } from 'node:util';
 import { Trust } from '../../../kit/src/certificate.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { lookAtClock } from '../../../kit/src/doctor/clock.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
 import { nodeUrlObstacle } from '../install/install.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
 
-const run = promisify(execFile);
 const stepSeconds = 5;
 /**
  * A certificate that is not renewed by then was forgotten: ACME certificates are renewed a month
@@ -27,7 +24,7 @@ export function outsideChecks(config: Config, clock: Clock, isRunning: boolean):
     { name: 'certificate', run: () => certificateFiles(config, clock) },
     { name: 'public_url', run: () => publicUrl(config, clock, isRunning) },
     { name: 'node_url', run: () => nodeUrl(config) },
-    { name: 'clock', run: systemClock },
+    { name: 'clock', run: () => lookAtClock('expiries and bills') },
   ];
 }
 
@@ -199,22 +196,4 @@ async function answer(url: URL): Promise<Outcome> {
       remedy,
     );
   }
-}
-
-/** Exists when systemd-timesyncd has set the clock. */
-const synchronizedFile = '/run/systemd/timesync/synchronized';
-
-async function systemClock(): Promise<Outcome> {
-  const answer = await run('timedatectl', ['show', '--property=NTPSynchronized', '--value'])
-    .then(({ stdout }) => stdout.trim())
-    .catch(() => '');
-  if (answer === 'yes' || existsSync(synchronizedFile)) {
-    return ok('The clock is synchronised, as the system says.');
-  }
-  return warning(
-    answer === 'no'
-      ? 'The system says that the clock is not synchronised: expiries and bills are judged by it.'
-      : 'Nothing tells whether the clock is right: expiries and bills are judged by it.',
-    'timedatectl set-ntp true, or: apt-get install systemd-timesyncd',
-  );
 }

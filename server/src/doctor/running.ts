@@ -9,6 +9,7 @@ import {
   ok,
   warning,
 } from '../../../kit/src/doctor/check.ts';
+import { clockRemedy } from '../../../kit/src/doctor/clock.ts';
 import { addressText } from '../../../kit/src/listening.ts';
 import { OpenToOthers, readPrivate } from '../../../kit/src/private_files.ts';
 import { quoted } from '../../../kit/src/quoted.ts';
@@ -178,7 +179,7 @@ function nodeStates(nodes: readonly SeenNode[]): Outcome[] {
     ...(faulty.length > 0
       ? [
           warning(
-            `Nodes tell of faults: ${names(faulty)}.`,
+            `Nodes report faults: ${names(faulty)}.`,
             'exitward node list, exitward node show ID',
           ),
         ]
@@ -231,10 +232,9 @@ function nodeClocks(nodes: readonly SeenNode[]): Outcome {
     );
   }
   const sentence = `${others.length} of ${live.length} live nodes find their clock and this one apart: ${listed(others.map(nameOf))}`;
-  const remedy = 'timedatectl set-ntp true';
   return others.length > 1 && others.length > live.length * suspicious
-    ? fault(`${sentence}; so it is this one that is wrong.`, `${remedy}, on this machine`)
-    : warning(`${sentence}.`, `${remedy}, on theirs`);
+    ? fault(`${sentence}; so it is this one that is wrong.`, clockRemedy())
+    : warning(`${sentence}.`, 'exitward-agent doctor, on theirs');
 }
 
 /** The command of an invitation installs one of these packages. */

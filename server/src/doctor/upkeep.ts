@@ -25,7 +25,7 @@ export function backupStates(
   const lastBackup = good
     ? `The last good backup is ${Math.floor((clock.now() - good.at) / 3600)} hours old`
     : 'There is no good backup yet';
-  const remedy = `exitward status tells more; room in ${folder}, and its owner, are the first to look at`;
+  const remedy = `exitward status says more; room in ${folder}, and its owner, are the first to look at`;
   if (status.fault !== null) {
     const sentence = `${lastBackup}: ${status.fault}`;
     return late ? fault(sentence, remedy) : warning(sentence, remedy);
@@ -42,6 +42,6 @@ export function certificateRenewal(status: CertificateStatus | null): Outcome {
       ? ok('The certificate is renewed by ACME.')
       : warning('The first certificate by ACME is on its way.', 'look again in a minute');
   }
-  const remedy = 'docs/tls.md tells what each failure needs; it is tried again by itself';
+  const remedy = 'docs/tls.md says what each failure needs; it is tried again by itself';
   return source === 'acme' ? warning(last_error, remedy) : fault(last_error, remedy);
 }

@@ -7,8 +7,9 @@ import {
   type NamedListener,
   whyTaken,
 } from '../../../kit/src/listening.ts';
+import { readPrivate } from '../../../kit/src/private_files.ts';
 import { type ListenAddress, SettingsFault } from '../../../kit/src/settings.ts';
-import type { Config } from '../config.ts';
+import { adminUrlFile, type Config } from '../config.ts';
 
 /** The listeners without which a server does not start. */
 export function requiredListeners({ listen, admin_listen, node_listen }: Config): NamedListener[] {
@@ -25,7 +26,7 @@ export function requiredListeners({ listen, admin_listen, node_listen }: Config)
 
 /**
  * Tries each listener of the settings and closes it again. Errors: a line for each that cannot be
- * had, and for ports in use a line that sets free ones, to paste.
+ * had, and for ports in use a line that sets free ones, to paste, or whose server has them.
  */
 export async function tryListeners(config: Config): Promise<void> {
   const faults: string[] = [];
@@ -39,8 +40,24 @@ export async function tryListeners(config: Config): Promise<void> {
     const at = await freeNear(listener.at, usedPorts);
     if (at) free.push(`${listener.setting}=${addressText(at)}`);
   }
-  if (free.length > 0) faults.push(`For free ports: export ${free.join(' ')}`);
+  const running = free.length > 0 ? await runningServer(config) : undefined;
+  if (running !== undefined) {
+    faults.push(
+      `The server of ${config.data_dir} runs already, for operators on ${running}; as a service it is started, restarted and stopped by systemctl, such as "systemctl restart exitward".`,
+    );
+  } else if (free.length > 0) faults.push(`For free ports: export ${free.join(' ')}`);
   if (faults.length > 0) throw new SettingsFault(faults.join('\n'));
+}
+
+/** The operators' URL of a server that runs on this data folder, by the file that it left there. */
+async function runningServer({ data_dir }: Config): Promise<string | undefined> {
+  try {
+    const url = readPrivate(adminUrlFile(data_dir)).trim();
+    const response = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(20_000) });
+    return response.ok ? url : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A free port some tens above; it joins `usedPorts`. */

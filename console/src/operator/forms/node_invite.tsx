@@ -73,7 +73,7 @@ function NewCode({ invite: { code, expiry, line }, onDone }: NewCodeProps) {
         <h3>On the machine of the node</h3>
         <p>
           This line installs the agent on Debian or Ubuntu, checks the machine, joins, and starts.
-          Paste it as root, or as a user with sudo.
+          Paste it as root, or as a user with sudo; it needs curl.
         </p>
         <Copy text={line} what="the line" />
       </div>
