@@ -25,7 +25,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const env = { EXITWARD_DATA_DIR: join(closed, 'data') };
 const mayNot = /ELOOP/;
 
-test('a file that is not there is told apart from one at which nobody may look', () => {
+test('a file that is not there is another matter than one that cannot be looked at', () => {
   expect([isThere(folder), isThere(join(folder, 'none'))]).toEqual([true, false]);
   expect(() => isThere(join(closed, 'x'))).toThrow(`${closed}/x cannot be looked at (ELOOP)`);
 });

@@ -16,7 +16,7 @@ const services = {
   '/usr/sbin/ntpd': 'ntpsec',
 };
 
-/** What has the clock set from now on: by the service that is installed, or else by one that is. */
+/** The command that has the clock set: by the service that is installed, else by a new one. */
 export function clockRemedy(isInstalled: (program: string) => boolean = existsSync): string {
   const [, service] = Object.entries(services).find(([program]) => isInstalled(program)) ?? [];
   return service === undefined
