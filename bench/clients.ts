@@ -93,7 +93,7 @@ export class Tunnel {
           if (tunnel) tunnel.#take(length);
           else {
             head += (buffer as Buffer).toString('latin1', 0, length);
-            if (!head.startsWith('HTTP/1.1 200')) readEnd(new Error(`no tunnel: ${head}`));
+            if (!/^HTTP\/1\.[01] 200/.test(head)) readEnd(new Error(`no tunnel: ${head}`));
             else if (head.endsWith('\r\n\r\n')) readEnd();
           }
           return true;

@@ -29,6 +29,10 @@ export const measurements: Measurement[] = [
     file: 'proxy.ts',
     smoke: sizes('--entries 1000 --rounds 1 --seconds 0.5 --tunnels 100'),
   },
+  {
+    file: 'peers.ts',
+    smoke: sizes('--entries 1000 --rounds 1 --requests 50 --megabytes 8'),
+  },
   { file: 'lists.ts', smoke: sizes('--entries 1500 --people 200 --rounds 1'), onPostgres: true },
   { file: 'servers.ts', smoke: sizes('--servers 50 --changes 100'), onPostgres: true },
   { file: 'audit_purge.ts', smoke: sizes('--records 2000'), onPostgres: true },

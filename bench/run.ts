@@ -1,6 +1,6 @@
 // `npm run bench`: every measurement, one after another, and at the end one table of them. As root;
-// needs wrk, taskset, cc, Squid, nftables and Chromium (Debian: wrk, util-linux, gcc,
-// squid-openssl, nftables, chromium).
+// needs wrk, taskset, cc, Squid, tinyproxy, nftables and Chromium (Debian: wrk, util-linux, gcc,
+// squid-openssl, tinyproxy-bin, nftables, chromium).
 //   npm run bench -- [--smoke] [NAME…]     as proxy.ts; without a name, all
 //       --smoke: each as small as can be, in seconds: that it works, not how fast
 import { spawnSync } from 'node:child_process';

@@ -140,8 +140,11 @@ export const kinds = {
   bench: {
     lane: 'deep',
     what: 'each measurement of `bench/`, as small as can be',
-    programs: ['taskset', 'wrk', 'cc', ...squid.programs, ...chromium.programs],
-    packages: ['gcc', 'libc6-dev', 'util-linux', 'wrk', ...squid.packages, ...chromium.packages],
+    programs: ['taskset', 'wrk', 'cc', 'tinyproxy', ...squid.programs, ...chromium.programs],
+    packages: [
+      ...['gcc', 'libc6-dev', 'util-linux', 'wrk', 'tinyproxy-bin'],
+      ...[...squid.packages, ...chromium.packages],
+    ],
     isAlone: true,
   },
   machine: {

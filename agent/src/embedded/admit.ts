@@ -16,6 +16,7 @@ import type { Accepted } from './accepted.ts';
 import type { Connection, Connections, Exchange } from './connections.ts';
 import type { Destination } from './destination.ts';
 import { dial } from './dial.ts';
+import { connectFor } from './download.ts';
 import { isDenial, type Rejection } from './rejections.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -79,9 +80,13 @@ export async function admit(
   const addresses = await addressesOf(ctx, verdict, destination.host);
   noted(typeof addresses === 'string' && isDenial(addresses) ? addresses : authority.by);
   if (typeof addresses === 'string') return addresses;
-  const origin = await dial(connection.own, addresses, destination.port, {
+  const { own, socket: client } = connection;
+  const origin = await dial(own, addresses, destination.port, {
     ip: exit_ip,
     ports: ctx.outgoing_ports,
+    ...(request.method === 'CONNECT' && {
+      connectTo: (options) => connectFor(client, own, options),
+    }),
   });
   // Without an origin nothing is billed.
   if (typeof origin !== 'string' && authority.by !== 'probe') exchange.payer = authority;

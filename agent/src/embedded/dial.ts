@@ -1,5 +1,5 @@
 // Opens the connection to a destination: only from the exit address, and only to a checked address.
-import { connect, type Socket, type TcpSocketConnectOpts } from 'node:net';
+import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
 import type { Failure } from '../failures.ts';
 import { type OutgoingPorts, randomPort } from '../outgoing_ports.ts';
@@ -15,6 +15,8 @@ const maxPorts = 64;
 export interface Exit {
   ip: string;
   ports: OutgoingPorts;
+  /** Opens a socket; by default as `node:net` does. */
+  connectTo?: (options: NetConnectOpts) => Socket;
 }
 
 /** Tries the addresses in their order. */
@@ -43,25 +45,22 @@ async function dialOne(
   own: Own,
   host: string,
   port: number,
-  { ip, ports }: Exit,
+  { ip, ports, connectTo = connect }: Exit,
   patience_ms: number,
 ): Promise<Socket | Failure> {
   let outcome: Socket | Failure = 'exit_busy';
   for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
     const local = { localAddress: ip, localPort: randomPort(ports) };
-    outcome = await open(own, { host, port, ...local }, patience_ms);
+    const ends = { host, port, ...local, allowHalfOpen: true, ...keepAlive };
+    outcome = await open(own, () => connectTo(ends), patience_ms);
   }
   return outcome;
 }
 
-function open(
-  own: Own,
-  ends: TcpSocketConnectOpts,
-  patience_ms: number,
-): Promise<Socket | Failure> {
+function open(own: Own, connectOnce: () => Socket, patience_ms: number): Promise<Socket | Failure> {
   return new Promise((resolve) => {
     // Fails if the exit address is not on this machine, or of another family than the destination.
-    const socket = connect({ ...ends, allowHalfOpen: true, ...keepAlive });
+    const socket = connectOnce();
     socket.setNoDelay();
     const settle = own((outcome: Socket | Failure) => {
       clearTimeout(timer);

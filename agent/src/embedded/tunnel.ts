@@ -38,12 +38,19 @@ export async function tunnel(
   // All the tunnel's bytes pass here, in both directions.
   const end = connection.own(() => client.destroy());
   client.setTimeout(ctx.idle_seconds * 1000, end);
-  relay(connection.own, client, target);
-  relay(connection.own, target, client);
+  breakWith(connection.own, client, target);
+  breakWith(connection.own, target, client);
+  // An end is passed on, and leaves the other direction open.
+  client.pipe(target);
+  target.once(
+    'end',
+    connection.own(() => client.end()),
+  );
+  target.resume();
 }
 
-/** An end is passed on, and leaves the other direction open; a broken connection breaks both. */
-function relay(own: Own, from: Socket, to: Socket): void {
+/** A broken connection breaks the other one. */
+function breakWith(own: Own, from: Socket, to: Socket): void {
   from.on('error', ignore);
   from.once(
     'close',
@@ -54,5 +61,4 @@ function relay(own: Own, from: Socket, to: Socket): void {
       else to.resetAndDestroy();
     }),
   );
-  from.pipe(to);
 }
