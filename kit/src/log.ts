@@ -40,13 +40,7 @@ export interface LogSettings {
 }
 
 /** Opens the log. No header, body, token, password or cookie ever reaches it. */
-export function openLog({
-  log_level: level,
-  journal_stream,
-}: {
-  log_level: string;
-  journal_stream: string | undefined;
-}): Logger {
+export function openLog({ log_level: level, journal_stream }: LogSettings): Logger {
   const redact = [
     '*.authorization',
     '*.cookie',

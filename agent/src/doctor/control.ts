@@ -3,10 +3,10 @@
 import { promises as dns } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { connect, isIP } from 'node:net';
-import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { isIP } from 'node:net';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { clockRemedy, lookAtClock } from '../../../kit/src/doctor/clock.ts';
+import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doctor/reach.ts';
 import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import type { Clock } from '../clock.ts';
 import { ControlTime } from '../health/control_time.ts';
@@ -14,7 +14,6 @@ import { askEcho, destinationOf } from '../health/echo.ts';
 import { ownAddresses } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 
-const stepSeconds = 5;
 /** A certificate that is not renewed by then has probably been forgotten. */
 const renewDays = 14;
 
@@ -70,20 +69,6 @@ async function addressesOf(host: string): Promise<string[]> {
   return [...new Set(entries.map(({ address }) => address))];
 }
 
-/** Undefined if a connection is accepted, else why not. `from`: its local address. */
-export function canConnect(host: string, port: number, from?: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) });
-    const end = (error: string | undefined) => {
-      socket.destroy();
-      resolve(error);
-    };
-    socket.setTimeout(stepSeconds * 1000, () => end(`nothing within ${stepSeconds} seconds`));
-    socket.once('connect', () => end(undefined));
-    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
-  });
-}
-
 /** By the error code of the verification. */
 const certificateFaults: Record<string, [string, string]> = {
   CERT_HAS_EXPIRED: [
@@ -105,20 +90,10 @@ async function checkCertificate(
   port: number,
   { now }: Clock,
 ): Promise<Outcome> {
-  const socket = connectTls({
-    host: address,
-    port,
-    ...(isIP(host) ? {} : { servername: host }),
-    rejectUnauthorized: false,
-  });
   try {
-    await opened(socket);
-    const code = socket.authorizationError as unknown as { code?: string } | string | undefined;
-    const error = typeof code === 'string' ? code : code?.code;
-    const { valid_to, subjectaltname } = socket.getPeerCertificate();
-    const names = (subjectaltname ?? '').replaceAll(/(DNS|IP Address):/g, '');
+    const { names, valid_to, authorized, error } = await shownCertificate(host, address, port);
     const days = Math.floor((Date.parse(valid_to) / 1000 - now()) / 86_400);
-    if (!socket.authorized) {
+    if (!authorized) {
       const [why, remedy] = certificateFaults[error ?? ''] ?? [
         `its authority is not known here (${error})`,
         unknownAuthority,
@@ -137,19 +112,7 @@ async function checkCertificate(
       `The control plane at ${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
       `openssl s_client -connect ${host}:${port}; expected the URL that it serves nodes on`,
     );
-  } finally {
-    socket.destroy();
   }
-}
-
-function opened(socket: TLSSocket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.setTimeout(stepSeconds * 1000, () =>
-      socket.destroy(new Error(`nothing within ${stepSeconds} seconds`)),
-    );
-    socket.once('secureConnect', resolve);
-    socket.on('error', reject);
-  });
 }
 
 async function checkAnswer(url: URL): Promise<Outcome> {

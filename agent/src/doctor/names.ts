@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { promises as dns, NODATA, NOTFOUND } from 'node:dns';
 import { isIP, isIPv6 } from 'node:net';
 import { fault, listed, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
+import { canConnect } from '../../../kit/src/doctor/reach.ts';
 import { machineNameServers } from '../name_servers.ts';
-import { canConnect } from './control.ts';
 import { exitsOf } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
 

@@ -47,9 +47,9 @@ export const whoami = command({
     const { client, url, variant, source } = await session.account();
     const { name } = await client.contract.get();
     return record({ contract: name, url, variant, token_from: source }, [
-      ['contract', 'contract'],
-      ['url', 'url'],
-      ['variant', 'variant'],
+      'contract',
+      'url',
+      'variant',
       ['token in', 'token_from'],
     ]);
   },
@@ -72,7 +72,7 @@ export const contract = command({
           record: value,
           columns: [
             ['contract', 'name'],
-            ['plan', 'plan'],
+            'plan',
             ['ends', 'expiry', 'time'],
             ['period', 'period.start', 'time'],
             ['until', 'period.end', 'time'],
@@ -83,7 +83,7 @@ export const contract = command({
         {
           rows: servers,
           columns: [
-            ['server', 'server'],
+            'server',
             ['city', 'location.city'],
             ['country', 'location.country'],
             ['exit IPs', 'ips.length'],
@@ -104,7 +104,7 @@ export const servers = command({
   run: async (_given, session) => {
     const { client } = await session.account();
     return table(await client.servers.list({ detail: ['location'] }), [
-      ['hostname', 'hostname'],
+      'hostname',
       ['city', 'location.city'],
       ['country', 'location.country'],
       ['exit IPs', 'ip_count'],
@@ -120,13 +120,13 @@ export const users = command({
   run: async (_given, session) => {
     const { client } = await session.account();
     return table(await client.users.list(), [
-      ['id', 'id'],
-      ['name', 'name'],
-      ['display name', 'display_name'],
+      'id',
+      'name',
+      'display_name',
       ['proxy', 'flags.proxy'],
       ['billing', 'flags.billing'],
       ['admin', 'flags.admin'],
-      ['token version', 'token_version'],
+      'token_version',
     ]);
   },
 });

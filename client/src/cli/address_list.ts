@@ -1,6 +1,6 @@
 // A list of addresses as a person writes it: a line for each, if need be with a user and an end.
 import { UsageFault } from '../../../kit/src/cli/failures.ts';
-import { address, canonicalAddress, now, time } from './values.ts';
+import { address, canonicalAddress, given, now, time } from './values.ts';
 
 export interface AddressLine {
   /** From 1. */
@@ -47,8 +47,7 @@ function readLine([ip = '', user, end, ...more]: string[], line: number): Addres
   return {
     line,
     ip: withField('ip', () => address(ip)),
-    ...(user === undefined ? {} : { user }),
-    ...(expiry === undefined ? {} : { expiry }),
+    ...given({ user, expiry }),
   };
 }
 

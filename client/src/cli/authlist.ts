@@ -21,15 +21,15 @@ import { type Command, command } from './command.ts';
 import { OwnAddress, requireEntry, requireOwnEntry } from './own_address.ts';
 import type { Account } from './session.ts';
 import { stopSignal } from './signals.ts';
-import { address, canonicalAddress, idOrAddress, now, time } from './values.ts';
+import { address, canonicalAddress, given, idOrAddress, now, time } from './values.ts';
 
 const usualSeconds = 8 * 3600;
 const namesShown = 10;
 
 const columns: Column[] = [
-  ['id', 'id'],
-  ['ip', 'ip'],
-  ['user', 'user'],
+  'id',
+  'ip',
+  'user',
   ['user active', 'user_active', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
@@ -105,11 +105,7 @@ All lines are checked first. Should the service refuse one after that, those bef
     if (ip === '-') return addList(account, options);
     const user = await requireUser(account, options.user);
     const expiry = options.expiry ?? now() + usualSeconds;
-    const entry = await account.client.authlist.add({
-      ...(ip === undefined ? {} : { ip }),
-      user,
-      expiry,
-    });
+    const entry = await account.client.authlist.add({ ...given({ ip }), user, expiry });
     const why = options.expiry === undefined ? ' (--expiry says otherwise)' : '';
     return record(entry, columns, `${listedInWords(entry)}${why}.`);
   },
@@ -207,8 +203,7 @@ const listAll = command({
   },
   run: async ({ options: { ip, user } }, session) => {
     const { client } = await session.account();
-    const filter = { ...(ip === undefined ? {} : { ip }), ...(user ? { user } : {}) };
-    return table(await client.authlist.list(filter), columns);
+    return table(await client.authlist.list(given({ ip, user })), columns);
   },
 });
 
@@ -222,11 +217,7 @@ const change = command({
     expiry: { summary: 'when it ends', value: '<time>', read: time },
   },
   run: async ({ arguments: { entry }, options: { ip, user, expiry } }, session) => {
-    const changes = {
-      ...(ip === undefined ? {} : { ip }),
-      ...(user === undefined ? {} : { user }),
-      ...(expiry === undefined ? {} : { expiry }),
-    };
+    const changes = given({ ip, user, expiry });
     if (Object.keys(changes).length === 0) {
       throw new UsageFault('--ip, --user, --expiry: expected at least one of them');
     }

@@ -14,17 +14,17 @@ import { list, span, timeInWords } from '../../../kit/src/cli/values.ts';
 import type { Override } from '../openapi.ts';
 import { pause } from '../retries.ts';
 import { type Command, command } from './command.ts';
-import { address, id, now, time } from './values.ts';
+import { address, given, id, now, time } from './values.ts';
 
 const usualSeconds = 8 * 3600;
 const usualWaitSeconds = 60;
 const lookSeconds = 1;
 
 const columns: Column[] = [
-  ['id', 'id'],
-  ['server', 'server'],
-  ['hostname', 'hostname'],
-  ['ip', 'ip'],
+  'id',
+  'server',
+  'hostname',
+  'ip',
   ['status', 'status', 'state'],
   ['expiry', 'expiry', 'time'],
 ];
@@ -35,8 +35,7 @@ const waitOption = {
   read: span,
 } as const;
 
-const waiting = (seconds: number | undefined) =>
-  seconds === undefined ? {} : { waitSeconds: seconds };
+const waiting = (waitSeconds: number | undefined) => given({ waitSeconds });
 
 const add = command({
   name: 'dns add',
@@ -79,8 +78,7 @@ const listAll = command({
   },
   run: async ({ options: { server, ip } }, session) => {
     const { client } = await session.account();
-    const filter = { ...(server ? { server } : {}), ...(ip === undefined ? {} : { ip }) };
-    return table(await client.overrides.list(filter), columns);
+    return table(await client.overrides.list(given({ server, ip })), columns);
   },
 });
 
@@ -101,19 +99,14 @@ const change = command({
     expiry: { summary: 'when it ends', value: '<time>', read: time },
     wait: waitOption,
   },
-  run: async ({ arguments: given, options: { wait, ...options } }, session) => {
+  run: async ({ arguments: { id: entryId }, options: { wait, ...options } }, session) => {
     const { server, hostname, ip, expiry } = options;
-    const changes = {
-      ...(server === undefined ? {} : { server }),
-      ...(hostname === undefined ? {} : { hostname }),
-      ...(ip === undefined ? {} : { ip }),
-      ...(expiry === undefined ? {} : { expiry }),
-    };
+    const changes = given({ server, hostname, ip, expiry });
     if (Object.keys(changes).length === 0) {
       throw new UsageFault('--server, --hostname, --ip, --expiry: expected at least one of them');
     }
     const { client } = await session.account();
-    return shownEntry(await client.overrides.change(given.id, changes, waiting(wait)));
+    return shownEntry(await client.overrides.change(entryId, changes, waiting(wait)));
   },
 });
 

@@ -138,14 +138,14 @@ export async function chooseExit(
 }
 
 const columns: Column[] = [
-  ['server', 'server'],
-  ['hostname', 'hostname'],
+  'server',
+  'hostname',
   ['exit IP', 'ip'],
-  ['port', 'port'],
+  'port',
   ['status', 'status', 'state'],
   ['checked', 'status_time', 'time'],
-  ['city', 'city'],
-  ['country', 'country'],
+  'city',
+  'country',
 ];
 
 interface ExitRow {

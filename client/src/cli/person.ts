@@ -78,7 +78,7 @@ export class Person {
     const send = (code: string | undefined) =>
       this.send<{ second_factor: 'totp' | boolean }>('POST', '/session', {
         ...body,
-        ...(code === undefined ? {} : { code }),
+        code,
       });
     const first = await send(given.code);
     // In the response of a session this is a boolean: whether there is a second factor.

@@ -15,22 +15,17 @@ const endingsShown = 10;
 
 const contractColumns: Column[] = [
   ['contract', 'name'],
-  ['plan', 'plan'],
+  'plan',
   ['ends', 'expiry', 'time'],
   ['used', 'period.usage', 'bytes'],
   ['of', 'period.limit', 'bytes'],
-  ['share', 'share'],
+  'share',
   ['until', 'period.end', 'time'],
   ['this address', 'address'],
 ];
-const endingColumns: Column[] = [
-  ['ends soon', 'what'],
-  ['id', 'id'],
-  ['for', 'for'],
-  ['expiry', 'expiry', 'time'],
-];
+const endingColumns: Column[] = [['ends soon', 'what'], 'id', 'for', ['expiry', 'expiry', 'time']];
 const serverColumns: Column[] = [
-  ['server', 'server'],
+  'server',
   ['health', 'health', 'state'],
   ['exit IPs', 'exits'],
   ['used', 'usage.current', 'bytes'],

@@ -5,6 +5,14 @@ import { timeFrom } from '../../../kit/src/cli/values.ts';
 
 export const now = (): number => Math.floor(Date.now() / 1000);
 
+type Given<Values> = { [Name in keyof Values]?: Exclude<Values[Name], undefined> };
+
+/** The values without those that are undefined. */
+export function given<Values extends object>(values: Values): Given<Values> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Given<Values>;
+}
+
 /** Epoch seconds: a number, an ISO date or time (UTC by default), or from now on: `+8h`, `+30d`. */
 export function time(text: string): number {
   return timeFrom(text, now());

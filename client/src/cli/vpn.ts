@@ -1,20 +1,16 @@
 // exw vpn: profiles for the VPN of one or all servers, and whether this machine leaves by a VPN.
-import { mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { Failure, UsageFault } from '../../../kit/src/cli/failures.ts';
 import type { Option } from '../../../kit/src/cli/options.ts';
-import { type Column, done, type Shown } from '../../../kit/src/cli/output.ts';
+import type { Column, Shown } from '../../../kit/src/cli/output.ts';
+import { type OutputFile, shownFile, writeFiles } from '../../../kit/src/cli/output_files.ts';
 import { lifetimeUntil } from './account.ts';
 import { command } from './command.ts';
 import { asPerson, type Person, personNotes, personOptions } from './person.ts';
 import { address, isSameAddress, time } from './values.ts';
 import { writePrivate } from './written.ts';
 
-interface ProfileFile {
+interface ProfileFile extends OutputFile {
   format: string;
-  name: string;
-  encoding: 'utf-8' | 'base64';
-  content: string;
 }
 
 interface Profile {
@@ -51,23 +47,20 @@ interface Wanted {
 
 const makeProfile = (person: Person, { server, exit, expiry }: Wanted) =>
   person.send<Profile>('POST', `/users/${encodeURIComponent(person.user)}/vpn-profile`, {
-    ...(server === undefined ? {} : { server }),
-    ...(exit === undefined ? {} : { exit_ip: exit }),
-    ...(expiry === undefined ? {} : { lifetime_seconds: lifetimeUntil(expiry) }),
+    server,
+    exit_ip: exit,
+    lifetime_seconds: expiry === undefined ? undefined : lifetimeUntil(expiry),
   });
 
-const loginColumns: Column[] = [
-  ['login', 'login'],
-  ['expiry', 'expiry', 'time'],
-];
+const loginColumns: Column[] = ['login', ['expiry', 'expiry', 'time']];
 const serverColumns: Column[] = [
-  ['server', 'server'],
+  'server',
   ['services', 'services', 'list'],
-  ['hostname', 'hostname'],
+  'hostname',
   ['exit IP', 'exit_ip'],
   ['exit IPs', 'exit_ips', 'list'],
-  ['password', 'password'],
-  ['shared key', 'shared_key'],
+  'password',
+  'shared_key',
 ];
 
 const vpnLogin = command({
@@ -112,40 +105,13 @@ const vpnProfile = command({
     const wanted = { ...options, server };
     const profile = await asPerson(session, options, (person) => makeProfile(person, wanted));
     const files = profile.files.filter((file) => format === undefined || file.format === format);
-    if (files.length === 0) throw new Failure('There is no such file for these servers.');
+    const [file, ...others] = files;
+    if (!file) throw new Failure('There is no such file for these servers.');
     return output === undefined
-      ? shownFile(files)
-      : writeFiles(files, output, format === undefined);
+      ? shownFile(file, ...others)
+      : writeFiles(files, output, format === undefined, writePrivate);
   },
 });
-
-/** Errors: a usage fault for several files, or one that a terminal cannot show. */
-function shownFile([file, ...others]: ProfileFile[]): Shown {
-  if (others.length > 0) {
-    throw new UsageFault('--output: expected a folder, as there is a file for each server');
-  }
-  if (file?.encoding === 'base64' && process.stdout.isTTY) {
-    throw new UsageFault('--output: expected a file, as a signed profile is no text');
-  }
-  return { value: file, parts: [], bytes: bytesOf(file as ProfileFile) };
-}
-
-/** Errors: a failure that says which file cannot be written. */
-function writeFiles(files: ProfileFile[], output: string, isFolder: boolean): Shown {
-  const isThere = statSync(output, { throwIfNoEntry: false })?.isDirectory();
-  const into = isFolder || files.length > 1 || isThere;
-  const paths = files.map((file) => (into ? join(output, file.name) : output));
-  try {
-    if (into) mkdirSync(output, { recursive: true, mode: 0o700 });
-    for (const [at, file] of files.entries()) writePrivate(paths[at] as string, bytesOf(file));
-  } catch (error) {
-    const { path, code } = error as NodeJS.ErrnoException;
-    throw new Failure(`${path ?? output} cannot be written (${code}).`);
-  }
-  return done(`Written for you alone to read:\n- ${paths.join('\n- ')}`, { files: paths });
-}
-
-const bytesOf = ({ content, encoding }: ProfileFile) => Buffer.from(content, encoding);
 
 interface SeenServer {
   server: string;
@@ -188,11 +154,11 @@ The service tells from which address this machine reaches it. That is an exit wh
 });
 
 const exitColumns: Column[] = [
-  ['server', 'server'],
-  ['hostname', 'hostname'],
+  'server',
+  'hostname',
   ['exit IP', 'ip'],
   ['services', 'services', 'list'],
-  ['used', 'used'],
+  'used',
 ];
 
 export const vpnCommands = [vpnProfile, vpnLogin, vpnStatus] as const;

@@ -1,17 +1,16 @@
 // The server as seen from outside: its certificate, its public URL, its clock.
 import { X509Certificate } from 'node:crypto';
 import { promises as dns } from 'node:dns';
-import { connect, isIP } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { isIP } from 'node:net';
 import { Trust } from '../../../kit/src/certificate.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { lookAtClock } from '../../../kit/src/doctor/clock.ts';
+import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doctor/reach.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
 import { nodeUrlObstacle } from '../install/install.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
 
-const stepSeconds = 5;
 /**
  * A certificate that is not renewed by then was forgotten: ACME certificates are renewed a month
  * ahead.
@@ -109,7 +108,7 @@ async function publicUrl(config: Config, clock: Clock, isRunning: boolean): Prom
       ),
     ];
   }
-  const shown = await shownCertificate(host, address, port, clock);
+  const shown = await publicCertificate(host, address, port, clock);
   return shown.state === 'fault' ? [shown] : [shown, await answer(url)];
 }
 
@@ -119,46 +118,18 @@ function nodeUrl(config: Config): Outcome {
   return ok(`Nodes are to connect to ${config.node_url}.`);
 }
 
-function canConnect(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const end = (error: string | undefined) => {
-      socket.destroy();
-      resolve(error);
-    };
-    socket.setTimeout(stepSeconds * 1000, () => end(`nothing within ${stepSeconds} seconds`));
-    socket.once('connect', () => end(undefined));
-    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
-  });
-}
-
 /** The certificate that clients see, which may be that of a proxy in front. */
-async function shownCertificate(
+async function publicCertificate(
   host: string,
   address: string,
   port: number,
   clock: Clock,
 ): Promise<Outcome> {
-  const socket = connectTls({
-    host: address,
-    port,
-    ...(isIP(host) ? {} : { servername: host }),
-    rejectUnauthorized: false,
-  });
   try {
-    await new Promise<void>((resolve, reject) => {
-      socket.setTimeout(stepSeconds * 1000, () =>
-        socket.destroy(new Error(`nothing within ${stepSeconds} seconds`)),
-      );
-      socket.once('secureConnect', () => resolve());
-      socket.on('error', reject);
-    });
-    const { valid_to, subjectaltname = '' } = socket.getPeerCertificate();
-    const names = subjectaltname.replaceAll(/(DNS|IP Address):/g, '');
-    const error = socket.authorizationError as unknown as { code?: string } | string | undefined;
-    if (!socket.authorized) {
+    const { names, valid_to, authorized, error } = await shownCertificate(host, address, port);
+    if (!authorized) {
       return fault(
-        `Clients of ${host} are shown a certificate of ${names || 'no name'} until ${valid_to}, which is not valid (${typeof error === 'string' ? error : error?.code}).`,
+        `Clients of ${host} are shown a certificate of ${names || 'no name'} until ${valid_to}, which is not valid (${error}).`,
         `openssl s_client -connect ${host}:${port}; for a certificate authority of your own: NODE_EXTRA_CA_CERTS`,
       );
     }
@@ -170,8 +141,6 @@ async function shownCertificate(
       `${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,
       'the proxy in front, or EXITWARD_TLS_CERT',
     );
-  } finally {
-    socket.destroy();
   }
 }
 
