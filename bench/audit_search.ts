@@ -2,15 +2,14 @@
 // long one slice holds the event loop.
 //   node bench/audit_search.ts [--records 1000000]
 //   node bench/postgres.ts audit_search.ts [--records 1000000]
-import { parseArgs } from 'node:util';
 import { makeAuditMonths } from '../server/src/changes/audit_months.ts';
 import { systemClock } from '../server/src/clock.ts';
 import { searchAuditLog } from '../server/src/operators/audit_log.ts';
+import { sizesFrom } from './flags.ts';
 import { actor, close, db } from './fresh.ts';
 import { report } from './goals.ts';
 
-const { values } = parseArgs({ options: { records: { type: 'string', default: '1000000' } } });
-const records = Number(values.records);
+const { records } = sizesFrom({ records: 1_000_000 });
 const now = systemClock.now();
 await makeAuditMonths(db, now);
 

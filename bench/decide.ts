@@ -2,7 +2,6 @@
 // 1,000,000, side by side; and what it costs to count and time each.
 //   node bench/decide.ts [--entries 1000000] [--rounds 7]
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import {
   decide,
   type ProxyRequest,
@@ -11,15 +10,11 @@ import {
 } from '../agent/src/policy/decide.ts';
 import { DecisionTally } from '../agent/src/policy/decision_tally.ts';
 import { Policy } from '../agent/src/policy/policy.ts';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { median } from './load.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '7' },
-  },
-});
+const { entries, rounds } = sizesFrom({ entries: 1_000_000, rounds: 7 });
 const now = Math.floor(Date.now() / 1000);
 const expiry = now + 86_400;
 const pair = generateKeyPairSync('ed25519');
@@ -141,14 +136,14 @@ function works(entries: number): Array<[string, Ask, number?]> {
   ];
 }
 
-const sizes = [1000, Number(values.entries)] as const;
+const sizes = [1000, entries] as const;
 const [few, many] = [fill(sizes[0]), fill(sizes[1])];
 const [fewWorks, manyWorks] = [works(sizes[0]), works(sizes[1])];
-console.log(`${values.rounds} alternating rounds, medians: nanoseconds for each decision`);
+console.log(`${rounds} alternating rounds, medians: nanoseconds for each decision`);
 for (const [at, [name, ask, count]] of fewWorks.entries()) {
   const [, askMany] = manyWorks[at] as [string, Ask];
   const [a, b]: [number[], number[]] = [[], []];
-  for (let round = 0; round <= Number(values.rounds); round++) {
+  for (let round = 0; round <= rounds; round++) {
     const cost = [measure(few, ask, count), measure(many, askMany, count)] as const;
     // The first round warms up.
     if (round > 0) {
@@ -168,7 +163,7 @@ for (const [at, [name, ask, count]] of fewWorks.entries()) {
 const maxRatio = 2;
 const [, ask] = fewWorks[0] as [string, Ask];
 const [bare, counted]: [number[], number[]] = [[], []];
-for (let round = 0; round <= Number(values.rounds); round++) {
+for (let round = 0; round <= rounds; round++) {
   const cost = [measure(few, ask), measure(few, ask, decisionCount, new DecisionTally())] as const;
   if (round === 0) continue;
   bare.push(cost[0]);

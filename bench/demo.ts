@@ -5,24 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Demo, type Facts, freeBase } from '../test/demo_process.ts';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { load, median, type Result } from './load.ts';
 import { cpuSecondsOf } from './processes.ts';
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '4' },
-    rest: { type: 'string', default: '60' },
-  },
-});
-const [rounds, seconds, rest] = [values.rounds, values.seconds, values.rest].map(Number) as [
-  number,
-  number,
-  number,
-];
+const { rounds, seconds, rest } = sizesFrom({ rounds: 3, seconds: 4, rest: 60 });
 /**
  * The share that the nodes may take of the server's requests, and both processes of a core at rest.
  */
@@ -112,7 +101,7 @@ try {
     `at rest the server takes ${percent(cores.server)} of a core, the nodes ${percent(cores.nodes)}`,
   );
   report({
-    work: 'the demo: requests beside simulated nodes',
+    work: 'the demo: requests with simulated nodes',
     ours: of('simulated', perCpu),
     unit: 'per CPU second',
     peer: { name: 'without nodes', value: of('off', perCpu) },

@@ -1,17 +1,13 @@
 // How soon a change is in force: from its answer to the next connection that is evaluated by it, on
 // a node with many entries.
 //   node bench/effect.ts [--entries 100000] [--changes 300]
-import { parseArgs } from 'node:util';
+
 import { ask, quantile, type Through } from './clients.ts';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { ControlPlane, type EngineName, hosts, inADay, Node, startOrigin } from './node.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '100000' },
-    changes: { type: 'string', default: '300' },
-  },
-});
+const { entries, changes } = sizesFrom({ entries: 100_000, changes: 300 });
 const maxMs = { p50: 10, p99: 50 };
 const giveUpMs = 5000;
 const hostname = 'www.bench.example';
@@ -97,7 +93,7 @@ const closers: Array<() => Promise<void>> = [];
 try {
   origin = await startOrigin();
   closers.push(() => origin.process.stop());
-  control = await ControlPlane.start({ entries: Number(values.entries) });
+  control = await ControlPlane.start({ entries });
   closers.push(() => control.remove());
   const { node_url, invites } = control.served;
   const expiry = inADay();
@@ -105,7 +101,7 @@ try {
   const override = { server: 'fra1', hostname, ip: hosts.origins[0], expiry };
   const { id } = await control.ask<Made>('POST', '/contract/overrides', override);
   console.log(
-    `from an answered change to an answer that shows it, with ${values.entries} authlist entries`,
+    `from an answered change to an answer that shows it, with ${entries} authlist entries`,
   );
   for (const [which, engine] of (['squid', 'embedded'] as const).entries()) {
     const node = await Node.join(engine, node_url, invites[which] ?? '');
@@ -113,7 +109,7 @@ try {
     await node.start();
     const authlist: Effect[] = [];
     const overrides = { effects: [] as Effect[], floor: [] as Effect[] };
-    const times = Math.ceil(Number(values.changes) / 2);
+    const times = Math.ceil(changes / 2);
     for (let at = 0; at < times; at++) {
       await changeAuthlist(node, authlist, at);
       await changeOverride(node, overrides, at + 1, id);

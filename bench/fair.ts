@@ -11,25 +11,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
-import { memory_mb } from './processes.ts';
+import { memory_mb, waitedMs } from './processes.ts';
 import type { Read } from './readers.ts';
 import type { Served } from './server.ts';
 import { serverSettings } from './server_settings.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '100000' },
-    connections: { type: 'string', default: '32' },
-    changes: { type: 'string', default: '100000' },
-    seconds: { type: 'string', default: '8' },
-  },
+const { entries, connections, changes, seconds } = sizesFrom({
+  entries: 100_000,
+  connections: 32,
+  changes: 100_000,
+  seconds: 8,
 });
-const entries = Number(values.entries);
-const connections = Number(values.connections);
-const changes = Number(values.changes);
-const aloneMs = Math.min(3, Number(values.seconds)) * 1000;
+const quietMs = Math.min(3, seconds) * 1000;
 const list = '/v0/contract/ip-authlist';
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 
@@ -103,18 +99,11 @@ function show(name: string, { all, net }: Times, limitMs?: number): void {
   report({ work: `${name}, p99`, ours: at(net, 0.99), unit: 'ms', goal: { atMost: limitMs } });
 }
 
-/** Milliseconds that the server's thread and this one were ready to run and had no processor. */
-function waited_ms(): number {
-  const of = (pid: number | string | undefined) =>
-    Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
-  return of(server.pid) + of('self');
-}
-
 /**
  * Runs the victim's step again and again, at this pace, until the attack is over; its times in
  * milliseconds.
  */
-async function beside(
+async function during(
   attack: Promise<unknown>,
   step: () => Promise<unknown>,
   pause_milliseconds = 5,
@@ -125,12 +114,12 @@ async function beside(
   });
   const times: Times = { all: [], net: [] };
   while (!isOver) {
-    const waited = waited_ms();
+    const waited = waitedMs(server.pid);
     const started = performance.now();
     await step();
     const took = performance.now() - started;
     times.all.push(took);
-    times.net.push(Math.max(0, took - (waited_ms() - waited)));
+    times.net.push(Math.max(0, took - (waitedMs(server.pid) - waited)));
     await sleep(pause_milliseconds);
   }
   await over;
@@ -216,13 +205,13 @@ try {
   };
 
   console.log(`${' '.repeat(64)}p50, p99 in ms`);
-  show('GET, alone', await beside(sleep(aloneMs), get));
+  show('GET, no attack', await during(sleep(quietMs), get));
   const reading = async (whose: string, authorization: string, base: string, paths: string[]) => {
     const file = join(import.meta.dirname, 'readers.ts');
     const env = { ...process.env, READERS_AUTHORIZATION: authorization };
-    const args = [file, base, String(connections), values.seconds, ...paths];
+    const args = [file, base, String(connections), String(seconds), ...paths];
     const read = promisify(execFile)(process.execPath, args, { env });
-    show(`GET, beside ${connections} readers of ${whose}`, await beside(read, get), 50);
+    show(`GET, during ${connections} readers of ${whose}`, await during(read, get), 50);
     const { answers, megabytes, refused } = JSON.parse((await read).stdout) as Read;
     const memory = memory_mb(server.pid as number).toFixed(0);
     console.log(
@@ -236,7 +225,7 @@ try {
   await reading('lists of the console', operator, admin_url, [`${account}/authlist`]);
   await reading('snapshots', `Bearer ${nodes[0]}`, node_url, ['/node/snapshot']);
 
-  show('a removal until its node hears it, alone', await beside(sleep(aloneMs), revoke, 20));
+  show('a removal until its node hears it, no attack', await during(sleep(quietMs), revoke, 20));
   let made = 0;
   const changing = flood(() => {
     if (made >= changes) return undefined;
@@ -249,8 +238,8 @@ try {
     });
   });
   show(
-    `the same, beside ${changes} changes of one account`,
-    await beside(changing, revoke, 20),
+    `the same, during ${changes} changes of one account`,
+    await during(changing, revoke, 20),
     200,
   );
 
@@ -264,8 +253,8 @@ try {
       });
     }
   };
-  show('GET, beside "remove all" and its undo, three times', await beside(bulk(), get), 50);
-  show('a removal, beside the same', await beside(bulk(), revoke, 20), 200);
+  show('GET, during "remove all" and its undo, three times', await during(bulk(), get), 50);
+  show('a removal, during the same', await during(bulk(), revoke, 20), 200);
 } finally {
   server.kill('SIGTERM');
   await new Promise((resolve) => server.once('exit', resolve));

@@ -5,26 +5,18 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import type { Change, Followed, Following } from './followers.ts';
 import { report } from './goals.ts';
 import { ControlPlane, inADay } from './node.ts';
 import { cpuSecondsOf } from './processes.ts';
 
-const { values } = parseArgs({
-  options: {
-    nodes: { type: 'string', default: '300' },
-    servers: { type: 'string', default: '100' },
-    'per-second': { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '20' },
-  },
-});
-const [nodes, servers, seconds] = [values.nodes, values.servers, values.seconds].map(Number) as [
-  number,
-  number,
-  number,
-];
-const perSecond = Number(values['per-second']);
+const {
+  nodes,
+  servers,
+  'per-second': perSecond,
+  seconds,
+} = sizesFrom({ nodes: 300, servers: 100, 'per-second': 200, seconds: 20 });
 const maxMs = 1000;
 const accounts = 100;
 

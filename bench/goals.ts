@@ -1,5 +1,5 @@
-// The results of measurements beside the goals of the project: a line each, and for `npm run bench`
-// a row of its table.
+// The results of measurements next to the goals of the project: a line each, and for
+// `npm run bench` a row of its table.
 import { appendFileSync } from 'node:fs';
 
 export interface Measured {

@@ -4,23 +4,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { load, median, type Process, start } from './load.ts';
 import { memory_mb } from './processes.ts';
 import type { Served } from './server.ts';
 import { serverSettings } from './server_settings.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '1000000' },
-    accounts: { type: 'string', default: '10000' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-  },
+const { entries, accounts, rounds, seconds } = sizesFrom({
+  entries: 1_000_000,
+  accounts: 10_000,
+  rounds: 5,
+  seconds: 3,
 });
-const rounds = Number(values.rounds);
-const seconds = Number(values.seconds);
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 const list = '/v0/contract/ip-authlist';
 
@@ -111,7 +107,6 @@ const works: Array<[string, (subject: Subject) => Promise<{ rate: number }>]> = 
   ['stream', follow],
 ];
 
-const [accounts, entries] = [Number(values.accounts), Number(values.entries)];
 // The same entries per account on both sides, so that only the size of the network differs.
 const small = await open(Math.max(2, Math.round((1000 * accounts) / entries)), 1000, false);
 const large = await open(accounts, entries, false);

@@ -3,21 +3,14 @@
 //   node bench/limit.ts [--rate 50] [--limit 400] [--times 3]     MB a second, MB
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { parseArgs } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { ControlPlane, type EngineName, hosts, inADay, Node, startOrigin } from './node.ts';
 
-const { values } = parseArgs({
-  options: {
-    rate: { type: 'string', default: '50' },
-    limit: { type: 'string', default: '400' },
-    times: { type: 'string', default: '3' },
-  },
-});
+const { rate: rateMb, limit: limitMb, times } = sizesFrom({ rate: 50, limit: 400, times: 3 });
 const megabyte = 1_000_000;
-const rate = Number(values.rate) * megabyte;
-const limitBytes = Number(values.limit) * megabyte;
-const times = Number(values.times);
+const rate = rateMb * megabyte;
+const limitBytes = limitMb * megabyte;
 const maxSeconds = 0.25;
 const turnMs = 10;
 const giveUpSeconds = 60;
@@ -54,7 +47,7 @@ try {
   const control = await ControlPlane.start({ accounts: 2 * times, limit_bytes: limitBytes });
   closers.push(() => control.remove());
   const { node_url, invites } = control.served;
-  console.log(`past a limit of ${values.limit} MB at ${values.rate} MB/s, in one tunnel`);
+  console.log(`past a limit of ${limitMb} MB at ${rateMb} MB/s, in one tunnel`);
   for (const [which, engine] of (['squid', 'embedded'] as const satisfies EngineName[]).entries()) {
     const node = await Node.join(engine, node_url, invites[which] ?? '');
     closers.push(() => node.remove());

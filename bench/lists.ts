@@ -11,27 +11,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
+import { waitedMs } from './processes.ts';
 import type { Served } from './server.ts';
 import { serverSettings } from './server_settings.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '100000' },
-    people: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '9' },
-  },
-});
-const entries = Number(values.entries);
-const rounds = Number(values.rounds);
+const { entries, people, rounds } = sizesFrom({ entries: 100_000, people: 20_000, rounds: 9 });
 const maxBytes = 100_000;
 const maxMs = 200;
 
 const dataDir = mkdtempSync(join(tmpdir(), 'exitward-lists-'));
 const server = spawn(
   process.execPath,
-  [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries), '1', '1', values.people],
+  [join(import.meta.dirname, 'server.ts'), '2', String(2 * entries), '1', '1', String(people)],
   {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
@@ -53,20 +46,13 @@ const accounts = (await (await fetch(`${admin_url}/admin/accounts`, asOperator))
 const all = `${admin_url}/admin/accounts`;
 const list = `${all}/${accounts[0]?.name}/authlist`;
 
-/** Milliseconds that the server's thread and this one were ready to run and had no processor. */
-function waited_ms(): number {
-  const of = (pid: number | string | undefined) =>
-    Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
-  return of(server.pid) + of('self');
-}
-
 /** Milliseconds that a request takes. */
 async function timed(request: () => Promise<unknown>): Promise<number> {
-  const waited = waited_ms();
+  const waited = waitedMs(server.pid);
   const began = performance.now();
   await request();
   const took = performance.now() - began;
-  return Math.max(0, took - (waited_ms() - waited));
+  return Math.max(0, took - (waitedMs(server.pid) - waited));
 }
 
 const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
@@ -165,7 +151,7 @@ for (let times = 0; times < 300; times++) {
 stop.abort();
 await asking;
 waits.sort((a, b) => a - b);
-show('another account’s GET beside it, p99', waits[Math.floor(waits.length * 0.99)] ?? 0, 'ms', 50);
+show('another account’s GET meanwhile, p99', waits[Math.floor(waits.length * 0.99)] ?? 0, 'ms', 50);
 
 server.kill();
 await once(server, 'exit');

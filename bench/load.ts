@@ -13,7 +13,7 @@ export interface Load {
   headers?: Record<string, string>;
   /** A Lua script of bench/, with its arguments. */
   script?: string[];
-  /** Any core may do, not the second one alone: where more than one process answers. */
+  /** Any core may do, not only the second: where more than one process answers. */
   anywhere?: boolean;
 }
 

@@ -7,19 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { median } from './load.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '1000000' },
-    accounts: { type: 'string', default: '1000' },
-    rounds: { type: 'string', default: '5' },
-  },
-});
-const entries = Number(values.entries);
-const rounds = Number(values.rounds);
+const { entries, accounts, rounds } = sizesFrom({ entries: 1_000_000, accounts: 1000, rounds: 5 });
 const limits = { start_ms: 5000, bytes_per_entry: 300, change_ms: 0.5 };
 
 type Measured = Record<string, number>;
@@ -78,8 +71,8 @@ async function fill(entries: number, accounts: number): Promise<Subject & { take
   return { ...subject, taken: await measure('replace', subject) };
 }
 
-const small = await fill(1000, Math.max(1, Math.round((1000 * Number(values.accounts)) / entries)));
-const large = await fill(entries, Number(values.accounts));
+const small = await fill(1000, Math.max(1, Math.round((1000 * accounts) / entries)));
+const large = await fill(entries, accounts);
 try {
   console.log(`${entries} entries, ${rounds} alternating rounds, medians`);
   console.log(`taking the snapshot: ${ms(large.taken.ms)}, peak ${mb(large.taken.peak_mb)}`);
@@ -93,7 +86,7 @@ try {
   const ratio = start_ms / middle(parses, 'ms');
   report({ work: 'a node starts', ours: start_ms, unit: 'ms', goal: { atMost: limits.start_ms } });
   console.log(
-    `  ${ratio.toFixed(2)} times parsing alone; longest pause meanwhile ${ms(middle(starts, 'pause_ms'))}`,
+    `  ${ratio.toFixed(2)} times as long as parsing; longest pause meanwhile ${ms(middle(starts, 'pause_ms'))}`,
   );
   const bytes = middle(starts, 'bytes') / entries;
   const goal = { atMost: limits.bytes_per_entry };

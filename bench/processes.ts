@@ -49,6 +49,12 @@ export function memory_mb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 }
 
+/** Milliseconds that the threads of a process and of this one were ready and had no processor. */
+export function waitedMs(pid: number | undefined): number {
+  const of = (path: string) => Number(readFileSync(path, 'utf8').split(' ')[1]) / 1e6;
+  return of(`/proc/${pid}/schedstat`) + of('/proc/self/schedstat');
+}
+
 /** Of a process of Node since it began, with its threads and without programs that it started. */
 export const cpuSecondsOf = (pid: number) => usageOf(pid).get('node')?.cpu_seconds ?? 0;
 

@@ -2,24 +2,20 @@
 // no proxy, side by side.
 //   node bench/proxy.ts [--entries 100000] [--rounds 3] [--seconds 1] [--tunnels 2000]
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { BareSquid } from './bare_squid.ts';
 import { type Asked, pace, quantile, type Through, Tunnel } from './clients.ts';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { load, median } from './load.ts';
 import { ControlPlane, hosts, inADay, Node, startOrigin } from './node.ts';
 import { totalOf, type Usage, usageOf } from './processes.ts';
 
-const { values } = parseArgs({
-  options: {
-    entries: { type: 'string', default: '100000' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '1' },
-    tunnels: { type: 'string', default: '2000' },
-  },
+const { entries, rounds, seconds, tunnels } = sizesFrom({
+  entries: 100_000,
+  rounds: 3,
+  seconds: 1,
+  tunnels: 2000,
 });
-const rounds = Number(values.rounds);
-const seconds = Number(values.seconds);
 /** Of the bare Squid's. */
 const least = { connections: 0.8, throughput: 0.97 };
 const connections = 32;
@@ -181,7 +177,7 @@ try {
   closers.push(() => origin.process.stop());
   originAt = { host: hosts.origins[0], port: origin.ports.http };
   tunnelTo = { host: hosts.origins[0], port: origin.ports.tunnel };
-  const control = await ControlPlane.start({ entries: Number(values.entries) });
+  const control = await ControlPlane.start({ entries });
   closers.push(() => control.remove());
   const { node_url, invites } = control.served;
   const expiry = inADay();
@@ -195,14 +191,14 @@ try {
   const all = Object.values(proxies).filter((proxy) => proxy !== undefined);
   for (const proxy of all) closers.push(() => proxy.remove());
   console.log(
-    `${values.entries} authlist entries, ${rounds} rounds in turns, medians; all processes share the machine's cores`,
+    `${entries} authlist entries, ${rounds} rounds in turns, medians; all processes share the machine's cores`,
   );
 
   for (const proxy of all) await proxy.start();
-  console.log(`\nmemory with ${values.tunnels} open tunnels that have carried some bytes`);
+  console.log(`\nmemory with ${tunnels} open tunnels that have carried some bytes`);
   for (const name of names) {
     const proxy = proxies[name];
-    if (proxy) await tellMemory(name, proxy, Number(values.tunnels));
+    if (proxy) await tellMemory(name, proxy, tunnels);
   }
   await inTurns(async (name, proxy) => {
     note(results.get(name), 'x1', await throughput(proxy, 1));

@@ -2,13 +2,12 @@
 // much it grew.
 //   node bench/record_sizes.ts [--records 100000]
 //   node bench/postgres.ts record_sizes.ts [--records 100000]
-import { parseArgs } from 'node:util';
 import type { Row } from '../server/src/db/database.ts';
+import { sizesFrom } from './flags.ts';
 import { actor, close, db } from './fresh.ts';
 import { report } from './goals.ts';
 
-const { values } = parseArgs({ options: { records: { type: 'string', default: '100000' } } });
-const records = Number(values.records);
+const { records } = sizesFrom({ records: 100_000 });
 const began = 1_800_000_000;
 
 /** Usage of 10 users on 2 servers of 5 accounts, in the order in which it comes. */

@@ -101,7 +101,7 @@ const cases: Case[] = [
   },
 ];
 
-/** A server under load: where, and what it needs beside the case's own headers. */
+/** A server under load: where, and what it needs in addition to the case's own headers. */
 interface Target {
   name: string;
   url: string;

@@ -2,7 +2,6 @@
 // and with nodes that lack thousands of changes.
 //   node bench/servers.ts [--servers 2300] [--changes 9000]
 //   node bench/postgres.ts servers.ts [--servers 2300] [--changes 9000]
-import { parseArgs } from 'node:util';
 import { systemClock } from '../server/src/clock.ts';
 import { pageFrom } from '../server/src/lists/list_pages.ts';
 import {
@@ -11,16 +10,11 @@ import {
   serverPlaces,
   serverSorts,
 } from '../server/src/servers/servers.ts';
+import { sizesFrom } from './flags.ts';
 import { actor, close, db } from './fresh.ts';
 import { report } from './goals.ts';
 
-const { values } = parseArgs({
-  options: {
-    servers: { type: 'string', default: '2300' },
-    changes: { type: 'string', default: '9000' },
-  },
-});
-const [servers, changes] = [Number(values.servers), Number(values.changes)];
+const { servers, changes } = sizesFrom({ servers: 2300, changes: 9000 });
 const now = systemClock.now();
 const many = (length: number) => Array.from({ length }, (_, at) => at);
 

@@ -1,4 +1,4 @@
-// A slow disk under SQLite: reads and /healthz beside a writer, and the latency of 128 writers,
+// A slow disk under SQLite: reads and /healthz during writes, and the latency of 128 writers,
 // against a bare server.
 //   node bench/slow_disk.ts [--fsync-ms 500] [--seconds 8]   needs cc
 import { execFileSync } from 'node:child_process';
@@ -7,26 +7,20 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { sizesFrom } from './flags.ts';
 import { report } from './goals.ts';
 import { start } from './load.ts';
 import type { Served } from './server.ts';
 import { serverSettings } from './server_settings.ts';
 
-const { values } = parseArgs({
-  options: {
-    'fsync-ms': { type: 'string', default: '500' },
-    seconds: { type: 'string', default: '8' },
-  },
-});
-const seconds = Number(values.seconds);
+const { 'fsync-ms': fsyncMs, seconds } = sizesFrom({ 'fsync-ms': 500, seconds: 8 });
 const writers = 128;
 const folder = mkdtempSync(join(tmpdir(), 'exitward-bench-'));
 const shim = join(folder, 'slow_fsync.so');
 const source = fileURLToPath(new URL('slow_fsync.c', import.meta.url));
 execFileSync('cc', ['-shared', '-fPIC', '-O2', '-o', shim, source]);
 
-const slow = { LD_PRELOAD: shim, SLOW_FSYNC_MS: values['fsync-ms'] };
+const slow = { LD_PRELOAD: shim, SLOW_FSYNC_MS: String(fsyncMs) };
 const list = '/v0/contract/ip-authlist';
 const expiry = Math.floor(Date.now() / 1000) + 86_400;
 
@@ -92,7 +86,7 @@ const [reader, writer] = tokens.map(
   (token) => `Basic ${Buffer.from(`:${token}`).toString('base64')}`,
 ) as [string, string];
 
-console.log(`a flush takes ${values['fsync-ms']} ms; latencies in ms     p50      p99      1/s`);
+console.log(`a flush takes ${fsyncMs} ms; latencies in ms     p50      p99      1/s`);
 const show = (name: string, times: number[]) =>
   console.log(
     `${name.padEnd(38)}${ms(at(times, 50))} ${ms(at(times, 99))} ${ms(times.length / seconds)}`,
@@ -104,8 +98,8 @@ const [writes, reads, health] = await Promise.all([
   latencies(base_url, 1, { path: '/healthz' }),
 ]);
 show('POST, one writer', writes);
-show('GET beside it', reads);
-show('/healthz beside it', health);
+show('GET meanwhile', reads);
+show('/healthz meanwhile', health);
 
 // A disk as it is: the bare server flushes once for each request.
 const answer = { status: 201, headers: ['content-type', 'application/json'], body: '{}' };
@@ -123,7 +117,7 @@ for (const [name, times] of [
   ['GET', reads],
   ['/healthz', health],
 ] as const) {
-  const work = `a slow disk: ${name} beside a writer, p50`;
+  const work = `a slow disk: ${name} during writes, p50`;
   report({ work, ours: at(times, 50), unit: 'ms', goal: { atMost: 10 } });
 }
 report({
