@@ -13,7 +13,7 @@ export function startCommand(args: string[], env: Record<string, string>): Child
   return spawn(process.execPath, [bin, ...args], { env: { ...bareEnvironment, ...env } });
 }
 
-/** Runs a command that ends by itself and reads nothing; beside another one in a process. */
+/** Runs a command that ends by itself and reads nothing; in a process if another one runs. */
 export function runCommand(args: string[], env: Record<string, string>): Promise<Outcome> {
   if (host.isBusy) return outcomeOf(startCommand(args, env));
   return host.run({ args, env: { ...bareEnvironment, ...env } });
