@@ -19,17 +19,13 @@ export function canonicalAddress(text: string): Address | undefined {
   // A socket that serves both families shows IPv4 clients this way.
   if (text.startsWith('::ffff:') && isIPv4(text.slice(7))) return text.slice(7) as Address;
   if (!isIPv6(text) || text.includes('%')) return undefined;
-  const address = ipaddr.IPv6.parse(withoutDottedTail(text));
-  return (address.isIPv4MappedAddress() ? address.toIPv4Address() : address).toString() as Address;
+  // URLs spell an address in brackets as RFC 5952 does, without a dotted tail.
+  const spelled = new URL(`http://[${text}]`).hostname.slice(1, -1);
+  return (mapped.test(spelled) ? toIPv4(spelled) : spelled) as Address;
 }
 
-/** ipaddr.js is given hex groups only: it takes `::1.2.3.4` for IPv4-mapped `::ffff:1.2.3.4`. */
-function withoutDottedTail(ip: string): string {
-  return ip.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => {
-    const group = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
-    return `${group(a, b)}:${group(c, d)}`;
-  });
-}
+const mapped = /^::ffff:[0-9a-f]+:[0-9a-f]+$/;
+const toIPv4 = (ip: string) => ipaddr.IPv6.parse(ip).toIPv4Address().toString();
 
 /** Whether the address lies in one of the networks. */
 export function isInside(

@@ -1,9 +1,11 @@
 // Group commit: actions that arrive together share one commit, and yet each stands or falls alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changeAccount, requireAccount } from '../src/accounts/accounts.ts';
 import { createEntry } from '../src/authlist/authlist.ts';
 import { bumpVersion } from '../src/changes/changes.ts';
 import type { Actor, Transaction } from '../src/db/database.ts';
 import { ApiError, conflict } from '../src/errors.ts';
+import { changeUser, createUser, requireUserNamed } from '../src/users/users.ts';
 import type { BuiltAccount } from './builders.ts';
 import { eachDatabase } from './databases.ts';
 import { startTestApp, type TestApp } from './harness.ts';
@@ -74,6 +76,25 @@ eachDatabase((database) => {
       expect(statusesOf(settled)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
       expect(runs).toEqual(['one']);
       expect(await marks()).toEqual(['one', 'three']);
+    });
+
+    it('a statement that changed no row has left nothing to undo: the group runs once', async () => {
+      await clear();
+      const runs: string[] = [];
+      const settled = await together(
+        async (tx) => {
+          runs.push('one');
+          await mark(tx, 'one');
+        },
+        async (tx) => {
+          await tx.run("delete from marks where name = 'nothing'");
+          const again = "insert into marks (name, at) values ('one', 1) on conflict do nothing";
+          if ((await tx.run(again)) === 0) throw conflict('taken');
+        },
+      );
+      expect(statusesOf(settled)).toEqual(['fulfilled', 'rejected']);
+      expect(runs).toEqual(['one']);
+      expect(await marks()).toEqual(['one']);
     });
 
     it('a refusal after writing undoes that action alone; the others stay', async () => {
@@ -159,6 +180,39 @@ eachDatabase((database) => {
       );
       expect(seen).toHaveLength(5);
     });
+  });
+
+  it('each action sees what those before it in its group changed of the account and its users', async () => {
+    const { account } = await t.account('seen');
+    const rules = { addresses: 'any', max_authlist_entries: 100 } as const;
+    let ip = 0;
+    const create = (user: string) => (tx: Transaction) =>
+      createEntry(tx, account.id, { ip: `198.18.20.${++ip}`, user, expiry: t.now() + 1000 }, rules);
+    const suspend = (suspended: boolean) => async (tx: Transaction) =>
+      changeAccount(tx, await requireAccount(tx, account.id), { suspended });
+    const disable = async (tx: Transaction) =>
+      changeUser(tx, await requireUserNamed(tx, account.id, 'berta'), { active: false });
+    const settled = await together(
+      create('alice'),
+      suspend(true),
+      create('alice'),
+      suspend(false),
+      create('alice'),
+      create('berta'),
+      (tx) => createUser(tx, account, { name: 'berta', flags: { proxy: true } }),
+      create('berta'),
+      disable,
+      create('berta'),
+    );
+    const outcomes = settled.map((outcome) =>
+      outcome.status === 'rejected'
+        ? outcome.reason.code
+        : (outcome.value as { active?: number }).active,
+    );
+    expect(outcomes).toEqual([
+      ...[1, undefined, 'contract_suspended', undefined, 1],
+      ...['unknown_user', 1, 1, 0, 0],
+    ]);
   });
 
   it('a create on a full list leaves 64 creates of another account in their one group', async () => {

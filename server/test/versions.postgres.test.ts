@@ -1,7 +1,7 @@
 // The versions by which responses are cached: those at the arrival of a request, or later, however
 // long reading them takes.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bumpTokens, bumpUsage, bumpVersion, networkVersion } from '../src/changes/changes.ts';
+import { bumpUsage, bumpVersion, networkVersion } from '../src/changes/changes.ts';
 import { openVersions, type Versions } from '../src/changes/versions.ts';
 import type { Database, Row, Transaction } from '../src/db/database.ts';
 import { setMaintenance } from '../src/operators/operators.ts';
@@ -83,7 +83,7 @@ eachDatabase((database) => {
   /** Each part of the versions, and a change that moves it. */
   const parts: Array<[keyof Versions, (tx: Transaction) => Promise<unknown>]> = [
     ['account', (tx) => bumpVersion(tx, acme, 'authlist')],
-    ['contract', (tx) => bumpTokens(tx, acme)],
+    ['contract', (tx) => bumpVersion(tx, acme)],
     ['usage', (tx) => bumpUsage(tx, acme)],
     ['network', (tx) => bumpVersion(tx, networkVersion)],
     [

@@ -43,7 +43,10 @@ const yearSeconds = 365 * 86_400;
 
 /** An account by id. Errors: 404. */
 export async function requireAccount(db: Reader, id: number): Promise<Account> {
-  const account = await store.findById(db, id);
+  return existing(await store.findById(db, id));
+}
+
+function existing(account: Account | undefined): Account {
   if (!account) throw notFound('There is no such account.');
   return account;
 }
@@ -69,7 +72,7 @@ export async function requireWritable(
   id: number,
   any_contract = false,
 ): Promise<store.AccountRow> {
-  const account = await requireAccount(tx, id);
+  const account = existing(await store.findAccountInGroup(tx, id));
   if (!any_contract) rejectUnlessWritable(account, tx.now);
   return account;
 }

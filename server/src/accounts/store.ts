@@ -43,6 +43,13 @@ export function findById(db: Reader, id: number): Promise<AccountRow | undefined
   return db.one('select * from accounts where id = $1', [id]);
 }
 
+const shareName = (id: number) => `account ${id}`;
+
+/** Read once for all actions of a group, and again after a write. */
+export function findAccountInGroup(tx: Transaction, id: number): Promise<AccountRow | undefined> {
+  return tx.group.share(shareName(id), () => findById(tx, id));
+}
+
 export function findByName(db: Reader, name: string): Promise<AccountRow | undefined> {
   return db.one('select * from accounts where name = $1', [name]);
 }
@@ -54,10 +61,12 @@ export function pageOfAccounts(db: Reader, after: string, maxRows: number): Prom
 
 /** False when the name is taken. */
 export function insert(tx: Transaction, row: AccountRow): Promise<boolean> {
+  tx.group.forget(shareName(row.id));
   return insertRow(tx, 'accounts', ['id', 'name', ...changeable, 'created_at'], row);
 }
 
 export function update(tx: Transaction, row: AccountRow): Promise<number> {
+  tx.group.forget(shareName(row.id));
   return updateRow(tx, 'accounts', ['id'], changeable, row);
 }
 

@@ -1,6 +1,6 @@
 // API tokens: the credentials of programs that work on an account through /v0.
 import { audit } from '../changes/audit.ts';
-import { bumpTokens, nextId } from '../changes/changes.ts';
+import { bumpVersion, nextId } from '../changes/changes.ts';
 import type { Reader, Transaction } from '../db/database.ts';
 import { inTurns } from '../db/slices.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -16,7 +16,12 @@ import * as store from './store.ts';
 export type ApiToken = store.ApiTokenRow;
 export { tokenPageSlices, tokenSorts, tokenStates } from './page_store.ts';
 export type { PrincipalRow } from './store.ts';
-export { findApiToken, listApiTokens, markTokensUsed, principalByHash } from './store.ts';
+export {
+  findTokenInGroup,
+  listApiTokens,
+  markTokensUsed,
+  principalByHash,
+} from './store.ts';
 
 /** One API token of an account. Errors: 404. */
 export async function requireApiToken(
@@ -69,7 +74,7 @@ export async function createApiToken(
     last_used_at: null,
   };
   await store.insert(tx, token);
-  await bumpTokens(tx, account.id);
+  await bumpVersion(tx, account.id, 'contract');
   await audit(tx, {
     account_id: account.id,
     action: 'api_token.create',
@@ -158,7 +163,7 @@ async function revoke(
     account.id,
     tokens.map(({ id }) => id),
   );
-  await bumpTokens(tx, account.id);
+  await bumpVersion(tx, account.id, 'contract');
   for await (const token of inTurns(tokens)) {
     await audit(tx, {
       account_id: account.id,

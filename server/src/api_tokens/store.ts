@@ -70,7 +70,15 @@ export function findApiToken(db: Reader, account_id: number, id: number) {
   ]);
 }
 
+const shareName = (account_id: number, id: number) => `api token ${account_id} ${id}`;
+
+/** Read once for all actions of a group, and again after it was created or revoked. */
+export function findTokenInGroup(tx: Transaction, account_id: number, id: number) {
+  return tx.group.share(shareName(account_id, id), () => findApiToken(tx, account_id, id));
+}
+
 export function insert(tx: Transaction, row: ApiTokenRow): Promise<void> {
+  tx.group.forget(shareName(row.account_id, row.id));
   return tx.insertMany('api_tokens', [{ ...row }]);
 }
 
@@ -88,6 +96,7 @@ export async function findMany(db: Reader, account_id: number, ids: readonly num
 }
 
 export async function removeMany(tx: Transaction, account_id: number, ids: readonly number[]) {
+  for (const id of ids) tx.group.forget(shareName(account_id, id));
   for (let at = 0; at < ids.length; at += slice) {
     const { list, values } = listOfKeys(
       ids.slice(at, at + slice).map((id): Key => [account_id, id]),

@@ -9,7 +9,7 @@ import type { Reader, Transaction } from '../db/database.ts';
 import { badRequest, conflict, notFound } from '../errors.ts';
 import { isOfNote, newNote } from '../lists/notes.ts';
 import { keepEntry } from '../lists/removals.ts';
-import { findUserNamed, isProxyUser } from '../users/users.ts';
+import { findUserInGroup, isProxyUser } from '../users/users.ts';
 import { parseAddress } from '../values/address.ts';
 import { checkExpiry } from '../values/expiry.ts';
 import { newProof, type ProofSetting } from './proofs.ts';
@@ -120,14 +120,22 @@ export async function createEntry(
       );
     }
   }
+  const account = await requireWritable(tx, account_id, rules.any_contract);
+  const user = await findUserInGroup(tx, account_id, body.user);
+  if (!user) throw unknownUser(body.user, ip);
   const id = await nextId(tx, account_id, 'authlist');
   const proof = newProof(isVouched(ip, rules, callerIp), rules.authlist_proof, tx.now);
-  const noted = newNote(tx, body.note);
-  const row = { account_id, id, ip, user: body.user, expiry: body.expiry, ...proof, ...noted };
-  const { any_contract } = rules;
-  const placed = (await store.insert(tx, row, any_contract)) ?? (await placeAgain(tx, row, rules));
+  const row: store.AuthlistRow = {
+    ...{ account_id, id, port_scheme_id: account.port_scheme_id, ip, user_id: user.id },
+    ...{ expiry: body.expiry, ...proof, ...newNote(tx, body.note) },
+  };
+  if (!(await store.insert(tx, row))) {
+    await freeClaim(tx, account, ip, rules, proof);
+    if (!(await store.insert(tx, row))) throw addressTaken(ip);
+  }
   await countHeld(tx, account_id, 'authlist', 1);
-  const entry = await entryChanged(tx, { ...row, ...placed });
+  const { active, proxy } = user;
+  const entry = await entryChanged(tx, { ...row, user: user.name, active, proxy });
   await audit(tx, { account_id, action: 'authlist.create', target: `authlist/${id}`, after: body });
   return entry;
 }
@@ -141,20 +149,6 @@ export const expiredAtOnce = 500;
 export async function sweepOwnExpired(tx: Transaction, account_id: number): Promise<void> {
   const expired = await store.expiredOfAccount(tx, account_id, tx.now, expiredAtOnce);
   for (const row of expired) await removeRow(tx, row);
-}
-
-/** Called when the insert had no effect: says why, or retries if it was an expired claim. */
-async function placeAgain(
-  tx: Transaction,
-  row: store.NewRow,
-  rules: AuthlistRules,
-): Promise<store.Placed> {
-  const account = await requireWritable(tx, row.account_id, rules.any_contract);
-  if (!(await findUserNamed(tx, row.account_id, row.user))) throw unknownUser(row.user, row.ip);
-  await freeClaim(tx, account, row.ip, rules, row);
-  const placed = await store.insert(tx, row, rules.any_contract);
-  if (!placed) throw addressTaken(row.ip);
-  return placed;
 }
 
 /** Names the address, because a client that gave none may not know it. */
@@ -266,7 +260,7 @@ export async function changeEntry(
   const ip = changes.ip === undefined ? before.ip : parseAddress('ip', changes.ip, rules);
   if (ip !== before.ip) rules.conflicts?.rejectTooMany(tx, account_id);
   const name = changes.user ?? before.user;
-  const user = await findUserNamed(tx, account_id, name);
+  const user = await findUserInGroup(tx, account_id, name);
   if (!user) throw unknownUser(name);
   const isMoved = ip !== before.ip;
   const isProven =

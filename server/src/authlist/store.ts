@@ -3,7 +3,7 @@
 import type { Address } from '../../../kit/src/address.ts';
 import type { Reader, Transaction, Value } from '../db/database.ts';
 import { findByKeys, type Key, listOfKeys, paddedTexts } from '../db/one_of.ts';
-import { updateRow } from '../db/rows.ts';
+import { insertRow, updateRow } from '../db/rows.ts';
 import { type Ids, slice } from '../db/slices.ts';
 import {
   type Batch,
@@ -46,6 +46,11 @@ export interface AuthlistEntry extends AuthlistRow {
 
 const key = ['account_id', 'id'] as const;
 const changeable = ['ip', 'user_id', 'expiry', 'proven_at', 'waits', 'note', 'added_by'] as const;
+const columns = [
+  ...key,
+  ...(['port_scheme_id', 'ip', 'user_id', 'expiry', 'proven_at', 'waits'] as const),
+  ...noteColumns,
+] as const;
 const removed = isRemoved('authlist', 'a');
 const selectStored = `select a.*, ${removalOf('authlist', 'a')} as removal_id from authlist a`;
 const select = `select a.*, u.name as "user", u.active, u.proxy from authlist a
@@ -161,42 +166,9 @@ export async function removeMany(tx: Transaction, keys: readonly Key[]): Promise
   }
 }
 
-/** The fields of a new entry; the user by name. */
-export interface NewRow extends Proof, Noted {
-  account_id: number;
-  id: number;
-  ip: Address;
-  user: string;
-  expiry: number;
-}
-
-/** The facts that the insert of an entry needs: where it is claimed, and its user. */
-export type Placed = Pick<AuthlistEntry, 'port_scheme_id' | 'user_id' | 'active' | 'proxy'>;
-
-/**
- * Adds an entry in one atomic statement, if the contract accepts changes at `now` (or
- * `any_contract`), the user is in the account, and the address is not claimed on the account's port
- * scheme. Otherwise answers undefined, and writes nothing.
- */
-export async function insert(
-  tx: Transaction,
-  row: NewRow,
-  any_contract = false,
-): Promise<Placed | undefined> {
-  const ofUser = (column: string) =>
-    `(select u.${column} from users u where u.account_id = authlist.account_id and u.id = authlist.user_id) as ${column}`;
-  const rows = await tx.put<Placed>(
-    `insert into authlist (account_id, id, port_scheme_id, ip, user_id, expiry, proven_at, waits, ${noteColumns})
-     select a.id, $2, a.port_scheme_id, $3, u.id, $5, $8, $9, $10, $11, $12, $13
-     from accounts a join users u on u.account_id = a.id and u.name = $4
-     where a.id = $1 and ($7 = 1 or (a.suspended = 0 and a.expiry > $6))
-     on conflict do nothing returning port_scheme_id, user_id, ${ofUser('active')}, ${ofUser('proxy')}`,
-    [
-      ...[row.account_id, row.id, row.ip, row.user, row.expiry, tx.now, any_contract ? 1 : 0],
-      ...[row.proven_at, row.waits, ...noteColumns.map((column) => row[column])],
-    ],
-  );
-  return rows[0];
+/** False, and writes nothing, when the address is claimed on the port scheme. */
+export function insert(tx: Transaction, row: AuthlistRow): Promise<boolean> {
+  return insertRow(tx, 'authlist', columns, row);
 }
 
 /** Restores entries as they were. Errors: when an address is claimed on its port scheme. */

@@ -176,21 +176,6 @@ export async function bumpUsage(tx: Transaction, account_id: number): Promise<vo
   (await changeGroupOf(tx)).bump(account_id, ['usage'], false);
 }
 
-/** For an account whose API tokens change: remembered principals of it become invalid. */
-export async function bumpTokens(tx: Transaction, account_id: number): Promise<void> {
-  tx.markWritten();
-  (await tokensBumped(tx)).add(account_id);
-  (await changeGroupOf(tx)).bump(account_id, ['contract']);
-}
-
-/**
- * The accounts whose API tokens changed in this group: anything read about them earlier is
- * outdated.
- */
-export function tokensBumped(tx: Transaction): Promise<Set<number>> {
-  return tx.group.share('tokens bumped', async () => new Set());
-}
-
 /**
  * A number stored per account (0: the network) and name; written once per group, however often it
  * changed.

@@ -34,7 +34,9 @@ export interface Transaction extends Reader {
   readonly actor: Actor;
   /** State that the actions of one group share. Lost with the group. */
   readonly group: Group;
-  /** A statement that writes; returns how many rows it changed. */
+  /**
+   * A statement that writes; returns how many rows it changed. With none it has written nothing.
+   */
   run(sql: string, values?: readonly Value[]): Promise<number>;
   /**
    * A statement that writes and returns rows (`returning`). If it returns no row, it must have
@@ -61,6 +63,8 @@ export interface Transaction extends Reader {
 export interface Group {
   /** The group's value under `key`, made on first use. */
   share<T>(key: string, make: () => Promise<T>): Promise<T>;
+  /** The value under `key` is made again on its next use: what it shows was written. */
+  forget(key: string): void;
   /** Runs once, after the group's last action and before its commit. */
   beforeCommit(flush: (tx: Transaction) => Promise<void>): void;
 }

@@ -48,6 +48,15 @@ const longestGroup_seconds = 0.05;
 /** How long a group's actions may run before other work gets a turn of the event loop. */
 const longestTurn_seconds = 0.008;
 
+/**
+ * Gives the clients that have just been answered two turns of the event loop for what they ask
+ * next: it joins the group of those that wait already.
+ */
+async function gathered(): Promise<void> {
+  await turn();
+  await turn();
+}
+
 /** One action of several failed after it had written: each starts again in its own transaction. */
 class Again extends Error {}
 
@@ -73,6 +82,9 @@ class SharedGroup implements Group {
     }
     return thing;
   }
+  forget(key: string): void {
+    this.#things.delete(key);
+  }
   beforeCommit(flush: (tx: Transaction) => Promise<void>): void {
     this.flushes.push(flush);
   }
@@ -82,7 +94,8 @@ class GroupTransaction implements Transaction {
   readonly now: number;
   readonly actor: Actor;
   readonly group: SharedGroup;
-  dirty = false;
+  /** The writes of the action, without those that had no effect. */
+  #writes = 0;
   #connection: WriteConnection | undefined;
   readonly #effects: Array<(isCommitted: boolean) => void> = [];
 
@@ -116,20 +129,27 @@ class GroupTransaction implements Transaction {
     return this.#open.all<R>(sql, values);
   }
   async run(sql: string, values: readonly Value[] = []): Promise<number> {
-    this.dirty = true;
-    return this.#open.run(sql, values);
+    this.#writes += 1;
+    const changed = await this.#open.run(sql, values);
+    if (changed === 0) this.#writes -= 1;
+    return changed;
   }
   async put<R>(sql: string, values: readonly Value[] = []): Promise<R[]> {
+    this.#writes += 1;
     const rows = await this.#open.all<R>(sql, values);
-    if (rows.length > 0) this.dirty = true;
+    if (rows.length === 0) this.#writes -= 1;
     return rows;
   }
   async insertMany(table: string, rows: readonly Row[], suffix = ''): Promise<void> {
-    this.dirty = true;
+    this.#writes += 1;
     return this.#open.insertMany(table, rows, suffix);
   }
   markWritten(): void {
-    this.dirty = true;
+    this.#writes += 1;
+  }
+  /** Whether the action has written, or is about to: then it cannot be rejected alone. */
+  get isDirty(): boolean {
+    return this.#writes > 0;
   }
 }
 
@@ -198,6 +218,7 @@ export class GroupWriter {
         if (alone) await this.#commitTogether([alone].values());
         else if (this.#waiting.size > 0) await this.#commitTogether(this.#next());
         else break;
+        if (this.#waiting.size > 0) await gathered();
       }
     } finally {
       this.#running = undefined;
@@ -271,7 +292,7 @@ export class GroupWriter {
         if (isStorageFault(error)) throw error;
         // A failed statement makes PostgreSQL's transaction unusable, so only an action that wrote
         // nothing may be rejected alone.
-        if (tx.dirty || !(error instanceof ApiError)) {
+        if (tx.isDirty || !(error instanceof ApiError)) {
           throw actions.length > 1 ? new Again() : new Failed(tx, error);
         }
         rejections.push([waiting, error, tx]);

@@ -14,11 +14,11 @@ export async function insertRow<R>(
   row: R,
 ): Promise<boolean> {
   const places = columns.map((_, at) => `$${at + 1}`);
-  const rows = await tx.put(
-    `insert into ${table} (${columns}) values (${places}) on conflict do nothing returning ${columns[0]}`,
+  const inserted = await tx.run(
+    `insert into ${table} (${columns}) values (${places}) on conflict do nothing`,
     valuesOf(row, columns),
   );
-  return rows.length > 0;
+  return inserted > 0;
 }
 
 /** Updates these columns of the row with this key. Returns how many rows changed. */

@@ -93,18 +93,32 @@ export function findUserNamed(db: Reader, account_id: number, name: string) {
   ]);
 }
 
+const shareName = (account_id: number, name: string) => `user ${account_id} ${name}`;
+
+/** Read once for all actions of a group, and again after a write. */
+export function findUserInGroup(
+  tx: Transaction,
+  account_id: number,
+  name: string,
+): Promise<UserRow | undefined> {
+  return tx.group.share(shareName(account_id, name), () => findUserNamed(tx, account_id, name));
+}
+
 /** False when the account has a user of that name. */
 export function insert(tx: Transaction, row: UserRow): Promise<boolean> {
   const columns = ['account_id', 'id', 'name', ...changeable] as const;
+  tx.group.forget(shareName(row.account_id, row.name));
   return insertRow(tx, 'users', columns, row);
 }
 
 export function update(tx: Transaction, row: UserRow): Promise<number> {
+  tx.group.forget(shareName(row.account_id, row.name));
   return updateRow(tx, 'users', ['account_id', 'id'], changeable, row);
 }
 
 /** False when the account has another user of that name. */
 export async function changeName(tx: Transaction, row: UserRow, name: string): Promise<boolean> {
+  for (const either of [row.name, name]) tx.group.forget(shareName(row.account_id, either));
   const renamed = await tx.put(
     `update users set name = $1, display_name = $1 where account_id = $2 and id = $3
      and not exists (select 1 from users where account_id = $2 and name = $1 and id <> $3) returning id`,

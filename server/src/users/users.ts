@@ -17,6 +17,7 @@ import * as store from './store.ts';
 export type User = store.UserRow;
 export {
   existingUsers,
+  findUserInGroup,
   findUserNamed,
   findUsers,
   listActiveUsers,

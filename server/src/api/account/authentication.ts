@@ -1,6 +1,9 @@
 // Authentication of /v0: HTTP Basic pair -> API token -> the principal, its account and variant.
-import { findApiToken, type PrincipalRow, principalByHash } from '../../api_tokens/api_tokens.ts';
-import { tokensBumped } from '../../changes/changes.ts';
+import {
+  findTokenInGroup,
+  type PrincipalRow,
+  principalByHash,
+} from '../../api_tokens/api_tokens.ts';
 import type { Transaction } from '../../db/database.ts';
 import { forbidden, unauthorized } from '../../errors.ts';
 import { tokenTextIsPlausible } from '../../keys/token_text.ts';
@@ -99,16 +102,10 @@ export function rejectReadOnly({ token_name }: Principal, read_only: boolean): v
 
 /**
  * Checks in the transaction of a change whether its API token still holds: the body may have been
- * long on its way. Changes of one group check once, unless tokens change among them. Errors: 401
- * when it was revoked or has expired; 403 when it is read-only.
+ * long on its way. Errors: 401 when it was revoked or has expired; 403 when it is read-only.
  */
 export async function requireTokenNow(tx: Transaction, principal: Principal): Promise<void> {
-  const { account_id, token_id } = principal;
-  const read = () => findApiToken(tx, account_id, token_id);
-  const isKnown = !(await tokensBumped(tx)).has(account_id);
-  const token = await (isKnown
-    ? tx.group.share(`api token ${account_id} ${token_id}`, read)
-    : read());
+  const token = await findTokenInGroup(tx, principal.account_id, principal.token_id);
   if (!token) throw unknownToken();
   if (!tokenHolds({ token_expiry: token.expiry }, tx.now)) throw expiredToken();
   rejectReadOnly(principal, token.read_only === 1);
