@@ -202,7 +202,7 @@ eachApp((t) => {
     timeout: long,
   }, async () => {
     const { node, row, built } = await scene();
-    const users = 50_000;
+    const users = 10_000;
     const name = 'x'.repeat(400);
     const names = Array.from({ length: users }, (_, at) => `${name}${at}\u{1f680}`);
     await t.proxyUsers(built, 100, names);
