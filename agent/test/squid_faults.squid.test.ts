@@ -31,11 +31,23 @@ beforeAll(async () => {
 afterAll(async () => {
   await node?.stop();
   await origin?.stop();
-  onLoopback('delete', '9.9.9.11');
+  for (const ip of ['9.9.9.11', '9.9.9.12']) onLoopback('delete', ip);
 });
 
 const childOf = (squid: number | undefined, program: string) =>
   childrenOf(squid).find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(program));
+
+const serves = async () =>
+  (await t.ask(normal, 'GET', origin.url).catch(() => undefined))?.status === 200;
+/** Resolves when Squid has read its configuration again because of a change, and serves. */
+async function untilRead(change: () => void, then = () => {}): Promise<void> {
+  const [squid] = node.squids();
+  const before = childrenOf(squid);
+  change();
+  await t.until(() => childrenOf(squid).some((child) => !before.includes(child)));
+  then();
+  await t.until(serves);
+}
 
 test('a custom DNS entry whose address cannot be put in place is refused, not passed over', async () => {
   const target = `www.example:${origin.port}`;
@@ -82,6 +94,37 @@ test('a request whose decider dies is answered that the node is not ready', asyn
   expect(node.squids()).toEqual([squid]);
 });
 
+test.each(['GET', 'CONNECT'])(
+  'a %s that Squid reads its configuration during is answered that the node is not ready',
+  async (method) => {
+    const [squid = 0] = node.squids();
+    const answerOf = async (host: string, isAsked: () => Promise<unknown>, end: () => void) => {
+      const target = `${host}:${origin.port}`;
+      const answering = t.ask(normal, method, method === 'GET' ? `http://${target}/` : target);
+      await isAsked();
+      await untilRead(() => process.kill(squid, 'SIGHUP'), end);
+      const { status, headers, body } = await answering;
+      return [status, headers['x-exitward-reason'], body];
+    };
+    // Squid has no way to give these another status.
+    const unready = [403, 'not_ready', bodyOf('not_ready')];
+    expect(await serves()).toBe(true);
+    const decider = deciderOf(squid) as number;
+    await t.halt(decider);
+    const wake = () => process.kill(decider, 'SIGCONT');
+    expect(await answerOf(t.originIp, () => sleep(300), wake)).toEqual(unready);
+    const [asked, addresses] = [Promise.withResolvers<void>(), Promise.withResolvers<string[]>()];
+    names.set(`${method}.late.example`.toLowerCase(), () => {
+      asked.resolve();
+      return addresses.promise;
+    });
+    const answerName = () => addresses.resolve([t.originIp]);
+    const whenNamed = answerOf(`${method}.late.example`, () => asked.promise, answerName);
+    expect(await whenNamed).toEqual(unready);
+    expect(node.squids()).toEqual([squid]);
+  },
+);
+
 test('a name whose servers are silent is given up in less time than people wait', async () => {
   const answering = t.ask(normal, 'GET', `http://silent.example:${origin.port}/`);
   // Five seconds, if the machine has nothing else to do.
@@ -96,12 +139,8 @@ test('no address of the machine is a destination, also one that came later', asy
   expect(await reasonFor('9.9.9.11')).toBe('destination_refused');
   expect(await reasonFor('own.example')).toBe('destination_refused');
   expect([...origin.dialled]).toEqual([]);
-  onLoopback('add', '9.9.9.12');
-  try {
-    await t.until(async () => (await reasonFor('9.9.9.12')) === 'destination_refused');
-  } finally {
-    onLoopback('delete', '9.9.9.12');
-  }
+  await untilRead(() => onLoopback('add', '9.9.9.12'));
+  expect(await reasonFor('9.9.9.12')).toBe('destination_refused');
 });
 
 test('no connection to an origin serves two requests: they may be of two accounts', async () => {

@@ -173,7 +173,7 @@ export const httpTable: Record<string, HttpRow[]> = {
       what: '`PURGE`',
       rule: 'passes',
       exchanges: each([ask('PURGE')]),
-      squid: { outcome: '403 unsupported', why: 'Squid keeps it for its own cache' },
+      squid: { outcome: '501 unsupported', why: 'Squid keeps it for its own cache' },
     },
     {
       what: '`OPTIONS` and `TRACE` with `Max-Forwards: 0`',

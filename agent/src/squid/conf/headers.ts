@@ -1,7 +1,7 @@
 // The headers that Squid adds to its own responses, and those of its own that clients and origins
 // must not see.
 import { allReasons, reasonHeader, statusOf } from '../../policy/denials.ts';
-import { allFaults, failureEntries } from './pages.ts';
+import { allFaults, failureEntries, forgottenCheck } from './pages.ts';
 
 /** Squid writes these into its own responses. */
 const squids = ['Server', 'Mime-Version', 'X-Squid-Error'];
@@ -19,23 +19,25 @@ export const headerLines = [
   'acl has_cache_control req_header Cache-Control .',
   `request_header_add Cache-Control "%'>h{Cache-Control}" has_cache_control`,
 
-  // Squid's own responses: denials by the policy, a question during which the decider died, and its
-  // own faults.
+  // Squid's own responses: denials by the policy, a question during which the decider died or Squid
+  // read its configuration, and its own faults.
   `acl challenged note reason_ ${allReasons.filter((reason) => statusOf(reason) === 407).join(' ')}`,
   'acl was_asked note asked_',
   'acl answered note account_',
   'acl unanswered all-of was_asked !answered !probe !refused',
+  `acl forgotten squid_error ${forgottenCheck}`,
+  'acl not_ready any-of unanswered forgotten',
   `acl failed squid_error ${allFaults.join(' ')}`,
-  'acl own_words any-of refused unanswered failed',
+  'acl own_words any-of refused not_ready failed',
   'reply_header_add Proxy-Authenticate "Basic realm=\\"Exitward\\"" challenged',
   `reply_header_add ${reasonHeader} "%note{reason_}" refused`,
-  `reply_header_add ${reasonHeader} not_ready unanswered`,
+  `reply_header_add ${reasonHeader} not_ready not_ready`,
   ...failureEntries.flatMap(([word, { names }]) => [
     `acl failed_${word} squid_error ${names.map((name) => `ERR_${name}`).join(' ')}`,
-    `reply_header_add ${reasonHeader} "${word}" failed_${word}`,
+    `reply_header_add ${reasonHeader} "${word}" failed_${word} !not_ready`,
   ]),
   'reply_header_access Content-Type deny refused',
-  'reply_header_access Content-Type deny unanswered',
+  'reply_header_access Content-Type deny not_ready',
   'reply_header_replace Content-Type text/plain;charset=utf-8',
 
   // Nothing identifies this proxy. Squid adds these to an origin's, and cannot separate them

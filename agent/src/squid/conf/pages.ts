@@ -3,6 +3,12 @@
 import { bodyOfFailure, type Failure } from '../../failures.ts';
 import { allReasons, bodyOf, type Reason } from '../../policy/denials.ts';
 
+/**
+ * Squid's own denial, of a request that it was checking when it read its configuration again: it
+ * forgets the checks. The status is always 403.
+ */
+export const forgottenCheck = 'ERR_ACCESS_DENIED';
+
 /** The name of the page for a reason. */
 export const pageOf = (reason: Reason) => `ERR_EXITWARD_${reason.toUpperCase()}`;
 
@@ -38,7 +44,7 @@ const failures: Partial<Record<Failure, { names: string[]; sentence?: string }>>
     names: ['TOO_BIG'],
     sentence: 'the header of the request, or of the answer to it, is longer than 64 kB',
   },
-  unsupported: { names: ['ACCESS_DENIED', 'UNSUP_REQ'] },
+  unsupported: { names: ['UNSUP_REQ'] },
   unresolved: { names: ['DNS_FAIL'] },
   unreachable: {
     names: ['CANNOT_FORWARD', 'CONNECT_FAIL'],
@@ -67,6 +73,7 @@ export function errorPages(): Map<string, string> {
   const other = 'Exitward: the request could not be carried out (%c).\n';
   return new Map([
     ...[...allFaults, ...others].map((name) => [name, other] as const),
+    [forgottenCheck, bodyOf('not_ready')],
     ...failureEntries.flatMap(([word, { names, sentence }]) =>
       names.map((name) => [`ERR_${name}`, bodyOfFailure(word, sentence)] as const),
     ),

@@ -119,6 +119,9 @@ export function squidConf(options: ConfOptions): string {
     'acl last_hop req_header Max-Forwards ^[[:space:]]*0+[[:space:]]*$',
     'acl not_forwarded annotate_transaction reason_=unsupported',
     'http_access deny traced last_hop not_forwarded',
+    // Squid would take it for its own cache.
+    'acl purge method PURGE',
+    'http_access deny purge not_forwarded',
     `deny_info ${statusOfFailure('unsupported')}:ERR_UNSUP_REQ not_forwarded`,
     // In the decider's question these would look like a missing header.
     'acl blank req_header Proxy-Authorization ^[[:space:]]*-?[[:space:]]*$',
