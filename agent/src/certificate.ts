@@ -2,7 +2,7 @@
 // its expiry.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { requirePair } from '../../kit/src/certificate.ts';
+import { renewalDue, requirePair, type Validity, validityOf } from '../../kit/src/certificate.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './faults.ts';
 
@@ -11,20 +11,8 @@ export interface KeyPair {
   key: string;
 }
 
-/**
- * If it has not been renewed by then, it will not be renewed by itself. For a short-lived
- * certificate: by the last sixth of its life.
- */
-const soonSeconds = 14 * 86_400;
-const soonPart = 1 / 6;
 const daySeconds = 86_400;
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----\n?/g;
-
-/** In epoch seconds. */
-interface Life {
-  begins_at: number;
-  ends_at: number;
-}
 
 export interface CertificateEnd {
   expiry: number;
@@ -37,7 +25,7 @@ export class Certificate {
   readonly #isAwaited: boolean;
   /** Epoch seconds. */
   readonly #now: () => number;
-  #current: (KeyPair & Life) | undefined;
+  #current: (KeyPair & Validity) | undefined;
   #fault: string | undefined;
 
   constructor({ tls, acme }: Pick<Config, 'tls' | 'acme'>, now: () => number) {
@@ -59,10 +47,10 @@ export class Certificate {
   /** When the one in use expires, in epoch seconds, and whether that is soon or past. */
   get end(): CertificateEnd | undefined {
     if (!this.#current) return undefined;
-    const { begins_at, ends_at } = this.#current;
-    const remainingSeconds = ends_at - this.#now();
-    const isSoon = remainingSeconds <= Math.min(soonSeconds, (ends_at - begins_at) * soonPart);
-    return { expiry: ends_at, isSoon };
+    return {
+      expiry: this.#current.not_after,
+      isSoon: this.#now() >= renewalDue(this.#current),
+    };
   }
 
   /** Reports when the one in use expires, if that is soon or past. */
@@ -101,8 +89,8 @@ export class Certificate {
       if (isNew) {
         // Between two writes the files do not match.
         requirePair({ cert, key });
-        const life = this.#lifeOf(cert, isServed || this.#current !== undefined);
-        this.#current = { cert, key, ...life };
+        const validity = this.#validityOf(cert, isServed || this.#current !== undefined);
+        this.#current = { cert, key, ...validity };
       }
       this.#fault = undefined;
       return isNew;
@@ -117,16 +105,17 @@ export class Certificate {
   }
 
   /** Errors: it must be valid now, and is not. */
-  #lifeOf(cert: string, mustBeValid: boolean): Life {
+  #validityOf(cert: string, mustBeValid: boolean): Validity {
     const { validFrom, validTo } = new X509Certificate(cert);
-    const [begins_at, ends_at] = [Date.parse(validFrom) / 1000, Date.parse(validTo) / 1000];
-    if (mustBeValid && ends_at <= this.#now()) {
-      throw new Error(`the certificate expired at ${timeOf(ends_at)}`);
+    const validity = validityOf(validFrom, validTo);
+    const { not_before, not_after } = validity;
+    if (mustBeValid && not_after <= this.#now()) {
+      throw new Error(`the certificate expired at ${timeOf(not_after)}`);
     }
-    if (mustBeValid && begins_at > this.#now()) {
-      throw new Error(`the certificate is valid from ${timeOf(begins_at)} only`);
+    if (mustBeValid && not_before > this.#now()) {
+      throw new Error(`the certificate is valid from ${timeOf(not_before)} only`);
     }
-    return { begins_at, ends_at };
+    return validity;
   }
 }
 

@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { issueCertificate } from '../../server/test/certificate.ts';
 import { systemClock } from '../src/clock.ts';
 import { diskChecks } from '../src/doctor/disk.ts';
 import type { Report } from '../src/doctor/doctor.ts';
@@ -271,9 +272,9 @@ describe('the control plane', () => {
     expect([code, of('control').at(-1)?.state]).toEqual([0, 'warning']);
   });
 
-  test('its certificate is judged: unknown, of another name, or good', async () => {
+  test('its certificate is judged: unknown, of another name, or good, a short-lived one as well', async () => {
     const serve = async (name: string) => {
-      const pair = createCertificate(name);
+      const pair = issueCertificate(name, { days: 6 });
       const server = createHttpsServer(pair, (request, response) =>
         response.end(request.url === '/healthz' ? '{"status":"ok"}' : '{"address":"127.0.0.1"}'),
       ).listen(0, '127.0.0.1');
@@ -291,7 +292,7 @@ describe('the control plane', () => {
     ]);
     const trusted = await doctor([good.url], { NODE_EXTRA_CA_CERTS: good.ca });
     expect(trusted.of('control').map(({ state }) => state)).toEqual(['ok', 'ok']);
-    expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds (89|90) days/);
+    expect(trusted.of('control')[0]?.sentence).toMatch(/is of 127\.0\.0\.1 and holds [56] days/);
     const other = await serve('other.example');
     const wrong = await doctor([other.url], { NODE_EXTRA_CA_CERTS: other.ca });
     expect(wrong.of('control')).toMatchObject([

@@ -1091,6 +1091,8 @@ export interface NetworkStatus {
     names: string[];
     /** When it ends. */
     not_after: number;
+    /** From then on it ends soon: 14 days before its end, or in the last sixth of a shorter life. */
+    renewal_due: number;
     /** Why clients that verify it reject it, in a sentence; null when they accept it. */
     rejection: string | null;
     /** Why no newer one is there, in a sentence; null when all is well. */

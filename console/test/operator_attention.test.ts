@@ -270,6 +270,7 @@ test('a certificate that is missing, ends soon or is not renewed is shown with t
     source: 'acme' as const,
     names: ['control.example.net'],
     not_after: now + 60 * day,
+    renewal_due: now + 46 * day,
     last_error: null as string | null,
     last_error_code: null,
     rejection: null as string | null,
@@ -287,11 +288,11 @@ test('a certificate that is missing, ends soon or is not renewed is shown with t
   expect(sentences({ source: 'self_signed', last_error })).toMatchObject([
     { tone: 'bad', sentence: `There is no certificate yet: ${last_error}` },
   ]);
-  expect(sentences({ source: 'file', not_after: now + 14 * day })).toMatchObject([
+  expect(sentences({ not_after: now + 14 * day, renewal_due: now })).toMatchObject([
     { tone: 'warn', sentence: expect.stringMatching(/^The certificate of control.* expires /) },
   ]);
-  expect(sentences({ not_after: now + 2 * day })).toEqual([]);
-  expect(sentences({ not_after: now, last_error })).toMatchObject([
+  expect(sentences({ not_after: now + 2 * day, renewal_due: now + day })).toEqual([]);
+  expect(sentences({ not_after: now, renewal_due: now - day, last_error })).toMatchObject([
     {
       tone: 'bad',
       sentence: expect.stringMatching(/ expired .*\. ca\.example does not reach it\.$/),

@@ -1,4 +1,5 @@
-// A certificate and its key: do they belong together, and do clients that verify it accept it?
+// A certificate and its key: do they belong together, do clients that verify it accept it, and is
+// it time for another one?
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
@@ -16,8 +17,28 @@ export interface KeyPair {
  * OpenSSL's own way to them would read each of 300 files.
  */
 const storeFile = '/etc/ssl/certs/ca-certificates.crt';
+const longestNoticeSeconds = 14 * 86_400;
 /** Their times are judged by the program's own clock, and reported elsewhere. */
 const timeCodes = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
+
+/** In epoch seconds. */
+export interface Validity {
+  not_before: number;
+  not_after: number;
+}
+
+/** From the dates as Node writes them. */
+export function validityOf(from: string, until: string): Validity {
+  return { not_before: Date.parse(from) / 1000, not_after: Date.parse(until) / 1000 };
+}
+
+/**
+ * Epoch seconds from which a certificate ends soon: if it has not been renewed by then, it will not
+ * be by itself. ACME renews after two thirds of a life, which may be six days.
+ */
+export function renewalDue({ not_before, not_after }: Validity): number {
+  return Math.floor(not_after - Math.min(longestNoticeSeconds, (not_after - not_before) / 6));
+}
 
 /** Errors: they cannot be served together; the message is a clause that says why. */
 export function requirePair({ cert, key }: KeyPair): void {

@@ -2,7 +2,14 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createCertificate, createCertificateChain } from '../../agent/test/node_records.ts';
-import { certificatesOf, type KeyPair, requirePair, Trust } from '../src/certificate.ts';
+import {
+  certificatesOf,
+  type KeyPair,
+  renewalDue,
+  requirePair,
+  Trust,
+  validityOf,
+} from '../src/certificate.ts';
 
 const host = 'proxy.example';
 const rsa = createCertificate(host, 'rsa');
@@ -32,6 +39,20 @@ test('a file without a certificate or a key is no pair, and the reason has no co
     expect(() => requirePair(pair)).toThrow(/^(?!error:)./);
   }
 });
+
+test.each([
+  ['a year', 365, 14],
+  ['90 days', 90, 14],
+  ['six days', 6, 1],
+])(
+  'a certificate of %s is due for renewal in its last days, of which a short life has few',
+  (_, life, notice) => {
+    const day = 86_400;
+    const until = new Date((1_800_000_000 + life * day) * 1000).toUTCString();
+    const validity = validityOf(new Date(1_800_000_000_000).toUTCString(), until);
+    expect(renewalDue(validity)).toBe(1_800_000_000 + (life - notice) * day);
+  },
+);
 
 describe('clients that verify a certificate', () => {
   const chain = createCertificateChain(host);

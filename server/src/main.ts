@@ -257,7 +257,7 @@ async function listenAll(ctx: Context, closers: Array<() => Promise<void>>) {
   if (certificate) {
     ctx.certificate = () => certificate.status();
     ctx.signer = () => certificate.issued;
-    ctx.metrics.watchCertificate(() => certificate.status().not_after);
+    ctx.metrics.watchCertificate(() => certificate.status());
     certificate.showOn(withTls);
   }
   const metrics_url = metrics_listen && (await serveMetrics(ctx, metrics_listen, closers));

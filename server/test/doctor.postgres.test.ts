@@ -81,6 +81,7 @@ describe('what a server keeps up by itself', () => {
         last_error,
         names: ['control.example.net'],
         not_after: 2_000_000,
+        renewal_due: 1_000_000,
         last_error_code: null,
         rejection: null,
         next_try: null,

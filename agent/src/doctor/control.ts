@@ -4,6 +4,7 @@ import { promises as dns } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
+import { renewalDue, validityOf } from '../../../kit/src/certificate.ts';
 import { fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { clockRemedy, lookAtClock } from '../../../kit/src/doctor/clock.ts';
 import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doctor/reach.ts';
@@ -13,9 +14,6 @@ import { ControlTime } from '../health/control_time.ts';
 import { askEcho, destinationOf } from '../health/echo.ts';
 import { ownAddresses } from './ports.ts';
 import type { NodeCheck, Subject } from './subject.ts';
-
-/** A certificate that is not renewed by then has probably been forgotten. */
-const renewDays = 14;
 
 export const controlChecks: NodeCheck[] = [
   { name: 'control', run: control },
@@ -91,7 +89,11 @@ async function checkCertificate(
   { now }: Clock,
 ): Promise<Outcome> {
   try {
-    const { names, valid_to, authorized, error } = await shownCertificate(host, address, port);
+    const { names, valid_from, valid_to, authorized, error } = await shownCertificate(
+      host,
+      address,
+      port,
+    );
     const days = Math.floor((Date.parse(valid_to) / 1000 - now()) / 86_400);
     if (!authorized) {
       const [why, remedy] = certificateFaults[error ?? ''] ?? [
@@ -104,7 +106,7 @@ async function checkCertificate(
       );
     }
     const sentence = `The certificate of the control plane is of ${names} and holds ${days} days more`;
-    return days < renewDays
+    return now() >= renewalDue(validityOf(valid_from, valid_to))
       ? warning(`${sentence}: it is not renewed by itself.`, 'renew it on the control plane')
       : ok(`${sentence}.`);
   } catch (error) {

@@ -192,19 +192,12 @@ function ofAccounts({ accounts, now }: Network): Item[] {
   });
 }
 
-/**
- * The operator has to replace the file by then. An ACME certificate may have a shorter life, and is
- * renewed by itself.
- */
-const certificateSeconds = 14 * 86_400;
-
 function ofCertificate({ status: { tls }, now }: Network): Item[] {
   if (!tls) return [];
-  const { names, source, not_after, last_error, rejection } = tls;
+  const { names, source, not_after, renewal_due, last_error, rejection } = tls;
   const key = 'certificate';
   const ends = `The certificate of ${names.join(', ')} ${not_after <= now ? 'expired' : 'expires'} ${fromNow(not_after, now)}.`;
-  const soon = source === 'file' ? now + certificateSeconds : now;
-  if (source !== 'self_signed' && not_after <= soon) {
+  if (source !== 'self_signed' && now >= renewal_due) {
     const tone = not_after <= now ? 'bad' : 'warn';
     return [{ key, tone, sentence: last_error ? `${ends} ${last_error}` : ends }];
   }

@@ -23,7 +23,8 @@ export function canConnect(host: string, port: number, from?: string): Promise<s
 export interface ShownCertificate {
   /** Separated by commas; empty: none. */
   names: string;
-  /** A date as OpenSSL writes it. */
+  /** Dates as OpenSSL writes them. */
+  valid_from: string;
   valid_to: string;
   /** Whether it is valid for the host, by the authorities that this machine knows. */
   authorized: boolean;
@@ -49,11 +50,11 @@ export async function shownCertificate(
       socket.once('secureConnect', resolve);
       socket.on('error', reject);
     });
-    const { valid_to, subjectaltname = '' } = socket.getPeerCertificate();
+    const { valid_from, valid_to, subjectaltname = '' } = socket.getPeerCertificate();
     const names = subjectaltname.replaceAll(/(DNS|IP Address):/g, '');
     const code = socket.authorizationError as unknown as { code?: string } | string | undefined;
     const error = typeof code === 'string' ? code : code?.code;
-    return { names, valid_to, authorized: socket.authorized, error };
+    return { names, valid_from, valid_to, authorized: socket.authorized, error };
   } finally {
     socket.destroy();
   }

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { promises as dns } from 'node:dns';
 import { isIP } from 'node:net';
-import { Trust } from '../../../kit/src/certificate.ts';
+import { renewalDue, Trust, validityOf } from '../../../kit/src/certificate.ts';
 import { type Check, fault, type Outcome, ok, warning } from '../../../kit/src/doctor/check.ts';
 import { lookAtClock } from '../../../kit/src/doctor/clock.ts';
 import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doctor/reach.ts';
@@ -10,12 +10,6 @@ import type { Clock } from '../clock.ts';
 import { type Config, hostOf, isLoopback } from '../config.ts';
 import { nodeUrlObstacle } from '../install/install.ts';
 import { type Certificate, readCertificate } from '../tls/certificate.ts';
-
-/**
- * A certificate that is not renewed by then was forgotten: ACME certificates are renewed a month
- * ahead.
- */
-const renewDays = 14;
 
 /** `isRunning`: whether anything is expected to answer. */
 export function outsideChecks(config: Config, clock: Clock, isRunning: boolean): Check[] {
@@ -70,7 +64,13 @@ async function certificateFiles(
     );
   }
   const sentence = `The certificate ${cert_file} is of ${names} and holds ${days} days more`;
-  return days < renewDays ? warning(`${sentence}.`, renew) : ok(`${sentence}.`);
+  return isDue(certificate.validFrom, certificate.validTo, clock)
+    ? warning(`${sentence}.`, renew)
+    : ok(`${sentence}.`);
+}
+
+function isDue(from: string, until: string, clock: Clock): boolean {
+  return clock.now() >= renewalDue(validityOf(from, until));
 }
 
 function daysLeft(until: string, clock: Clock): number {
@@ -126,7 +126,11 @@ async function publicCertificate(
   clock: Clock,
 ): Promise<Outcome> {
   try {
-    const { names, valid_to, authorized, error } = await shownCertificate(host, address, port);
+    const { names, valid_from, valid_to, authorized, error } = await shownCertificate(
+      host,
+      address,
+      port,
+    );
     if (!authorized) {
       return fault(
         `Clients of ${host} are shown a certificate of ${names || 'no name'} until ${valid_to}, which is not valid (${error}).`,
@@ -135,7 +139,9 @@ async function publicCertificate(
     }
     const days = daysLeft(valid_to, clock);
     const sentence = `Clients of ${host} are shown a certificate of ${names}, for ${days} days more`;
-    return days < renewDays ? warning(`${sentence}.`, 'renew it') : ok(`${sentence}.`);
+    return isDue(valid_from, valid_to, clock)
+      ? warning(`${sentence}.`, 'renew it')
+      : ok(`${sentence}.`);
   } catch (error) {
     return fault(
       `${host}:${port} takes connections and speaks no TLS: ${(error as Error).message}.`,

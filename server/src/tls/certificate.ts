@@ -10,7 +10,7 @@ import type { AcmeCode } from '../../../kit/src/acme/problems.ts';
 import { clockSeconds } from '../../../kit/src/acme/protocol.ts';
 import { type Folder, Renewal } from '../../../kit/src/acme/renewal.ts';
 import { readFacts } from '../../../kit/src/acme/x509.ts';
-import { requirePair, Trust } from '../../../kit/src/certificate.ts';
+import { renewalDue, requirePair, Trust } from '../../../kit/src/certificate.ts';
 import { makeFolderDurably, replaceDurably } from '../../../kit/src/durable.ts';
 import { ownedByLog } from '../../../kit/src/owner.ts';
 import { readPrivate } from '../../../kit/src/private_files.ts';
@@ -40,6 +40,8 @@ export interface CertificateStatus {
   names: string[];
   /** Epoch seconds. */
   not_after: number;
+  /** From then on it ends soon: it should have been renewed. */
+  renewal_due: number;
   last_error: string | null;
   /** The error code of ACME. */
   last_error_code: AcmeCode | null;
@@ -131,7 +133,8 @@ export class ServedCertificate {
   }
 
   status(): CertificateStatus {
-    const { names, not_after, is_self_signed } = readFacts(this.#current.cert.toString());
+    const facts = readFacts(this.#current.cert.toString());
+    const { names, not_after, is_self_signed } = facts;
     const reason = this.#trust.rejection;
     // Until the first certificate by ACME, `source` says it.
     const isAwaited = this.#renewal && is_self_signed;
@@ -139,7 +142,7 @@ export class ServedCertificate {
       reason === undefined || isAwaited
         ? null
         : `Clients that verify the certificate reject it: ${reason}.`;
-    const certificate = { names, not_after, rejection };
+    const certificate = { names, not_after, renewal_due: renewalDue(facts), rejection };
     const fault = this.#fault ?? null;
     if (!this.#renewal) {
       const none = { last_error_code: null, next_try: null };

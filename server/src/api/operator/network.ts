@@ -24,6 +24,9 @@ const Certificate = Strict({
   ),
   names: Type.Array(Type.String(), { description: 'The names that it is for.' }),
   not_after: Timestamp('When it ends.'),
+  renewal_due: Timestamp(
+    'From then on it ends soon: 14 days before its end, or in the last sixth of a shorter life.',
+  ),
   rejection: Type.Union([Type.String(), Type.Null()], {
     description: 'Why clients that verify it reject it, in a sentence; null when they accept it.',
   }),
