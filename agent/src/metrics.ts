@@ -1,11 +1,10 @@
 // Metrics: the agent's counts about its node, in Prometheus' format, on a listener of its own.
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { addressText, listenFault } from '../../kit/src/listening.ts';
-import { createServer } from '../../kit/src/node_http.ts';
+import { metricsListener } from '../../kit/src/metrics_listener.ts';
 import type { ListenAddress } from '../../kit/src/settings.ts';
 import type { EngineCounts } from './engine.ts';
 import type { Status } from './local.ts';
@@ -266,17 +265,7 @@ export async function serveMetrics(
   signal: AbortSignal,
   onListening: (url: string) => void,
 ): Promise<void> {
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    if (request.url !== '/metrics' || request.method !== 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
-    const text = await metrics.text();
-    response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
-  };
-  const server = createServer((request, response) => {
-    serve(request, response).catch(() => response.destroy());
-  });
+  const server = metricsListener(metrics.registry.contentType, () => metrics.text());
   server.listen(port, host);
   await once(server, 'listening').catch((error: Error) => {
     const setting = 'EXITWARD_AGENT_METRICS_LISTEN';

@@ -201,13 +201,16 @@ test('what is not known has no sample', async () => {
   expect(samples(text, 'exitward_agent_following')).toEqual({ '': 0 });
 });
 
-test('the listener answers GET /metrics alone', async () => {
+test('the listener answers GET and HEAD of /metrics alone', async () => {
   const { running } = await startNode();
   await read(running);
   const { origin } = new URL(running.metrics_url as string);
   for (const path of ['/', '/metrics/', '/metrics?x=1', '/status']) {
     expect((await fetch(`${origin}${path}`)).status).toBe(404);
   }
+  const head = await fetch(`${origin}/metrics`, { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(1000);
   expect((await fetch(`${origin}/metrics`, { method: 'POST' })).status).toBe(404);
 });
 

@@ -377,6 +377,9 @@ eachDatabase((database) => {
       for (const path of ['/', '/v0', '/healthz', '/metrics/x', '/admin/status']) {
         expect((await fetch(own + path)).status).toBe(404);
       }
+      const head = await fetch(`${own}/metrics`, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+      expect(Number(head.headers.get('content-length'))).toBeGreaterThan(1000);
       expect((await fetch(`${own}/metrics`, { method: 'POST' })).status).toBe(404);
     });
 

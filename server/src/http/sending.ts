@@ -47,8 +47,10 @@ async function compress(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Buffer> {
-  const vary = reply.getHeader('vary');
-  reply.header('vary', vary ? `${vary}, accept-encoding` : 'accept-encoding');
+  const vary = String(reply.getHeader('vary') ?? '');
+  if (!vary.includes('accept-encoding')) {
+    reply.header('vary', vary ? `${vary}, accept-encoding` : 'accept-encoding');
+  }
   const encoding = preferredEncoding(request.headers);
   const sent = encoding && (await compressed(body, encoding, clientOf(request)));
   if (!sent) return body;

@@ -1,9 +1,9 @@
 // Metrics: the server's counts about itself, in the format of Prometheus, on their own listener.
 import { statfs } from 'node:fs/promises';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { createServer } from '../../../kit/src/node_http.ts';
+import { metricsListener } from '../../../kit/src/metrics_listener.ts';
 import { version } from '../values/version.ts';
 
 export class Metrics {
@@ -141,14 +141,22 @@ export class Metrics {
     this.diskSize.set(blocks * bsize);
   }
 
-  /** Shows when the TLS certificate expires. */
-  watchCertificate(not_after: () => number): void {
+  /** Shows when the TLS certificate expires, and when it should have been renewed. */
+  watchCertificate(read: () => { not_after: number; renewal_due: number }): void {
     new Gauge({
       name: 'exitward_certificate_expiry_seconds',
       help: 'When the TLS certificate of this process ends, in epoch seconds.',
       registers: [this.registry],
       collect() {
-        this.set(not_after());
+        this.set(read().not_after);
+      },
+    });
+    new Gauge({
+      name: 'exitward_certificate_renewal_due_seconds',
+      help: 'When the TLS certificate of this process should have been renewed, in epoch seconds.',
+      registers: [this.registry],
+      collect() {
+        this.set(read().renewal_due);
       },
     });
   }
@@ -171,21 +179,13 @@ const refreshMs = 1000;
 
 /** Serves only `/metrics`. `refresh` runs before each scrape. */
 export function metricsServer(metrics: Metrics, refresh: () => Promise<unknown>): Server {
-  const serve = async (request: IncomingMessage, response: ServerResponse) => {
-    if (request.url !== '/metrics' || request.method !== 'GET') {
-      response.writeHead(404).end();
-      return;
-    }
+  return metricsListener(metrics.registry.contentType, async () => {
     const late = new AbortController();
     await Promise.race([
       refresh().catch(() => {}),
       sleep(refreshMs, undefined, { signal: late.signal }).catch(() => {}),
     ]);
     late.abort();
-    const text = await metrics.registry.metrics();
-    response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text);
-  };
-  return createServer((request, response) => {
-    serve(request, response).catch(() => response.destroy());
+    return metrics.registry.metrics();
   });
 }
