@@ -5,6 +5,7 @@ import { clientNetworks, NetworkTally } from '../../../kit/src/client_networks.t
 import type { Own } from '../../../kit/src/owner.ts';
 import { CappedConnections, type ConnectionCaps, mostAccepted } from '../connection_caps.ts';
 import type { Authority } from '../policy/decide.ts';
+import { noticeGone } from './gone.ts';
 
 export class Accepted {
   readonly #caps: ConnectionCaps;
@@ -33,6 +34,7 @@ export class Accepted {
     this.#byNetwork.add(networks, 1);
     this.#open.add(ends);
     this.#waiting.set(ends, socket);
+    noticeGone(socket, own);
     socket.once(
       'close',
       own(() => {

@@ -3,11 +3,10 @@ import { connect, type NetConnectOpts, type Socket } from 'node:net';
 import type { Own } from '../../../kit/src/owner.ts';
 import type { Failure } from '../failures.ts';
 import { type OutgoingPorts, randomPort } from '../outgoing_ports.ts';
+import { noticeGone } from './gone.ts';
 
 /** For all addresses together. */
 const dialMs = 30_000;
-/** Finds peers that are gone; idle tunnels would stay open otherwise. */
-export const keepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 
 /** How many ports of the exit are tried. */
 const maxPorts = 64;
@@ -51,7 +50,7 @@ async function dialOne(
   let outcome: Socket | Failure = 'exit_busy';
   for (let tries = 0; outcome === 'exit_busy' && tries < maxPorts; tries += 1) {
     const local = { localAddress: ip, localPort: randomPort(ports) };
-    const ends = { host, port, ...local, allowHalfOpen: true, ...keepAlive };
+    const ends = { host, port, ...local, allowHalfOpen: true };
     outcome = await open(own, () => connectTo(ends), patience_ms);
   }
   return outcome;
@@ -62,6 +61,7 @@ function open(own: Own, connectOnce: () => Socket, patience_ms: number): Promise
     // Fails if the exit address is not on this machine, or of another family than the destination.
     const socket = connectOnce();
     socket.setNoDelay();
+    noticeGone(socket, own);
     const settle = own((outcome: Socket | Failure) => {
       clearTimeout(timer);
       resolve(outcome);

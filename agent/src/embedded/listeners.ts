@@ -11,10 +11,8 @@ import type { Config } from '../config.ts';
 import { longestHeaderBytes } from '../failures.ts';
 import type { Fault } from '../faults.ts';
 import type { Listener } from '../policy/policy.ts';
-import { keepAlive } from './dial.ts';
 
 const options = {
-  ...keepAlive,
   noDelay: true,
   // There is no time limit for a body.
   requestTimeout: 0,
