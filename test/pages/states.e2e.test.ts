@@ -235,16 +235,24 @@ describe('a page of the console', () => {
     ['/operator', '203.0.113.7'],
   ])('%s: the search says so of each list that it cannot read', async (path, text) => {
     await t.open(path);
+    const dialog = t.visit.page.getByRole('dialog');
+    const isSearched = () =>
+      t.fake.requests.some(({ query }) => Object.values(query).includes(text));
     const search = async () => {
       await t.age();
       await t.visit.page.keyboard.press('Control+k');
-      await t.visit.page.getByRole('dialog').getByRole('combobox').fill(text);
-      await t.fake.next(({ query }) => Object.values(query).includes(text));
+      await dialog.getByRole('combobox').fill(text);
+      // However long that takes: `next` gives up soon.
+      await expect.poll(isSearched).toBe(true);
       await t.tried();
     };
     await search();
-    for (const read of t.reads()) {
+    const reads = t.reads();
+    expect(reads.length).toBeGreaterThan(1);
+    for (const read of reads) {
       await t.visit.page.keyboard.press('Escape');
+      // The keys that open it do nothing in a dialog that has yet to close.
+      await dialog.waitFor({ state: 'hidden' });
       t.failReads(503, read);
       await search();
       await t.visit.sees(refusal(read, 503));
