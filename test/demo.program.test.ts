@@ -79,7 +79,8 @@ describe('npm start', () => {
     expect(entry.status).toBe('pending');
     const overridden = { host: proxy.host, port: proxy.override_port };
     await expect.poll(async () => (await page(overridden, shop)).text, patience).toContain(shop);
-    expect((await page(proxy, shop)).status).toBe(502);
+    // Outside of the overrides it has no address: 503 where no name server answers.
+    expect([502, 503]).toContain((await page(proxy, shop)).status);
     await expect
       .poll(async () => (await api(facts, `/contract/overrides/${entry.id}`)).status, patience)
       .toBe('active');

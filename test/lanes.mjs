@@ -170,9 +170,13 @@ export const kinds = {
   },
 };
 
-/** The lanes of a submission. `npm test` is the first two; the first runs whatever was changed. */
+/** The lanes of `npm test`, which an ordinary user runs on a Debian with Node, npm and git alone. */
+const plainLanes = ['docs', 'test'];
+
+/** The lanes of a submission; the first runs whatever was changed. */
 export const lanes = [
-  ...['docs', 'test', 'attacks', 'programs', 'deaths', 'browser', 'engine', 'vpn', 'packages'],
+  ...plainLanes,
+  ...['attacks', 'programs', 'deaths', 'browser', 'engine', 'vpn', 'packages'],
 ];
 
 /**
@@ -247,22 +251,23 @@ export function packagesOf(names) {
 }
 
 /**
- * The parts in which these lanes run, each a process: the kinds that need only Node together, then
- * each other kind.
+ * The parts in which these lanes run, each a process: `npm test` first, the other kinds that need
+ * only Node together, then each other kind.
  * @param {readonly string[]} names
  */
 export function partsOf(names) {
   const all = Object.entries(kinds).filter(([, { lane }]) => names.includes(lane));
-  const [plain, others] = [
-    all.filter(([, kind]) => !kind.programs),
-    all.filter(([, kind]) => kind.programs),
+  const isPlain = (/** @type {Kind} */ { lane }) => plainLanes.includes(lane);
+  const groups = [
+    all.filter(([, kind]) => isPlain(kind)),
+    all.filter(([, kind]) => !isPlain(kind) && !kind.programs),
+    ...all.filter(([, kind]) => kind.programs).map((kind) => [kind]),
   ];
-  const projects = (/** @type {typeof all} */ lanes) =>
-    lanes.map(([kind, { lane }]) => `${lane}/${kind}`);
-  return [
-    { name: 'node', projects: projects(plain) },
-    ...others.map((lane) => ({ name: lane[0], projects: projects([lane]) })),
-  ];
+  return groups.flatMap((group, at) => {
+    const projects = group.map(([kind, { lane }]) => `${lane}/${kind}`);
+    const [[kind = ''] = []] = group;
+    return group.length === 0 ? [] : [{ name: at === 0 ? 'node' : kind, projects }];
+  });
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {

@@ -249,7 +249,7 @@ describe('an answer', () => {
 
   test('that stops in its middle is an error', async () => {
     const silent = await control((_request, response) => void response.write('{"counted"'), {
-      response_seconds: 0.05,
+      response_seconds: 1,
     });
     expect((await failure(silent.reportUsage(noBatch))).message).toMatch(/did not end within/);
     const torn = await control((_request, response) => {
