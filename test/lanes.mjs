@@ -170,7 +170,7 @@ export const kinds = {
   },
 };
 
-/** The lanes of `npm test`, which an ordinary user runs on a Debian with Node, npm and git alone. */
+/** The lanes of `npm test`, for an ordinary user on a Debian with Node, npm and git alone. */
 const plainLanes = ['docs', 'test'];
 
 /** The lanes of a submission; the first runs whatever was changed. */
