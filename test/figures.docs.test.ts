@@ -96,6 +96,8 @@ const cacheLog = 'agent/src/squid/agent/cache_log.ts';
 const claims = 'agent/src/squid/agent/claims.ts';
 const acme = 'kit/src/acme/answers.ts';
 const app = 'server/src/app.ts';
+const descriptors = 'server/src/bounds/descriptors.ts';
+const otherDescriptors = of(descriptors, 'maxOtherDescriptors');
 const connections = 'server/src/http/connections.ts';
 const connection = 'server/src/http/connection.ts';
 const largeBodies = 'server/src/http/large_bodies.ts';
@@ -153,7 +155,9 @@ const limits: Record<string, readonly number[]> = {
   'the head of a request': [of(app, 'maxHeaderSize')],
   'the body of a request': [bodyBytes, largeBodyBytes],
   'connections in all': [
-    ...[setting('MAX_CONNECTIONS'), of('server/src/bounds/descriptors.ts', 'maxOtherDescriptors')],
+    ...[of(descriptors, 'connectionBytes') / of(descriptors, 'memoryShare')],
+    of(descriptors, 'leastByMemory'),
+    ...[of(descriptors, 'mostDescriptors') - otherDescriptors, otherDescriptors],
   ],
   'connections of one address (IPv6: /64; twice as many of a /56, four times of a /48)': [
     ...[of56, of48, of(connections, 'usualPerAddress')],

@@ -18,6 +18,7 @@ import {
   settingsOf,
   settingsOrFaults,
 } from '../../kit/src/settings.ts';
+import { usualConnections } from './bounds/descriptors.ts';
 import type { GeoipSource } from './values/geoip.ts';
 
 export interface Config {
@@ -324,7 +325,7 @@ function readAccountRules({ choice, whole }: Settings) {
 
 function readConnectionBounds({ whole, optionalWhole }: Settings) {
   return {
-    max_connections: whole('EXITWARD_MAX_CONNECTIONS', 4096, 16),
+    max_connections: whole('EXITWARD_MAX_CONNECTIONS', usualConnections(), 16),
     max_connections_per_address: optionalWhole('EXITWARD_MAX_CONNECTIONS_PER_ADDRESS', 1),
     request_seconds: whole('EXITWARD_REQUEST_SECONDS', 10, 1, 3600),
     unread_seconds: whole('EXITWARD_UNREAD_SECONDS', 30, 1, 3600),

@@ -1,6 +1,7 @@
 // The cost of nodes, and its limits: the log that is read for them, streams and snapshots that are
 // not read.
 import { expect, it } from 'vitest';
+import { isInPart } from '../src/bounds/beats.ts';
 import { bumpVersion, networkPosition } from '../src/changes/changes.ts';
 import { removeContractServer } from '../src/contract_servers/contract_servers.ts';
 import type { Transaction } from '../src/db/database.ts';
@@ -146,6 +147,28 @@ eachApp((t) => {
     } finally {
       feed.close();
       for (const answer of answers) answer.stop();
+    }
+  });
+
+  it('a heartbeat of a part of the period reaches the nodes of that part alone', async () => {
+    const { node } = await scene();
+    await node.snapshot();
+    const row = (await store.findById(t.running.ctx.db, node.id)) as store.NodeRow;
+    const feed = new Feed(t.running.ctx);
+    const answer = await unreadAnswer();
+    answer.read();
+    try {
+      feed.open(row, answer.response, node.epoch, node.revision);
+      const positions = () => answer.text().match(/event: position/g)?.length;
+      await until(() => positions() === 1);
+      const parts = Array.from({ length: 15 }, (_, part) => part);
+      for (const part of parts) if (!isInPart(node.id, part)) await feed.beat(part);
+      expect(positions()).toBe(1);
+      for (const part of parts) await feed.beat(part);
+      await until(() => positions() === 2);
+    } finally {
+      feed.close();
+      answer.stop();
     }
   });
 

@@ -1,5 +1,6 @@
-// The file descriptors of this process: how many of them are for connections.
+// The connections that this process can carry, by its file descriptors and its memory.
 import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 
 /**
  * For databases, files, listeners, the log, the runtime itself, and connections that are being
@@ -24,4 +25,24 @@ export function descriptorLimit(): number {
 /** The number of connections that fit in the limit next to everything else. */
 export function connectionsWithin(limit: number): number {
   return limit - Math.min(maxOtherDescriptors, Math.floor(limit / 2));
+}
+
+/** Of more descriptors none are used. */
+const mostDescriptors = 65_536;
+/** A connection with TLS and a request. */
+const connectionBytes = 64 * 1024;
+/** The part of the memory that connections may have. */
+const memoryShare = 1 / 4;
+const leastByMemory = 4096;
+
+/** How many connections a server has whose operator has not set it. */
+export function usualConnections(
+  descriptors = descriptorLimit(),
+  memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY),
+): number {
+  const byMemory = Math.max(
+    leastByMemory,
+    Math.floor((memoryBytes * memoryShare) / connectionBytes),
+  );
+  return Math.min(byMemory, connectionsWithin(Math.min(descriptors, mostDescriptors)));
 }

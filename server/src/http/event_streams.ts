@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { Type } from 'typebox';
 import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
+import { isInPart, startBeats } from '../bounds/beats.ts';
 import type { Context } from '../context.ts';
 import { unavailable } from '../errors.ts';
 
@@ -33,11 +34,14 @@ export interface Watch {
 /** One open page. */
 class PageStream {
   readonly watch: Watch;
+  /** By which it has its beats. */
+  readonly number: number;
   readonly #response: ServerResponse;
   #sent = '';
 
-  constructor(watch: Watch, response: ServerResponse) {
+  constructor(watch: Watch, number: number, response: ServerResponse) {
     this.watch = watch;
+    this.number = number;
     this.#response = response;
   }
   /** Ends the stream if its owner may no longer listen; answers whether it is still open. */
@@ -108,8 +112,9 @@ export class EventStreams {
   readonly #ctx: Context;
   readonly #own: Own;
   readonly #topics = new Map<string, Topic>();
+  #opened = 0;
   readonly #stopListening: () => void;
-  readonly #heartbeat: NodeJS.Timeout;
+  readonly #stopBeating: () => void;
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
@@ -117,11 +122,7 @@ export class EventStreams {
     this.#stopListening = ctx.db.listen(() => {
       for (const topic of this.#topics.values()) topic.wake();
     });
-    this.#heartbeat = setInterval(
-      this.#own(() => this.beat()),
-      heartbeatSeconds * 1000,
-    );
-    this.#heartbeat.unref();
+    this.#stopBeating = startBeats(this.#own, heartbeatSeconds, (part) => this.beat(part));
   }
 
   /** How many streams are open. */
@@ -144,7 +145,7 @@ export class EventStreams {
   open(response: ServerResponse, watch: Watch): void {
     // The client disconnected before this: nothing would ever remove the stream from the list.
     if (response.destroyed) return;
-    const stream = new PageStream(watch, response);
+    const stream = new PageStream(watch, this.#opened++, response);
     const topic = this.#topics.get(watch.topic) ?? new Topic(watch, this.#ctx.log);
     this.#topics.set(watch.topic, topic);
     topic.streams.add(stream);
@@ -156,11 +157,15 @@ export class EventStreams {
     topic.wake();
   }
 
-  /** Sends every page a sign of life, and ends the streams whose owners may no longer listen. */
-  async beat(): Promise<void> {
+  /**
+   * Sends pages a sign of life, and ends the streams whose owners may no longer listen: those of a
+   * part of the period, or without a part all of them.
+   */
+  async beat(part?: number): Promise<void> {
     try {
-      await Promise.all(this.#all().map((stream) => stream.beat()));
-      for (const topic of this.#topics.values()) topic.wake();
+      const due = this.#all().filter(({ number }) => part === undefined || isInPart(number, part));
+      await Promise.all(due.map((stream) => stream.beat()));
+      if (!part) for (const topic of this.#topics.values()) topic.wake();
     } catch (error) {
       // They are checked again at the next beat: until then these streams send nothing.
       this.#ctx.log.warn({ err: error }, 'open pages were not checked for whether they may stay');
@@ -170,7 +175,7 @@ export class EventStreams {
   /** Ends all streams; pages reconnect elsewhere, or when the server is back. */
   close(): void {
     this.#stopListening();
-    clearInterval(this.#heartbeat);
+    this.#stopBeating();
     for (const stream of this.#all()) stream.close();
   }
 

@@ -4,6 +4,7 @@
 import type { Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type Own, ownedByLog } from '../../../kit/src/owner.ts';
+import { isInPart, startBeats } from '../bounds/beats.ts';
 import { type LoggedChange, networkPosition, type Position } from '../changes/changes.ts';
 import type { Context } from '../context.ts';
 import { isUnavailable } from '../db/faults.ts';
@@ -49,7 +50,9 @@ export class Feed {
   readonly #stalledSeconds: number;
   readonly #streams = new Map<number, Set<NodeStream>>();
   readonly #stopListening: () => void;
-  readonly #heartbeat: NodeJS.Timeout;
+  readonly #stopBeating: () => void;
+  /** Whether the last look for lost and revoked nodes was answered. */
+  #isCertain = true;
   /**
    * The last revision that was handed out, and its history; undefined until the first stream opens.
    */
@@ -67,11 +70,7 @@ export class Feed {
     this.#own = ownedByLog(ctx.log);
     this.#stalledSeconds = stalled_seconds;
     this.#stopListening = ctx.db.listen(() => this.#wake());
-    this.#heartbeat = setInterval(
-      this.#own(() => this.beat()),
-      heartbeatSeconds * 1000,
-    );
-    this.#heartbeat.unref();
+    this.#stopBeating = startBeats(this.#own, heartbeatSeconds, (part) => this.beat(part));
   }
 
   /** How many streams are open. */
@@ -125,7 +124,7 @@ export class Feed {
     this.#isClosed = true;
     this.#stopListening();
     clearTimeout(this.#retry);
-    clearInterval(this.#heartbeat);
+    this.#stopBeating();
     for (const stream of this.#all()) stream.close();
   }
 
@@ -383,22 +382,38 @@ export class Feed {
     }
   }
 
-  /** Sends nodes the newest revision, and ends the streams of lost and revoked nodes. */
-  async beat(): Promise<void> {
+  /**
+   * Sends nodes the newest revision: those of a part of the period, so that they do not all
+   * acknowledge at once, or without a part all of them. Once in a period it ends the streams of
+   * lost and revoked nodes.
+   */
+  async beat(part?: number): Promise<void> {
+    if (!part) this.#isCertain = await this.#cutEnded();
+    if (!this.#isCertain) return;
+    const newest = this.#handedOut?.revision ?? 0;
+    for (const stream of this.#all()) {
+      const isDue = part === undefined || isInPart(stream.node.id, part);
+      if (isDue && !stream.catchingUp) stream.position(newest);
+    }
+  }
+
+  /**
+   * Ends the streams of lost and revoked nodes. False when the database does not answer: without
+   * positions nodes reconnect, perhaps to a process that reaches it.
+   */
+  async #cutEnded(): Promise<boolean> {
     for (const streams of this.#streams.values()) {
       for (const stream of streams) if (!stream.open) streams.delete(stream);
     }
     const streams = this.#all();
-    if (streams.length === 0) return;
+    if (streams.length === 0) return true;
     try {
       await this.#cutRevoked(streams);
       await this.#cutLost(streams);
-      for (const stream of streams) {
-        if (!stream.catchingUp) stream.position(this.#handedOut?.revision ?? 0);
-      }
+      return true;
     } catch (error) {
-      // Without positions nodes reconnect, perhaps to a process that reaches the database.
       this.#ctx.log.warn({ err: error }, 'nodes were not told how far the log is');
+      return false;
     }
   }
 }
