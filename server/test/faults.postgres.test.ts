@@ -54,23 +54,30 @@ describe('SQLite', () => {
   const folder = mkdtempSync(join(tmpdir(), 'exitward-faults-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('a file that is removed, or replaced, under the server makes it not ready', async () => {
+  test('while its file is removed, or replaced: 503 on changes, not ready, and the doctor says so', async () => {
     const file = join(folder, 'lost.db');
     const t = await startTestApp(`sqlite:${file}`);
-    const readyz = () => fetch(`${t.base_url}/readyz`);
-    expect((await readyz()).status).toBe(200);
+    const { write, read } = await prepare(t);
+    const state = async () => {
+      const ready = await fetch(`${t.base_url}/readyz`);
+      const { findings } = (await t.operator.get('/doctor')).body;
+      const database = findings.find(({ name }: { name: string }) => name === 'database');
+      return [ready.status, (await ready.json()).message, database.state, database.sentence];
+    };
+    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String)]);
+    copyFileSync(file, `${file}.copy`);
     renameSync(file, `${file}.away`);
-    for (const lost of [() => {}, () => copyFileSync(`${file}.away`, file)]) {
-      lost();
-      const response = await readyz();
-      expect([response.status, await response.text()]).toEqual([
-        503,
-        expect.stringContaining('removed or replaced'),
-      ]);
-    }
-    rmSync(file);
+    const sentence = expect.stringContaining('removed or replaced');
+    expect(await state()).toEqual([503, sentence, 'fault', sentence]);
+    expectUnavailable(await write());
+    expect((await read()).status).toBe(200);
+    renameSync(`${file}.copy`, file);
+    expect(await state()).toEqual([503, sentence, 'fault', sentence]);
+    expectUnavailable(await write());
+
     renameSync(`${file}.away`, file);
-    expect((await readyz()).status).toBe(200);
+    expect((await write()).status).toBe(201);
+    expect(await state()).toEqual([200, undefined, 'ok', expect.any(String)]);
     await t.stop();
   });
 

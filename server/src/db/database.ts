@@ -98,7 +98,7 @@ export interface Database extends Reader {
    * undefined.
    */
   dataVersion?(): number;
-  /** SQLite: whether its file was removed or replaced: then what is written is gone at the end. */
+  /** SQLite: whether its file was removed or replaced: then changes are refused with 503. */
   isLost?(): boolean;
   /**
    * Calls `listener` after each commit of this process, and soon after one of another process.
@@ -116,7 +116,7 @@ export interface Database extends Reader {
 
 /** The facts that durability and exclusion depend on, as the database reports them. */
 export type DatabaseFacts =
-  | { engine: 'sqlite'; bytes: number; log_bytes: number }
+  | { engine: 'sqlite'; bytes: number; log_bytes: number; is_lost: boolean }
   | {
       engine: 'postgres';
       /**

@@ -4,6 +4,10 @@ import { type ApiError, unavailable } from '../errors.ts';
 /** Errors that come from the engine itself: disk full, connection lost, a failed statement. */
 const storageFaults = new WeakSet<object>();
 
+/** For a log and for operators: SQLite's file has no name any more, so nothing can find it. */
+export const lostFile =
+  'The database file was removed or replaced while this server runs: changes are refused, and what it holds is lost when it stops.';
+
 /**
  * Marks an engine's error, so that its response is 503 and it is never taken for an action's own.
  */

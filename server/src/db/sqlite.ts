@@ -56,7 +56,14 @@ class SqliteDatabase implements Database {
     this.#connection = new Connection(file, 'write');
     this.#wal = new Wal(file, options.sync);
     this.#reads = new DurableReads(new Connection(file, 'read'), this.#connection, this.#wal);
-    this.#writer = new SqliteWriter(this.#connection, this.#reads, this.#wal, options.clock);
+    const isLost = () => this.isLost();
+    this.#writer = new SqliteWriter(
+      this.#connection,
+      this.#reads,
+      this.#wal,
+      options.clock,
+      isLost,
+    );
     this.#checkpoints = new Checkpoints(file, this.#wal, () => options.clock.steady());
     this.#groups = new GroupWriter(this.#writer, options, () => {
       this.#listeners.notify();
@@ -146,6 +153,7 @@ class SqliteDatabase implements Database {
       engine: 'sqlite',
       bytes: sizeOf(this.#file),
       log_bytes: sizeOf(`${this.#file}-wal`),
+      is_lost: this.isLost(),
     };
   }
 

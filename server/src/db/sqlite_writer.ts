@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Row, Value } from './database.ts';
 import type { DurableReads } from './durable_reads.ts';
-import { isStorageFault, markStorageFault } from './faults.ts';
+import { isStorageFault, lostFile, markStorageFault } from './faults.ts';
 import type { WriteConnection } from './group.ts';
 import { busySeconds, type Connection, isBusy, isFull } from './sqlite_connection.ts';
 import type { Wal } from './wal.ts';
@@ -17,6 +17,7 @@ export class SqliteWriter implements WriteConnection {
   readonly #reads: DurableReads;
   readonly #wal: Wal;
   readonly #clock: Clock;
+  readonly #isLost: () => boolean;
   /** Why the running transaction cannot commit any more. */
   #fault: unknown;
   /**
@@ -25,11 +26,18 @@ export class SqliteWriter implements WriteConnection {
    */
   #changesBefore = 0;
 
-  constructor(connection: Connection, reads: DurableReads, wal: Wal, clock: Clock) {
+  constructor(
+    connection: Connection,
+    reads: DurableReads,
+    wal: Wal,
+    clock: Clock,
+    isLost: () => boolean,
+  ) {
     this.#connection = connection;
     this.#reads = reads;
     this.#wal = wal;
     this.#clock = clock;
+    this.#isLost = isLost;
   }
 
   /**
@@ -47,6 +55,8 @@ export class SqliteWriter implements WriteConnection {
   }
 
   async begin(): Promise<void> {
+    // A flush succeeds there, too, but no restart would find what was confirmed.
+    if (this.#isLost()) throw new Error(lostFile);
     const until = this.#clock.steady() + busySeconds;
     for (;;) {
       try {

@@ -7,6 +7,7 @@ import { isThere } from '../../../kit/src/private_files.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { DatabaseFacts } from '../db/database.ts';
+import { lostFile } from '../db/faults.ts';
 import { newestSchema } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { sqliteFile } from './disk.ts';
@@ -14,7 +15,9 @@ import { sqliteFile } from './disk.ts';
 /** Judges an open database by the facts that it reports. */
 export function judge(facts: DatabaseFacts): Outcome[] {
   if (facts.engine === 'sqlite') {
-    const { bytes, log_bytes } = facts;
+    const { bytes, log_bytes, is_lost } = facts;
+    if (is_lost)
+      return [fault(lostFile, 'move the file back; or stop the server: exitward restore BACKUP')];
     return [
       log_bytes > 1024 ** 3 && log_bytes > bytes
         ? warning(

@@ -1,6 +1,7 @@
 // /healthz and /readyz: is the process alive, and can it serve?
 import type { FastifyInstance } from 'fastify';
 import type { Context } from '../context.ts';
+import { lostFile } from '../db/faults.ts';
 import { schemaIsCurrent } from '../db/migrate.ts';
 import { unavailable } from '../errors.ts';
 
@@ -9,10 +10,7 @@ export function healthRoutes(app: FastifyInstance, ctx: Context): void {
 
   app.get('/readyz', async (_request, reply) => {
     await ctx.db.one('select 1');
-    if (ctx.db.isLost?.())
-      throw unavailable(
-        'The database file was removed or replaced while this server runs: what it writes is lost when it stops.',
-      );
+    if (ctx.db.isLost?.()) throw unavailable(lostFile);
     if (!(await schemaIsCurrent(ctx.db)))
       throw unavailable('The database has another schema than this program.');
     return reply.send('{"status":"ready"}');
