@@ -1,5 +1,23 @@
 // Why a request to the control plane failed, in a form that the agent can decide by.
 
+/** What makes the certificates of an authority of one's own valid here. */
+export const trustOwnAuthority =
+  'for an authority of your own, export NODE_EXTRA_CA_CERTS=FILE; with the Debian package, copy FILE to /usr/local/share/ca-certificates and run update-ca-certificates';
+
+const unknownAuthority = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** Node's own words name options of `node`, which no command of the agent takes. */
+export function connectionFault({ message, code = '' }: NodeJS.ErrnoException): string {
+  return unknownAuthority.has(code)
+    ? `its certificate is from an authority unknown here (${code}); ${trustOwnAuthority}`
+    : message || code || 'the connection failed';
+}
+
 /** The error of every failed request. */
 export class ControlError extends Error {
   /** The status of the response; undefined if there was none, or it broke off. */

@@ -1,5 +1,6 @@
 // The HTTP client of the node interface: what it makes of answers, of streams, and of silence.
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -8,15 +9,17 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { ControlError } from '../src/control_error.ts';
 import { HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
 import { EventReader } from '../src/link/events.ts';
+import { createCertificate, createCertificateChain, type KeyPair } from './node_records.ts';
 
 const servers: Server[] = [];
 const over = new AbortController();
 
-async function serve(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
+async function serve(answer: RequestListener, pair?: KeyPair): Promise<string> {
+  const server = pair ? createHttpsServer(pair, answer) : createServer(answer);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const scheme = pair ? 'https' : 'http';
+  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 async function control(answer: RequestListener, more: object = {}): Promise<HttpControl> {
@@ -49,6 +52,24 @@ async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   for await (const item of all) items.push(item);
   return items;
 }
+
+test('a certificate of an unknown authority is said with the setting that makes it known', async () => {
+  const chain = createCertificateChain('127.0.0.1');
+  const withRoot = { ...chain, cert: chain.cert + chain.authority };
+  const [leaf = ''] = chain.cert.split(/(?<=-----END CERTIFICATE-----\n)/);
+  for (const [pair, code] of [
+    [createCertificate('127.0.0.1'), 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    [chain, 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+    [withRoot, 'SELF_SIGNED_CERT_IN_CHAIN'],
+    [{ ...chain, cert: leaf }, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ] as const) {
+    const url = await serve((_request, response) => response.end(), pair);
+    const { message } = await failure(joinControl(url, { code: 'ewi_x', name: 'n', version: '0' }));
+    expect(message).toContain(`from an authority unknown here (${code})`);
+    expect(message).toContain('NODE_EXTRA_CA_CERTS');
+    expect(message).not.toContain('Node.js');
+  }
+});
 
 describe('server-sent events', () => {
   const text = [

@@ -132,6 +132,9 @@ function networkCodeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+const unknownAuthority =
+  'the certificate of the service is from an authority unknown here; for an authority of your own, set NODE_EXTRA_CA_CERTS to the file of its certificate';
+
 /** The commonest lasting faults, by code: their messages are those of OpenSSL and the system. */
 const lastingFaults: Record<string, string> = {
   CERT_HAS_EXPIRED: 'the certificate of the service has expired',
@@ -139,10 +142,9 @@ const lastingFaults: Record<string, string> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the service is self-signed',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the service is for another name',
   ENOTFOUND: 'no address is known for the name of the service',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the service is from an authority unknown here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'the certificate of the service is from an authority unknown here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the service sends its certificate without the intermediate one',
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${unknownAuthority}; or the service sends it without the intermediate one`,
 };
 
 function reasonOf(error: unknown): string {

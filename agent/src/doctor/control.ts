@@ -10,6 +10,7 @@ import { clockRemedy, lookAtClock } from '../../../kit/src/doctor/clock.ts';
 import { canConnect, shownCertificate, stepSeconds } from '../../../kit/src/doctor/reach.ts';
 import { request as httpRequest } from '../../../kit/src/node_http.ts';
 import type { Clock } from '../clock.ts';
+import { trustOwnAuthority } from '../control_error.ts';
 import { ControlTime } from '../health/control_time.ts';
 import { askEcho, destinationOf } from '../health/echo.ts';
 import { ownAddresses } from './ports.ts';
@@ -79,8 +80,6 @@ const certificateFaults: Record<string, [string, string]> = {
     'use the name in the URL that the certificate has',
   ],
 };
-const unknownAuthority =
-  'NODE_EXTRA_CA_CERTS=/etc/exitward/ca.pem in /etc/exitward/agent.env, where the certificate authority is your own';
 
 async function checkCertificate(
   host: string,
@@ -98,7 +97,7 @@ async function checkCertificate(
     if (!authorized) {
       const [why, remedy] = certificateFaults[error ?? ''] ?? [
         `its authority is not known here (${error})`,
-        unknownAuthority,
+        trustOwnAuthority,
       ];
       return fault(
         `The certificate of the control plane, of ${names || 'no name'} until ${valid_to}, is not valid: ${why}.`,

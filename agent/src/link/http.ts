@@ -3,7 +3,7 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Agent as HttpAgent, request as httpRequest } from '../../../kit/src/node_http.ts';
-import { ControlError } from '../control_error.ts';
+import { ControlError, connectionFault } from '../control_error.ts';
 import { version } from '../version.ts';
 
 const mostResponseBytes = 1024 * 1024;
@@ -156,6 +156,5 @@ export function notOurs(): ControlError {
 
 function asControlError(error: unknown): ControlError {
   if (error instanceof ControlError) return error;
-  const { message, code } = error as NodeJS.ErrnoException;
-  return new ControlError(message || code || 'the connection failed');
+  return new ControlError(connectionFault(error as NodeJS.ErrnoException));
 }
