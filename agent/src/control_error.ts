@@ -1,6 +1,6 @@
 // Why a request to the control plane failed, in a form that the agent can decide by.
 
-/** What makes the certificates of an authority of one's own valid here. */
+/** The remedy if the control plane's certificate is from an authority of the operator's own. */
 export const trustOwnAuthority =
   'for an authority of your own, export NODE_EXTRA_CA_CERTS=FILE; with the Debian package, copy FILE to /usr/local/share/ca-certificates and run update-ca-certificates';
 
