@@ -1,4 +1,5 @@
 // The HTTP client of the node interface: what it makes of answers, of streams, and of silence.
+
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -6,10 +7,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { KeyPair } from '../../server/test/certificate.ts';
 import { ControlError } from '../src/control_error.ts';
 import { HttpControl, joinControl, type StreamEvent } from '../src/link/control.ts';
 import { EventReader } from '../src/link/events.ts';
-import { createCertificate, createCertificateChain, type KeyPair } from './node_records.ts';
+import { createCertificate, createCertificateChain } from './node_records.ts';
 
 const servers: Server[] = [];
 const over = new AbortController();

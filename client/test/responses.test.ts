@@ -17,7 +17,11 @@ test.each([
   ['CERT_HAS_EXPIRED', 'certificate has expired', /certificate of the service has expired/],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate', /is self-signed/],
   ['ENOTFOUND', 'getaddrinfo ENOTFOUND api.example', /no address is known for the name/],
-  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify', /authority unknown here.*NODE_EXTRA_CA_CERTS.*without the intermediate/],
+  [
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'unable to verify',
+    /authority unknown here.*NODE_EXTRA_CA_CERTS.*without the intermediate/,
+  ],
   ['SELF_SIGNED_CERT_IN_CHAIN', 'self-signed', /authority unknown here.*NODE_EXTRA_CA_CERTS/],
   ['EPROTO', '0A00010B:SSL routines:ssl3_get_record:wrong version number', /no TLS was agreed on/],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'error:0A00010B:SSL routines', /no TLS was agreed on/],

@@ -62,7 +62,12 @@ describe('SQLite', () => {
       const ready = await fetch(`${t.base_url}/readyz`);
       const { findings } = (await t.operator.get('/doctor')).body;
       const database = findings.find(({ name }: { name: string }) => name === 'database');
-      return [ready.status, (await ready.json()).message, database.state, database.sentence];
+      return [
+        ready.status,
+        ((await ready.json()) as { message?: string }).message,
+        database.state,
+        database.sentence,
+      ];
     };
     expect(await state()).toEqual([200, undefined, 'ok', expect.any(String)]);
     copyFileSync(file, `${file}.copy`);
