@@ -2,16 +2,14 @@
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { SuggestUser } from '../forms/suggest_user.tsx';
-import { Button, Card, Empty, Loaded, Page } from '../ui/ui.ts';
+import { Button, Empty, Page } from '../ui/ui.ts';
 import { type AuthlistEntry, AuthlistForm } from './form.tsx';
 import { PasteAddresses } from './paste.tsx';
 import { AuthlistTable } from './table.tsx';
@@ -27,11 +25,11 @@ const states = {
 
 export function AuthlistPage() {
   const { account, flags, readOnlyReason, base } = useScope();
-  const filters = useListFilters(states);
   const [user, setUser] = useAddressState('user');
-  const { sorting, query: order } = useSorting(sorts, '-id');
-  const query = { ...order, ...filters.query, user };
-  const { pages, rows, selection, chosen } = useList('console_list_authlist', 'id', query, base);
+  const list = useFilteredList('console_list_authlist', {
+    ...{ key: 'id', sorts, sort: '-id', states, more: { user }, base },
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <AuthlistForm onClose={close} />,
     'add-many': (close) => <PasteAddresses onClose={close} />,
@@ -41,8 +39,6 @@ export function AuthlistPage() {
       </OfEntry>
     ),
   });
-  const isEmpty = pages.rows.data !== undefined && pages.total === 0;
-  const isFiltered = filters.isFiltered || user !== '';
   const add = (
     <>
       <Button disabledReason={readOnlyReason} onClick={() => openLinked('add-many')}>
@@ -62,44 +58,37 @@ export function AuthlistPage() {
     <Page
       wide
       title="IP authlist"
-      note="A connection from a listed address needs no password and counts as its user."
+      note="Connections from these addresses don’t need a password. Traffic is counted for the user shown."
       actions={pages.total > 0 && add}
     >
-      <Card>
-        <Loaded of={pages.rows} what="the authlist">
-          {() =>
-            isEmpty && !isFiltered ? (
-              <Empty title="No address is listed." action={<div class="actions">{add}</div>}>
-                Until one is, the proxy asks everybody for a username and a proxy access token.
-              </Empty>
-            ) : (
-              <>
-                <ListHead
-                  filters={filters}
-                  placeholder="Address, user or note"
-                  states={states}
-                  bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
-                >
-                  {flags.admin && (
-                    <SuggestUser
-                      label="Listed for"
-                      name="of"
-                      value={user}
-                      onInput={setUser}
-                      others={[{ value: '', text: 'All users' }]}
-                    />
-                  )}
-                </ListHead>
-                <ProofNote rows={rows} />
-                <AuthlistTable
-                  {...{ pages, rows, sorting, selection, open, openLinked }}
-                  buttons={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
-                />
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <FilteredList
+        what="the authlist"
+        empty={
+          <Empty title="No addresses listed" action={<div class="actions">{add}</div>}>
+            Until you add one, every connection needs a username and a proxy access token.
+          </Empty>
+        }
+        placeholder="Address, user or note"
+        fields={
+          flags.admin && (
+            <SuggestUser
+              label="Listed for"
+              name="of"
+              value={user}
+              onInput={setUser}
+              others={[{ value: '', text: 'All users' }]}
+            />
+          )
+        }
+        bar={<ManyBar list="authlist" {...{ chosen, selection, open }} />}
+        {...{ list }}
+      >
+        <ProofNote rows={rows} />
+        <AuthlistTable
+          {...{ pages, rows, sorting, selection, open, openLinked }}
+          buttons={<ExportButtons name="authlist" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       <Removals list="authlist" entries={flags.admin ? pages.total : 0} open={open}>
         Every address that account {account} has listed, of all its users, needs a username and a
         proxy access token from then on; open connections from them end.

@@ -3,17 +3,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { ManyBar } from '../forms/many.tsx';
 import { adderOf } from '../forms/note.tsx';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Removals } from '../forms/remove_all.tsx';
 import { SuggestField } from '../forms/suggest_field.tsx';
 import { useServerChoices } from '../servers/choices.ts';
-import { Button, Card, Empty, Loaded, Page } from '../ui/ui.ts';
+import { Button, Empty, Page } from '../ui/ui.ts';
 import { type DnsEntry, newsOf } from './entries.ts';
 import { DnsForm } from './form.tsx';
 import { EntryNodes } from './nodes.tsx';
@@ -31,11 +29,11 @@ const states = {
 
 export function DnsPage() {
   const { account, isOperator, readOnlyReason, base } = useScope();
-  const filters = useListFilters(states);
   const [server, setServer] = useAddressState('server');
-  const { sorting, query: order } = useSorting(sorts, 'hostname');
-  const query = { ...order, ...filters.query, server };
-  const { pages, rows, selection, chosen } = useList('console_list_overrides', 'id', query, base);
+  const list = useFilteredList('console_list_overrides', {
+    ...{ key: 'id', sorts, sort: 'hostname', states, more: { server }, base },
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => <DnsForm onClose={close} changeOther={changeOther} />,
     change: (close, id) => (
@@ -53,8 +51,6 @@ export function DnsPage() {
   function changeOther(id: number) {
     openLinked('change', String(id));
   }
-  const isEmpty = pages.rows.data !== undefined && pages.total === 0;
-  const isFiltered = filters.isFiltered || server !== '';
   const add = (
     <Button
       kind="primary"
@@ -69,37 +65,28 @@ export function DnsPage() {
     <Page
       wide
       title="Custom DNS"
-      note="On its override port, a server resolves a hostname to an address of your choice."
+      note="Point a hostname at an IP address of your choice. It applies on override ports only."
       actions={pages.total > 0 && add}
     >
-      <Card>
-        <News entries={rows} />
-        <Loaded of={pages.rows} what="the custom DNS entries">
-          {() =>
-            isEmpty && !isFiltered ? (
-              <Empty title="No hostname is overridden." action={add}>
-                With an entry you see a page as it will be after a move: the name leads to the new
-                server for you, while everybody else still gets the old one.
-              </Empty>
-            ) : (
-              <>
-                <ListHead
-                  filters={filters}
-                  placeholder="Hostname, address or note"
-                  states={states}
-                  bar={<ManyBar list="overrides" {...{ chosen, selection, open }} />}
-                >
-                  <ServerFilter server={server} onInput={setServer} />
-                </ListHead>
-                <DnsTable
-                  {...{ pages, rows, sorting, selection, open, openLinked }}
-                  buttons={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
-                />
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <FilteredList
+        what="the custom DNS entries"
+        empty={
+          <Empty title="No hostnames overridden" action={add}>
+            Check a site before you move it: its hostname leads you to the new server, while
+            everyone else still gets the old one.
+          </Empty>
+        }
+        lead={<News entries={rows} />}
+        placeholder="Hostname, address or note"
+        fields={<ServerFilter server={server} onInput={setServer} />}
+        bar={<ManyBar list="overrides" {...{ chosen, selection, open }} />}
+        {...{ list }}
+      >
+        <DnsTable
+          {...{ pages, rows, sorting, selection, open, openLinked }}
+          buttons={<ExportButtons name="custom-dns" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       <Removals list="overrides" entries={pages.total} open={open}>
         On every server, the hostnames that account {account} overrides resolve as they do for
         everybody else; expired entries go, too.

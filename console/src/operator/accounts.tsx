@@ -2,24 +2,12 @@
 import { Link, useLocation } from 'wouter-preact';
 import { bytes, date, percent } from '../format.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { now } from '../now.ts';
 import { paths } from '../paths.ts';
 import { Until } from '../relative_time.tsx';
-import {
-  Badge,
-  Button,
-  Card,
-  type Column,
-  Empty,
-  Loaded,
-  Meter,
-  Page,
-  PagedTable,
-} from '../ui/ui.ts';
+import { Badge, Button, type Column, Empty, Meter, Page, PagedTable } from '../ui/ui.ts';
 import { ManyAccountsBar } from './accounts_many.tsx';
 import { NewAccountDialog } from './forms/account_form.tsx';
 import { type Account, accountFilters, accountStates } from './states.ts';
@@ -28,10 +16,10 @@ const sorts = ['name', 'plan', 'usage', 'expiry'] as const;
 
 export function AccountsPage() {
   const [, navigate] = useLocation();
-  const filters = useListFilters(accountFilters);
-  const { sorting, query: order } = useSorting(sorts, 'name');
-  const query = { ...order, ...filters.query };
-  const { pages, rows, selection, chosen } = useList('admin_list_accounts', 'name', query);
+  const list = useFilteredList('admin_list_accounts', {
+    ...{ key: 'name', sorts, sort: 'name', states: accountFilters },
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => (
       <NewAccountDialog
@@ -50,38 +38,26 @@ export function AccountsPage() {
   );
   return (
     <Page wide title="Accounts" note="Who uses the network, and on what contract." actions={create}>
-      <Card>
-        <Loaded of={pages.rows} what="the accounts">
-          {() =>
-            pages.total === 0 && !filters.isFiltered ? (
-              <Empty title="There is no account yet.">
-                An account is a customer: a contract, its users, and what they may reach.
-              </Empty>
-            ) : (
-              <>
-                <ListHead
-                  filters={filters}
-                  placeholder="Name or plan"
-                  states={accountFilters}
-                  bar={<ManyAccountsBar {...{ chosen, selection, open }} />}
-                />
-                <PagedTable
-                  caption="Accounts"
-                  pages={pages}
-                  one="account"
-                  many="accounts"
-                  columns={columns}
-                  rows={rows}
-                  keyOf={({ name }) => name}
-                  sorting={sorting}
-                  selection={selection}
-                  buttons={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
-                />
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <FilteredList
+        what="the accounts"
+        empty={
+          <Empty title="No accounts yet">
+            An account is a customer: a contract, its users, and the servers they can use.
+          </Empty>
+        }
+        placeholder="Name or plan"
+        bar={<ManyAccountsBar {...{ chosen, selection, open }} />}
+        {...{ list }}
+      >
+        <PagedTable
+          {...{ pages, rows, sorting, selection, columns }}
+          caption="Accounts"
+          one="account"
+          many="accounts"
+          keyOf={({ name }) => name}
+          buttons={<ExportButtons name="accounts" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       {dialog}
     </Page>
   );

@@ -3,23 +3,11 @@ import type { ResponseOf } from '../api/api.ts';
 import { change } from '../api/reading.ts';
 import { CutText, createdColumn, lastUsedColumn } from '../forms/columns.tsx';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { FormDialog, MakerDialog, useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { NameField } from '../forms/name_field.tsx';
 import { RevokeBar } from '../tokens/revoke.tsx';
-import {
-  Button,
-  Card,
-  type Column,
-  Loaded,
-  Page,
-  PagedTable,
-  RowButton,
-  ShownOnce,
-  textOf,
-} from '../ui/ui.ts';
+import { Button, type Column, Page, PagedTable, RowButton, ShownOnce, textOf } from '../ui/ui.ts';
 
 type Token = ResponseOf<'admin_list_tokens'>[number];
 
@@ -27,10 +15,10 @@ const sorts = ['id', 'name', 'created_at', 'last_used_at'] as const;
 const states = { used: 'Used', unused: 'Never used' };
 
 export function TokensPage() {
-  const filters = useListFilters(states, false);
-  const { sorting, query: order } = useSorting(sorts, 'name');
-  const query = { ...order, ...filters.query };
-  const { pages, rows, selection, chosen } = useList('admin_list_tokens', 'id', query);
+  const list = useFilteredList('admin_list_tokens', {
+    ...{ key: 'id', sorts, sort: 'name', states, canEnd: false },
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewToken onClose={close} />,
   });
@@ -45,46 +33,39 @@ export function TokensPage() {
         </Button>
       }
     >
-      <Card>
-        <Loaded of={pages.rows} what="the operator tokens">
-          {() => (
-            <>
-              <ListHead
-                filters={filters}
-                placeholder="Name"
-                states={states}
-                bar={
-                  <RevokeBar
-                    one="operator token"
-                    many="operator tokens"
-                    revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
-                    {...{ chosen, selection, open }}
-                  >
-                    Whoever uses one of them, by this console or by the command line, is refused at
-                    once. They cannot be brought back. If yours is among them, you are signed out.
-                  </RevokeBar>
-                }
-              />
-              <PagedTable
-                {...{ pages, rows, sorting, selection, columns }}
-                caption="Operator tokens"
-                one="token"
-                many="tokens"
-                keyOf={({ id }) => id}
-                nameOf={({ name }) => name}
-                actions={(token) => (
-                  <RowButton
-                    verb="Revoke"
-                    of={token.name}
-                    onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
-                  />
-                )}
-                buttons={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
-              />
-            </>
+      <FilteredList
+        what="the operator tokens"
+        placeholder="Name"
+        bar={
+          <RevokeBar
+            one="operator token"
+            many="operator tokens"
+            revoke={(ids) => change('admin_revoke_tokens', { body: { ids } })}
+            {...{ chosen, selection, open }}
+          >
+            They stop working at once, in this console and on the command line. This can’t be
+            undone. If yours is among them, you are signed out.
+          </RevokeBar>
+        }
+        {...{ list }}
+      >
+        <PagedTable
+          {...{ pages, rows, sorting, selection, columns }}
+          caption="Operator tokens"
+          one="token"
+          many="tokens"
+          keyOf={({ id }) => id}
+          nameOf={({ name }) => name}
+          actions={(token) => (
+            <RowButton
+              verb="Revoke"
+              of={token.name}
+              onClick={() => open((close) => <RevokeToken token={token} onClose={close} />)}
+            />
           )}
-        </Loaded>
-      </Card>
+          buttons={<ExportButtons name="operator-tokens" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       {dialog}
     </Page>
   );

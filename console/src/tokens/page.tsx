@@ -2,11 +2,9 @@
 import { changeIn } from '../api/reading.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
-import { Button, Card, Copy, Empty, Loaded, Page } from '../ui/ui.ts';
+import { Button, Card, Copy, Empty, Page } from '../ui/ui.ts';
 import { type ApiToken, curlWith, NewApiTokenDialog } from './form.tsx';
 import { RevokeBar } from './revoke.tsx';
 import { TokenTable } from './table.tsx';
@@ -17,10 +15,10 @@ const states = { active: 'Active', expired: 'Expired', unused: 'Never used' };
 export function TokensPage() {
   const scope = useScope();
   const { base } = scope;
-  const filters = useListFilters(states);
-  const { sorting, query: order } = useSorting(sorts, '-id');
-  const query = { ...order, ...filters.query };
-  const { pages, rows, selection, chosen } = useList('console_list_tokens', 'id', query, base);
+  const list = useFilteredList('console_list_tokens', {
+    ...{ key: 'id', sorts, sort: '-id', states, base },
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     create: (close) => <NewApiTokenDialog onClose={close} />,
   });
@@ -34,48 +32,37 @@ export function TokensPage() {
     <Page
       wide
       title="API tokens"
-      note="Programs manage the account with an API token: servers, authlist, custom DNS, users. It is no key to the proxies; those take proxy access tokens."
+      note="Programs manage the account with an API token: servers, authlist, custom DNS, users. It doesn’t work at the proxies; use a proxy access token there."
       actions={create}
     >
-      <Card title="Tokens">
-        <Loaded of={pages.rows} what="the API tokens">
-          {() =>
-            pages.total === 0 && !filters.isFiltered ? (
-              <Empty title="There is no API token." action={create}>
-                No program can manage the account now. Make a token for each one that is to.
-              </Empty>
-            ) : (
-              <>
-                <ListHead
-                  filters={filters}
-                  placeholder="Name"
-                  states={states}
-                  bar={
-                    <RevokeBar
-                      one="API token"
-                      many="API tokens"
-                      {...{ chosen, selection, open, revoke }}
-                    >
-                      Requests with them get 401 at once. They cannot be brought back; programs that
-                      use them need others.
-                    </RevokeBar>
-                  }
-                />
-                <TokenTable
-                  {...{ pages, rows, sorting, selection, open }}
-                  buttons={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
-                />
-                {rows.some(({ viewable }) => !viewable) && (
-                  <p class="note">
-                    A token without “View” was shown once, when it was made. Who has lost it makes a
-                    new one and revokes it.
-                  </p>
-                )}
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <FilteredList
+        title="Tokens"
+        what="the API tokens"
+        empty={
+          <Empty title="No API tokens" action={create}>
+            Programs need one to manage the account. Create a token for each program.
+          </Empty>
+        }
+        placeholder="Name"
+        bar={
+          <RevokeBar one="API token" many="API tokens" {...{ chosen, selection, open, revoke }}>
+            Requests with them get 401 at once. This can’t be undone: the programs that use them
+            need new tokens.
+          </RevokeBar>
+        }
+        {...{ list }}
+      >
+        <TokenTable
+          {...{ pages, rows, sorting, selection, open }}
+          buttons={<ExportButtons name="api-tokens" of={pages} {...{ header, cells }} />}
+        />
+        {rows.some(({ viewable }) => !viewable) && (
+          <p class="note">
+            A token without “View” was shown once, when it was created. If it is lost, create a new
+            one and revoke it.
+          </p>
+        )}
+      </FilteredList>
       {!scope.isOperator && <Use />}
       {dialog}
     </Page>

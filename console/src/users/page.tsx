@@ -2,10 +2,8 @@
 import { useAddressState } from '../address.ts';
 import { useScope } from '../api/scope.ts';
 import { ExportButtons, timeText } from '../forms/export.tsx';
+import { FilteredList, useFilteredList } from '../forms/filtered_list.tsx';
 import { useDialog } from '../forms/form_dialog.tsx';
-import { useList } from '../forms/list.ts';
-import { ListHead } from '../forms/list_head.tsx';
-import { useListFilters, useSorting } from '../forms/list_state.ts';
 import { OfEntry } from '../forms/of_entry.tsx';
 import { Since, Until } from '../relative_time.tsx';
 import '../style/users.css';
@@ -16,7 +14,6 @@ import {
   type Column,
   Empty,
   isOneOf,
-  Loaded,
   optionsIn,
   Page,
   PagedTable,
@@ -38,12 +35,13 @@ export function UsersPage() {
   const { base, user: ownName, flags } = scope;
   const vpn = useHasVpn(scope).reading;
   const isAdmin = flags.admin;
-  const filters = useListFilters(userStates, false);
   const [flagText, setFlag] = useAddressState('flag');
   const flag = isOneOf(flagOptions, flagText) ? flagText : undefined;
-  const { sorting, query: order } = useSorting(sorts, 'id');
-  const query = { ...order, ...filters.query, ...(flag ? { flag } : {}) };
-  const { pages, rows, selection, chosen } = useList('console_list_users', 'id', query, base);
+  const list = useFilteredList('console_list_users', {
+    ...{ key: 'id', sorts, sort: 'id', states: userStates, canEnd: false, base },
+    ...(flag ? { more: { flag } } : {}),
+  });
+  const { pages, rows, sorting, selection, chosen } = list;
   const { dialog, open, openLinked } = useDialog({
     add: (close) => {
       const invite = (user: User) => {
@@ -68,7 +66,6 @@ export function UsersPage() {
       Add a user
     </Button>
   );
-  const isFiltered = filters.isFiltered || flag !== undefined;
   return (
     <Page
       wide
@@ -80,54 +77,44 @@ export function UsersPage() {
       }
       actions={isAdmin && add}
     >
-      <Card title={isAdmin ? 'Users' : 'You'}>
-        <Unread of={vpn} what="whether a server has a VPN" />
-        <Loaded of={pages.rows} what="the users">
-          {() =>
-            pages.total === 0 && !isFiltered ? (
-              <Empty title="There are no users yet." action={isAdmin && add}>
-                Add one for each person or program that is to use the proxies.
-              </Empty>
-            ) : (
-              <>
-                {isAdmin && (
-                  <ListHead
-                    filters={filters}
-                    placeholder="Name"
-                    states={userStates}
-                    bar={<ManyUsersBar {...{ chosen, selection, open }} />}
-                  >
-                    <SelectField
-                      label="May do"
-                      name="flag"
-                      value={flag ?? ''}
-                      onInput={setFlag}
-                      options={optionsIn({ '': 'Anything', ...flagOptions })}
-                    />
-                  </ListHead>
-                )}
-                <PagedTable
-                  caption="Users of the account"
-                  pages={pages}
-                  one="user"
-                  many="users"
-                  columns={columnsOf(ownName)}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  nameOf={({ name }) => name}
-                  sorting={isAdmin ? sorting : undefined}
-                  selection={isAdmin ? selection : undefined}
-                  isFaint={({ active }) => !active}
-                  actions={(user) => <UserActions {...{ user, open, openLinked }} />}
-                  buttons={
-                    isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />
-                  }
-                />
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
+      <FilteredList
+        title={isAdmin ? 'Users' : 'You'}
+        what="the users"
+        empty={
+          <Empty title="No users yet" action={isAdmin && add}>
+            Add one for each person or program that uses the proxies.
+          </Empty>
+        }
+        lead={<Unread of={vpn} what="whether a server has a VPN" />}
+        placeholder="Name"
+        fields={
+          <SelectField
+            label="Permission"
+            name="flag"
+            value={flag ?? ''}
+            onInput={setFlag}
+            options={optionsIn({ '': 'Any', ...flagOptions })}
+          />
+        }
+        bar={<ManyUsersBar {...{ chosen, selection, open }} />}
+        hasHead={isAdmin}
+        {...{ list }}
+      >
+        <PagedTable
+          {...{ pages, rows }}
+          caption="Users of the account"
+          one="user"
+          many="users"
+          columns={columnsOf(ownName)}
+          keyOf={({ id }) => id}
+          nameOf={({ name }) => name}
+          sorting={isAdmin ? sorting : undefined}
+          selection={isAdmin ? selection : undefined}
+          isFaint={({ active }) => !active}
+          actions={(user) => <UserActions {...{ user, open, openLinked }} />}
+          buttons={isAdmin && <ExportButtons name="users" of={pages} {...{ header, cells }} />}
+        />
+      </FilteredList>
       <Card title="Proxy access tokens">
         <p>
           A token is shown when it is made, and then never again: it is signed, not stored, so there

@@ -1,0 +1,126 @@
+// A list in pages that is searched, filtered and sorted: the reading of it, and the card around
+// its table.
+import type { ComponentChildren } from 'preact';
+import type { Paged, Query } from '../api/paging.ts';
+import { Card, Loaded, optionsIn, SearchField, SelectField } from '../ui/ui.ts';
+import { useList } from './list.ts';
+import { endingOptions, type ListFilters, useListFilters, useSorting } from './list_state.ts';
+
+type SortOf<K extends Paged> = Query<K> extends { sort?: infer S } ? S & string : never;
+type StateOf<K extends Paged> = Query<K> extends { state?: infer S } ? S & string : never;
+
+interface ListGiven<K extends Paged> {
+  key: Parameters<typeof useList<K>>[1];
+  sorts: readonly SortOf<K>[];
+  /** The order that it has at first. */
+  sort: SortOf<K> | `-${SortOf<K>}`;
+  /** The texts of the states that it can be filtered by. */
+  states: Partial<Record<StateOf<K>, string>>;
+  /** Whether its rows have an end. */
+  canEnd?: boolean;
+  /** Filters that only this list has; an empty one filters nothing. */
+  more?: Partial<Query<K>>;
+  /** The base of a scope, for an operation of accounts. */
+  base?: string;
+}
+
+export function useFilteredList<K extends Paged>(operation: K, given: ListGiven<K>) {
+  const { key, sorts, sort, states, canEnd, more = {}, base } = given;
+  const filters = useListFilters(states as Record<string, string>, canEnd);
+  const { sorting, query: order } = useSorting(sorts, sort);
+  const query = { ...order, ...filters.query, ...more } as unknown as Query<K>;
+  const isFiltered = filters.isFiltered || Object.values(more).some(Boolean);
+  return {
+    ...useList(operation, key, query, base),
+    ...{ sorting, filters, states: states as Record<string, string>, isFiltered },
+  };
+}
+
+interface FilteredListProps {
+  list: Pick<
+    ReturnType<typeof useFilteredList<Paged>>,
+    'pages' | 'filters' | 'states' | 'isFiltered'
+  >;
+  title?: string;
+  /** Its name, for "Reading the authlist …". */
+  what: string;
+  /** Stands in its place when there is no row at all. */
+  empty?: ComponentChildren;
+  /** Above the search. */
+  lead?: ComponentChildren;
+  /** The placeholder of the search field. */
+  placeholder: string;
+  /** Fields of the filters that only this list has. */
+  fields?: ComponentChildren;
+  /** The bar for selected rows. */
+  bar: ComponentChildren;
+  /** False: without search, filters and bar. */
+  hasHead?: boolean;
+  /** The table. */
+  children: ComponentChildren;
+}
+
+export function FilteredList({ list, hasHead = true, ...props }: FilteredListProps) {
+  const { title, what, empty, lead, placeholder, fields, bar, children } = props;
+  const { pages, filters, states, isFiltered } = list;
+  return (
+    <Card title={title}>
+      {lead}
+      <Loaded of={pages.rows} what={what}>
+        {() =>
+          empty && pages.total === 0 && !isFiltered ? (
+            empty
+          ) : (
+            <>
+              {hasHead && (
+                <div class="list-head">
+                  <Filters {...{ filters, placeholder, states }}>{fields}</Filters>
+                  {bar}
+                </div>
+              )}
+              {children}
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+interface FiltersProps {
+  filters: ListFilters<string>;
+  placeholder: string;
+  states: Record<string, string>;
+  children: ComponentChildren;
+}
+
+function Filters({ filters, placeholder, states, children }: FiltersProps) {
+  return (
+    <div class="filters">
+      <SearchField
+        label="Search"
+        name="search"
+        placeholder={placeholder}
+        value={filters.text}
+        onInput={filters.setText}
+      />
+      {children}
+      <SelectField
+        label="State"
+        name="state"
+        value={filters.state ?? ''}
+        onInput={filters.setState}
+        options={optionsIn({ '': 'All states', ...states })}
+      />
+      {filters.canEnd && (
+        <SelectField
+          label="Ends"
+          name="ends"
+          value={filters.ends}
+          onInput={filters.setEnds}
+          options={endingOptions}
+        />
+      )}
+    </div>
+  );
+}
